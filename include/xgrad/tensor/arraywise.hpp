@@ -1,7 +1,8 @@
-// Recording of operations on whole arrays. Such an operation gives `value` on arrays and
-// `pullback(wrt<I>, g, y, x...)` written with differentiable operations on tensors: where the
-// backward pass is itself recorded, so are those. What a pullback looks at besides shapes it
-// declares in `uses`; everything else comes to it with a shape but no values, and is not kept.
+// Recording of operations on whole arrays. An operation has `value`, a function of arrays, and
+// `pullback(wrt<I>, g, y, x...)`, written in differentiable operations on tensors: so a recorded
+// backward pass is differentiable. `uses` declares which values a pullback reads; of any other
+// operand it gets the shape only, and no value is saved.
+// Read next: arraywise_record.hpp.
 #pragma once
 
 #include <xgrad/tensor/arraywise_record.hpp>
@@ -18,8 +19,8 @@ template <class Op> constexpr Uses arraywise_uses(std::size_t i) {
     else return 0;
 }
 
-/// Whether an operation is linear in each of its arguments: as it says, or where its gradient looks
-/// at nothing.
+/// True where an operation is linear in each of its arguments: declared, or its gradient reads no
+/// value.
 template <class Op, std::size_t count> constexpr bool find_linear() {
     if constexpr (requires { Op::is_multilinear; }) return Op::is_multilinear;
     else return count == 1 && arraywise_uses<Op>(0) == 0;
@@ -28,7 +29,7 @@ template <class Op, std::size_t count> inline constexpr bool is_linear = find_li
 
 template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x);
 
-/// What comes to a pullback for an operand of which no gradient looks at the values.
+/// An operand whose values the pullback does not read.
 template <Scalar T> struct ShapeOnly {
     using value_type = T;
     Shape const& extents;
@@ -107,7 +108,7 @@ private:
     Op op_;
 };
 
-/// The array of one of an operation's operands; throws where one of these is undefined.
+/// The array of one operand; throws where an operand is undefined.
 template <Scalar T>
 Array<T> const& array_among(
     std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x) {

@@ -1,5 +1,5 @@
-// What is recorded of an operation on whole arrays, whatever it computes: its edges, and what its
-// gradients look at.
+// ArraywiseRecord: the Node of an operation on whole arrays, without its types: edges, and the
+// values that gradients read.
 #pragma once
 
 #include <xgrad/graph/local_graph.hpp>
@@ -16,12 +16,12 @@ public:
     /// An operation and its types, as the compiler knows them.
     struct Table {
         std::string_view name;
-        bool is_linear; // in each of its arguments
+        bool is_linear; // in each argument
         std::size_t count;
         TypeInfo const& result;
         TypeInfo const* const* operands;
-        Uses const* uses; // what the gradient of each operand looks at
-        Uses looked_at;   // all of these
+        Uses const* uses; // what the gradient of each operand reads
+        Uses looked_at;   // union of these
     };
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
@@ -68,7 +68,7 @@ public:
 
 protected:
     struct Operand {
-        Shape shape; // where it is not saved
+        Shape shape; // of an operand that is not saved
         SavedTensor saved;
         std::uint8_t edge = 0;
     };
@@ -94,15 +94,15 @@ protected:
         set_edges(edges, used_edges);
     }
 
-    /// Of an operand that was not saved.
+    /// Shape of an operand that was not saved.
     Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
 
 private:
-    /// The gradients of the wanted operands, one after another; those at which no gradient looks
-    /// are undefined.
+    /// Computes the gradients of the operands in `wanted`. Operands that no gradient reads are
+    /// undefined.
     virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
         AnyTensor const* const* operands, AnyTensor* to) const = 0;
-    /// The operation, recorded where that is wanted; only asked for where it is linear.
+    /// Evaluates (and records) the operation; called where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
 
     Table const& table_;
@@ -113,7 +113,7 @@ private:
     Uses uses_ = 0;
 };
 
-/// With room for so many operands.
+/// With storage for `count` operands.
 template <std::size_t count> class ArraywiseRecordOf : public ArraywiseRecord {
 protected:
     using ArraywiseRecord::ArraywiseRecord;
@@ -126,7 +126,7 @@ private:
     std::array<Edge, count> edges_;
 };
 
-/// True where an operation on these tensors is to be recorded.
+/// True where an operation on these tensors must be recorded.
 inline bool wants_record(std::span<AnyTensor const* const> operands) {
     return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) {
         return is_differentiable(t->dtype()) && t->requires_grad();

@@ -1,4 +1,4 @@
-// backward() and grad(): from a tensor back to the leaves, or to the tensors that are asked for.
+// backward() and grad(): run a pass from outputs to all leaves, or to given inputs.
 #pragma once
 
 #include <concepts>
@@ -15,14 +15,14 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Whether a pass is recorded, so that gradients can be differentiated. What that takes is only in
-/// programs that say so somewhere.
+/// Whether a pass is recorded, so that gradients can be differentiated. Constructing one from a
+/// bool links the code of second derivatives; other programs do not contain it.
 class CreateGraph {
 public:
     constexpr CreateGraph() noexcept = default;
     template <std::same_as<bool> B>
     CreateGraph(B create) noexcept
-        : create_(create), is_given_(true) // nothing else that would become a bool
+        : create_(create), is_given_(true) // a template: other types do not convert to bool
     {
         if (create) detail::FusedNode::link_second_order();
     }
@@ -36,22 +36,21 @@ private:
 
 struct BackwardOptions {
     std::optional<bool> retain_graph =
-        {}; // keep what the Nodes saved, for another pass; by default as create_graph
+        {}; // keep saved tensors for another pass; default: create_graph
     CreateGraph create_graph =
-        {}; // record the pass, so that gradients can be differentiated; by default false
-    TensorsOrEdges inputs = {}; // collect gradients into these only; by default into all leaves
+        {}; // record the pass, so that gradients can be differentiated; default: false
+    TensorsOrEdges inputs = {}; // accumulate into these only; default: into all leaves
 };
 
 struct GradOptions {
-    std::vector<AnyTensor> gradients = {}; // of the outputs; by default 1 for a real scalar
+    std::vector<AnyTensor> gradients = {}; // grad_outputs; default: 1 for a real scalar
     std::optional<bool> retain_graph = {};
     CreateGraph create_graph = {};
     bool allow_unused =
-        false; // an input that the outputs do not depend on gets an undefined gradient
-    bool materialize_grads =
-        false; // such an input gets zeros, which require grad so that grad() of them works
+        false; // an unused input gets an undefined gradient; otherwise it is an error
+    bool materialize_grads = false; // an unused input gets zeros, which require a gradient
     bool is_grads_batched =
-        false; // gradients have a leading axis, and so have the results: one pass for each index
+        false; // gradients and results have a leading batch axis: one pass for each index
 };
 
 namespace detail {
@@ -61,7 +60,7 @@ namespace detail {
         "element ", index, " of tensors does not require grad and does not have a grad_fn");
 }
 
-/// A pass starts from 1 where it is given no gradient: at a real scalar only.
+/// Without a gradient a pass starts from 1: allowed for a real scalar only.
 inline void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index) {
     if (numel(shape) != 1)
         fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
@@ -71,7 +70,7 @@ inline void check_implicit_gradient(TypeInfo const& type, Shape const& shape, st
             name(type.dtype), "; pass a gradient, or take real() or abs2() first");
 }
 
-/// Where a pass starts at an output of this type and shape, which must outlive it.
+/// The Root of an output of this type and shape; the shape must outlive it.
 inline Root root_at(
     Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index) {
     if (!edge) fail_without_history(index);
@@ -121,7 +120,7 @@ inline CachedVector<Capture> captures_of(
     return captures;
 }
 
-/// A gradient as grad() returns it, for an input of this type and shape.
+/// Converts a gradient to what grad() returns for an input of this type and shape.
 inline AnyTensor delivered(
     AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options) {
     if (!gradient.defined() && options.materialize_grads && type) {
@@ -134,8 +133,8 @@ inline AnyTensor delivered(
     return gradient;
 }
 
-/// Where what surrounds a call of grad() is differentiated, gradients that it did not record are no
-/// constants unless the caller says so: differentiating them is an error.
+/// True where grad() is called in code that is differentiated, without a word about create_graph:
+/// its gradients are unrecorded and no constants, so that differentiating them must throw.
 inline bool forbids_differentiation(GradOptions const& options) noexcept {
     return differentiated && recording() && !options.create_graph.is_given();
 }
@@ -146,11 +145,11 @@ inline bool forbids_differentiation(GradOptions const& options) noexcept {
         "differentiate it as well, or .create_graph = false to take it for a constant",
         std::move(outputs)));
 }
-/// The pass of grad().
+/// Runs the pass of grad().
 inline void run_grad(
     std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
-    bool const forbids = forbids_differentiation(
-        options); // then tangents go through the graph before they come to the error
+    bool const forbids =
+        forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
     run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
         options.create_graph);
     if (!forbids) [[likely]]
@@ -167,8 +166,9 @@ inline std::vector<AnyTensor> batched_grad(
 
 } // namespace detail
 
-/// Gradients of the outputs for all leaves (or options.inputs), added into their .grad. To an input
-/// that is a GradientEdge the pass goes, its Node included; a leaf's Node adds into .grad.
+/// Computes the gradients of the outputs with respect to all leaves (or options.inputs) and adds
+/// them to .grad. For an input that is a GradientEdge its Node runs too; the Node of a leaf adds to
+/// .grad.
 inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {},
     BackwardOptions const& options = {}) {
     auto roots = detail::roots_of("backward", outputs, gradients);
@@ -196,9 +196,9 @@ inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const
     }
 }
 
-/// Gradients of the outputs for the given inputs, undefined for an unused one if that is allowed.
-/// No .grad is touched. With is_grads_batched it is as if called once for each index of the leading
-/// axis of all gradients, hooks included.
+/// Returns the gradients of the outputs with respect to the inputs; undefined for an unused input
+/// if that is allowed. Does not change .grad. With is_grads_batched the result is as if grad() was
+/// called for each index of the leading axis of all gradients, hooks included.
 inline std::vector<AnyTensor> grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {}) {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
@@ -216,7 +216,7 @@ inline std::vector<AnyTensor> grad(
 
 namespace detail {
 
-/// How many rows the batched gradients have; throws where one does not fit its output.
+/// Number of rows of the batched gradients; throws where a gradient does not fit its output.
 [[gnu::cold]] inline std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
     if (gradients.empty() || gradients.size() != outputs.size())
@@ -281,7 +281,7 @@ namespace detail {
 
 namespace detail {
 
-/// grad() of one output: the gradient for input i is put into gradients[i].
+/// grad() of one output: writes the gradient of input i to gradients[i].
 inline void grad_into(AnyTensor* gradients, AnyTensor const& output,
     std::span<AnyTensor const* const> inputs, GradOptions const& options) {
     if (inputs.empty() || options.is_grads_batched) {
@@ -306,10 +306,11 @@ inline void grad_into(AnyTensor* gradients, AnyTensor const& output,
 
 } // namespace detail
 
-/// The inputs of grad(), each with its type.
+/// The inputs of grad(), each with its static type.
 template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }
 
-/// Gradients of an output for some inputs, as a tuple: `auto [gx, gz] = grad(loss, inputs(x, z));`
+/// Gradients of an output with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss,
+/// inputs(x, z));`
 template <Scalar Y, Scalar... T>
 std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs,
     GradOptions const& options = {}) {
@@ -320,7 +321,7 @@ std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> 
         return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
     }(std::index_sequence_for<T...>{});
 }
-/// The gradient of an output for one input.
+/// The gradient of an output with respect to one input.
 template <Scalar Y, Scalar T>
 Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {}) {
     AnyTensor const* const x = &input;
@@ -328,8 +329,8 @@ Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions cons
     detail::grad_into(&gradient, output, {&x, 1}, options);
     return Tensor<T>(std::move(gradient).handle());
 }
-/// Gradients of an output for a list of inputs, which may be of several types: `grad(loss, {x,
-/// z})`.
+/// Gradients of an output with respect to a list of inputs, which may have different types:
+/// `grad(loss, {x, z})`.
 template <Scalar Y>
 std::vector<AnyTensor> grad(Tensor<Y> const& output, std::initializer_list<TensorOrEdge> inputs,
     GradOptions const& options = {}) {
@@ -340,7 +341,7 @@ std::vector<AnyTensor> grad(Tensor<Y> const& output, std::vector<AnyTensor> cons
     GradOptions const& options = {}) {
     return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
 }
-/// The same for inputs of one type.
+/// Gradients of an output with respect to inputs of one type.
 template <Scalar Y, Scalar T>
 std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::vector<Tensor<T>> const& inputs,
     GradOptions const& options = {}) {
@@ -355,7 +356,7 @@ std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::initializer_list<Tenso
     GradOptions const& options = {}) {
     return grad(output, std::vector<Tensor<T>>(inputs), options);
 }
-/// The gradient of an output at a place in the graph.
+/// The gradient of an output with respect to a GradientEdge.
 template <Scalar Y>
 AnyTensor grad(
     Tensor<Y> const& output, GradientEdge const& input, GradOptions const& options = {}) {

@@ -1,4 +1,4 @@
-// Context: what a custom Function's forward leaves for its backward.
+// Context: data that a custom Function's forward passes to its backward.
 #pragma once
 
 #include <xgrad/tensor/function_node.hpp>
@@ -21,8 +21,8 @@ template <class F> consteval auto saved_by() {
     else return std::type_identity<std::tuple<>>{};
 }
 
-/// Visits the tensors in a tensor, an optional one, a vector of them, or something else, which has
-/// none.
+/// Calls visit for each tensor in a tensor, an optional tensor or a vector of them; other types
+/// have none.
 template <class V, class Visit> void each_tensor_in(V& v, Visit visit) {
     if constexpr (std::derived_from<std::remove_const_t<V>, AnyTensor>) visit(v);
     else if constexpr (is_vector_of_tensors<std::remove_const_t<V>>)
@@ -30,7 +30,7 @@ template <class V, class Visit> void each_tensor_in(V& v, Visit visit) {
     else if constexpr (is_tensor<std::remove_const_t<V>>)
         if (v) visit(*v);
 }
-/// Visits the elements of a tuple, or the one thing that is none.
+/// Calls visit for each element of a tuple, or for an object that is no tuple.
 template <class R, class Visit> void each_element(R& r, Visit visit) {
     [&]<std::size_t... I>(std::index_sequence<I...>) { (visit(element<I>(r)), ...); }(
         std::make_index_sequence<elements_of<R>::size>{});
@@ -38,9 +38,9 @@ template <class R, class Visit> void each_element(R& r, Visit visit) {
 
 } // namespace detail
 
-/// What a Function F's forward leaves for its backward. `F::Saved`, a std::tuple of tensors (also
-/// optional ones and vectors of them), says what is saved; the members of a struct `F::Data`, which
-/// is made without arguments, are members of the Context.
+/// Data that forward of a Function F passes to its backward. `F::Saved`, a std::tuple of tensors
+/// (optional ones and vectors of them too), is the type of what is saved. The members of `F::Data`,
+/// a default-constructible struct, are members of the Context.
 template <class F> class Context : public decltype(detail::data_of<F>())::type {
     static_assert(
         sizeof(detail::ReportDiagnostic<typename decltype(detail::judge_context<F>())::type>) > 0);
@@ -52,9 +52,9 @@ public:
     Context(Context const&) = delete;
     Context& operator=(Context const&) = delete;
 
-    /// Keeps tensors for backward: arguments of forward, results, or others, which then count as
-    /// constants. Changes in place are noticed, and hooks on saved tensors are called. Once forward
-    /// has returned; a second call replaces the first.
+    /// Saves tensors for backward: arguments of forward, results, or others, which count as
+    /// constants. In-place changes are detected, and saved tensor hooks are called, after forward
+    /// has returned. A second call replaces the first.
     template <class... T> void save_for_backward(T const&... tensors) {
         using Sentence = typename verdict::Function<F>::
             template save_for_backward_saves_something_else_than_Saved<
@@ -74,7 +74,7 @@ public:
             empty_ = std::move(saved);
         }
     }
-    /// The saved tensors with their history: `auto const [x, w] = ctx.saved_tensors();`. Throws
+    /// The saved tensors with their grad_fn: `auto const [x, w] = ctx.saved_tensors();`. Throws
     /// VersionError where one was changed in place since, and GraphError where they were freed.
     Saved saved_tensors() const {
         Saved saved = empty_;
@@ -86,28 +86,30 @@ public:
         return saved;
     }
 
-    /// True where a gradient of argument i of forward will be used: in forward for a recorded call,
-    /// in backward for the pass that runs. Of a vector of tensors: of one of them.
+    /// True where the gradient of argument i of forward will be used: in forward for a recorded
+    /// call, in backward for the pass that runs. For a vector of tensors: where that of one of them
+    /// will be used.
     bool needs_input_grad(std::size_t argument) const { return node_.needs_input_grad(argument); }
-    /// The same for one element of an argument that is a vector.
+    /// True where the gradient of one element of a vector argument will be used.
     bool needs_input_grad(std::size_t argument, std::size_t element) const {
         return node_.needs_input_grad(argument, element);
     }
 
-    /// Says that forward changes these arguments in place. It must return them. Counts as a change
-    /// in place, and throws GraphError where none is allowed: call it before the first element is
-    /// written.
+    /// Declares that forward changes these arguments in place; it must return them. Counts as an
+    /// in-place change, and throws GraphError where none is allowed: call it before writing the
+    /// first element.
     template <Scalar... T> void mark_dirty(Tensor<T> const&... tensors) {
         (node_.mark_dirty(tensors), ...);
     }
-    /// Says that these results have no gradient.
+    /// Declares that these results have no gradient.
     template <Scalar... T> void mark_non_differentiable(Tensor<T> const&... tensors) {
         (node_.mark_non_differentiable(tensors), ...);
     }
-    /// Whether backward gets zeros (to begin with) or an undefined tensor for a result without a
+    /// Whether backward gets zeros (default) or an undefined tensor for a result without a
     /// gradient.
     void set_materialize_grads(bool on) { node_.materialize_grads = on; }
-    /// The same for results that are marked as non-differentiable.
+    /// Whether backward gets zeros or an undefined tensor for a result marked as
+    /// non-differentiable.
     void set_materialize_non_diff_grads(bool on) { node_.materialize_non_diff_grads = on; }
 
 private:

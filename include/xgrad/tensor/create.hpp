@@ -1,4 +1,4 @@
-// Making tensors: constants, ranges, random numbers.
+// Creation of tensors: constants, ranges, random numbers.
 #pragma once
 
 #include <random>
@@ -10,7 +10,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// All elements `value`.
+/// A tensor whose elements are `value`.
 template <Scalar T = double>
 Tensor<T> full(Shape const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
     return Tensor<T>(detail::Array<T>(shape, value), g);
@@ -41,7 +41,7 @@ Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
 }
 
 namespace detail {
-/// How many numbers there are from start on in steps below stop, or above it for a negative step.
+/// Number of elements of arange().
 template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
     if (step == T(0)) fail<Error>("arange: the step is 0");
     if constexpr (std::same_as<T, std::int64_t>) {
@@ -71,7 +71,7 @@ Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T
         a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
     return Tensor<T>(std::move(a), g);
 }
-/// n numbers from start to stop, both included.
+/// n equidistant numbers from start to stop, both included.
 template <RealScalar T = double>
 Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
     detail::Array<T> a(Shape{n});
@@ -84,8 +84,7 @@ Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag
 }
 
 namespace detail {
-/// n multiples of 1 / (points * spacing) from 0 on; from `turn` on those are meant that are lower
-/// by `points`.
+/// Element i is i / (points * spacing), or (i - points) / (points * spacing) from i = `turn` on.
 template <RealScalar T>
 Tensor<T> frequencies(std::string_view operation, std::size_t n, std::size_t points, double spacing,
     std::size_t turn) {
@@ -99,12 +98,12 @@ Tensor<T> frequencies(std::string_view operation, std::size_t n, std::size_t poi
 }
 } // namespace detail
 
-/// The frequencies of what fft() gives for n points at a distance of each other, in its order: 0,
-/// 1, ..., (n-1)/2, -(n/2), ..., -1, divided by n times the distance.
+/// The frequencies of fft() of n points with sample spacing `distance`, in its order: 0, 1, ...,
+/// (n-1)/2, -(n/2), ..., -1, divided by n * distance.
 template <RealScalar T = double> Tensor<T> fftfreq(std::size_t n, double distance = 1) {
     return detail::frequencies<T>("fftfreq", n, n, distance, n - n / 2);
 }
-/// The same for rfft(): 0, 1, ..., n/2.
+/// The frequencies of rfft(): 0, 1, ..., n/2, divided by n * distance.
 template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distance = 1) {
     return detail::frequencies<T>("rfftfreq", n / 2 + 1, n, distance, n);
 }
@@ -129,15 +128,16 @@ Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution) {
 }
 } // namespace detail
 
-/// Starts the calling thread's random numbers anew.
+/// Seeds the calling thread's random generator.
 inline void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
 
-/// Uniform on [0, 1), for complex types in both parts.
+/// Uniform random numbers in [0, 1); both parts of complex numbers.
 template <Differentiable T = double>
 Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return detail::random<T>(shape, g, std::uniform_real_distribution<precision_of<T>>());
 }
-/// Normal with mean 0 and variance 1; of a complex number each part has variance 1/2.
+/// Normal random numbers with mean 0 and variance 1; each part of a complex number has variance
+/// 1/2.
 template <Differentiable T = double>
 Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     using P = precision_of<T>;

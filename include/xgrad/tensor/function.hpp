@@ -1,6 +1,5 @@
-// Function: a differentiable operation of your own on whole arrays, as PyTorch's
-// torch.autograd.Function. What can be wrong with one is checked by the compiler:
-// function_verdict.hpp.
+// Function: a differentiable operation that a user defines on whole arrays, like PyTorch's
+// torch.autograd.Function. Mistakes are reported at compile time: function_verdict.hpp.
 #pragma once
 
 #include <xgrad/tensor/context.hpp>
@@ -13,7 +12,7 @@ namespace detail {
 
 template <class F, class Arguments, class Outputs> class FunctionNode;
 
-/// The Node of Function F, whose forward takes V... and gives Y...
+/// The Node of Function F, with argument types V... and result types Y...
 template <class F, class... V, class... Y>
 class FunctionNode<F, Types<V...>, Types<Y...>> final : public AnyFunctionNode {
 public:
@@ -21,7 +20,7 @@ public:
 
     Context<F> context{*this};
 
-    /// Takes what forward returned, and gives it its place in the graph.
+    /// Connects the results of forward to the graph.
     template <class Output> void finish(Output& output) {
         Tensors results;
         std::size_t next = 0;
@@ -72,7 +71,7 @@ private:
             (take_tangent<gradient_of<Y>>(element<J>(returned), J, results), ...);
         }(std::index_sequence_for<Y...>{});
     }
-    /// The tangents of the tensors in argument I; zeros for what has none.
+    /// The tangents of the tensors in argument I; zeros for an undefined tangent.
     template <class X>
     Tensors with_zeros(std::size_t argument, std::span<AnyTensor const> tangents) const {
         Tensors mine;
@@ -85,7 +84,7 @@ private:
         }
         return mine;
     }
-    /// What jvp returned for result J, whose tangent has type G.
+    /// Stores what jvp returned for result J, whose tangent has type G.
     template <class G, class R>
     void take_tangent(R& returned, std::size_t j, std::span<AnyTensor> results) const {
         if constexpr (std::same_as<R, std::nullopt_t>) return;
@@ -108,7 +107,7 @@ private:
         }(std::index_sequence_for<V...>{});
     }
 
-    /// The gradient of a result as backward sees it.
+    /// Converts the gradient of a result to the type that backward takes.
     template <class G> static G incoming(std::span<AnyTensor const> gradients) {
         if constexpr (std::same_as<G, std::nullopt_t>) return std::nullopt;
         else if constexpr (is_vector_of_tensors<G>) {
@@ -118,7 +117,7 @@ private:
         } else return gradients.empty() ? G() : G(gradients[0].handle());
     }
 
-    /// What backward returned for argument I, whose gradient has type G.
+    /// Stores what backward returned for argument I, whose gradient has type G.
     template <std::size_t I, class G, class R>
     void take(R& returned, std::span<AnyTensor> results) const {
         if constexpr (std::same_as<R, std::nullopt_t>) return;
@@ -133,13 +132,13 @@ private:
     std::uint32_t begins_[sizeof...(Y) + 1] = {}; // which of the gradients belong to each result
 };
 
-/// An argument as forward takes it.
+/// Converts an argument to the type that forward takes.
 template <class V, class X> V as_argument(X&& x) {
     if constexpr (std::is_convertible_v<X, V>) return static_cast<V>(std::forward<X>(x));
     else return materialize(x);
 }
 
-/// Runs and records a Function that was found fine.
+/// Runs and records a Function that passed the checks.
 template <class F, class Call, class Output, class... V, class... X>
 Output call_function(Types<V...>, X&&... x) {
     std::tuple<V...> arguments(as_argument<V>(std::forward<X>(x))...);
@@ -171,28 +170,27 @@ Output call_function(Types<V...>, X&&... x) {
 } // namespace detail
 
 /// Base of a Function F, which has
-///   `static R forward(Context& ctx, A...)`, R a tensor, a vector of tensors, or a tuple of these
-///   and anything else. It runs
-///       unrecorded. Instead it may be `forward(A...)` with `setup_context(Context& ctx,
-///       std::tuple<A...> const&, R const&)`.
-///   `static G backward(Context& ctx, gradients...)`, which takes a gradient for each result and
-///   returns one for each argument (a
-///       tuple where there are several), std::nullopt standing for that of what is no tensor; an
-///       undefined one counts as zero. Written with operations on tensors it is differentiable
-///       again.
-///   `static T jvp(Context& ctx, tangents...)`, if it likes: forward mode, a tangent for each
-///   argument in and one for each result out.
-///       Without it forward mode differentiates backward.
-///   `using Saved = std::tuple<tensors...>` and `struct Data`, if it needs them: see Context.
-///   `static constexpr bool once_differentiable = true`, if its backward is not to be
-///   differentiated.
+///  - `static R forward(Context& ctx, A...)`; R is a tensor, a vector of tensors, any other type,
+///  or
+///    a tuple of these. It runs unrecorded. Alternatively: `forward(A...)` with
+///    `setup_context(Context& ctx, std::tuple<A...> const&, R const&)`.
+///  - `static G backward(Context& ctx, gradients...)`; it takes a gradient for each result and
+///    returns one for each argument, as a tuple if there are several: std::nullopt for an argument
+///    that is no tensor; an undefined tensor stands for zero. Written in operations on tensors it
+///    is differentiable itself.
+///  - optionally `static T jvp(Context& ctx, tangents...)`, forward mode; it takes a tangent for
+///    each argument and returns one for each result. Without it forward mode differentiates
+///    backward.
+///  - optionally `using Saved = std::tuple<tensors...>` and `struct Data`: see Context.
+///  - optionally `static constexpr bool once_differentiable = true`: backward is not
+///  differentiable.
 template <class F> struct Function {
     using Context = xgrad::Context<F>;
     static constexpr bool once_differentiable = false;
 
-    /// Calls forward, with tensors (or expressions), numbers, strings, ... as it takes them, and
-    /// records one Node where a gradient will be wanted. An argument that is returned as it is
-    /// comes back as a view.
+    /// Calls forward with tensors (or expressions), numbers, strings, ..., and records one Node
+    /// where a tensor requires a gradient. An argument that forward returns unchanged is returned
+    /// as a view.
     template <class... X> static auto apply(X&&... x) {
         using Judge = detail::FunctionJudge<F, X...>;
         using Verdict = decltype(Judge::all());

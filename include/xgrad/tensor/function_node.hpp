@@ -1,6 +1,6 @@
-// The Node of a custom Function, as far as it is the same for all: what forward marks and saves,
-// how its results get their place in the graph, and which gradients backward may return. Read
-// function.hpp for the rest.
+// AnyFunctionNode: the Node of a custom Function, without its types: what forward marks and saves,
+// how its results are connected to the graph, and checks of the gradients that backward returns.
+// Read next: function.hpp.
 #pragma once
 
 #include <xgrad/graph/backward_pass.hpp>
@@ -15,8 +15,7 @@ class AnyFunctionNode : public Node {
 public:
     using Tensors = std::vector<AnyTensor>;
 
-    /// For tensors that are a Function's inputs: where their gradients go, or nothing where none is
-    /// wanted.
+    /// Edges of the inputs of a Function; an empty vector where no input requires a gradient.
     static std::vector<Edge> edges_to(Tensors const& inputs) {
         auto const wants_gradient = [](AnyTensor const& t) {
             return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
@@ -27,7 +26,8 @@ public:
         return edges;
     }
 
-    /// `first` says which of the inputs begins each argument of forward, and how many there are.
+    /// `first` has the index of the first input of each argument of forward, and the number of
+    /// inputs.
     AnyFunctionNode(std::string_view function, Tensors inputs, std::vector<std::uint32_t> first,
         std::vector<Edge> edges)
         : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
@@ -49,7 +49,7 @@ public:
     }
 
     std::string_view function() const noexcept { return function_; }
-    /// Zeros like the results; undefined where a result has no gradient.
+    /// Zeros with the shapes of the results; undefined where a result has no gradient.
     Tensors zero_outputs() const {
         Tensors zeros(outputs_.size());
         for (std::size_t i = 0; i < zeros.size(); ++i)
@@ -57,7 +57,7 @@ public:
                 zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
         return zeros;
     }
-    /// True where a gradient of the results may be wanted.
+    /// True where the call is recorded.
     bool is_recorded() const noexcept { return !edges_.empty(); }
 
     bool needs_input_grad(std::size_t argument) const {
@@ -108,9 +108,9 @@ public:
     bool materialize_grads = true, materialize_non_diff_grads = true;
 
 protected:
-    /// Ends forward: gives its results their place in the graph and keeps what is to be saved. Some
-    /// become other tensors with the same values. Everything that can fail does so before any
-    /// tensor's history changes.
+    /// Connects the results of forward to the graph and saves tensors. Some results are replaced by
+    /// other tensors with the same values. Everything that can throw is done before the first
+    /// grad_fn changes.
     void finish_forward(Tensors& results) {
         check_marks(results);
         for (auto const& t : dirty_) t.impl().array.storage->bump();
@@ -148,7 +148,7 @@ protected:
         in_forward_ = false;
     }
 
-    /// Zeros for what got no gradient.
+    /// Replaces undefined gradients by zeros.
     void fill_undefined(std::span<AnyTensor> gradients) const {
         if (!materialize_grads) return;
         for (std::size_t i = 0; i < outputs_.size(); ++i)
@@ -164,7 +164,7 @@ protected:
         return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0;
     }
 
-    /// Takes the gradient of a tensor of an argument, summed to its shape where it was broadcast.
+    /// Stores the gradient of a tensor of an argument, summed to its shape where it was broadcast.
     template <Scalar T>
     void give(Tensor<T> gradient, std::size_t argument, std::size_t element,
         std::span<AnyTensor> results) const {
@@ -178,7 +178,7 @@ protected:
         }
         results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
     }
-    /// Takes the tangent of result i, of those before `end`.
+    /// Stores the tangent of result i, where i < end.
     void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end,
         std::span<AnyTensor> results) const {
         if (!tangent.defined()) return;
@@ -198,8 +198,7 @@ protected:
                 ", got ", got, ") for argument ", argument, ", a vector of tensors");
     }
 
-    /// Gradients that were computed unrecorded and would have a history: differentiating them is an
-    /// error.
+    /// Gives unrecorded gradients an ErrorNode: differentiating them throws.
     void forbid_differentiation(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
         Ref<Node> const error(error_node(
@@ -212,9 +211,9 @@ protected:
     using Backward = void (*)(
         AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
 
-    /// The same for those that a recorded backward made by other means than operations on tensors,
-    /// which would count as constants. Gradients are linear in what comes in: one that is not 0 and
-    /// does not depend on it was not recorded.
+    /// Gives an ErrorNode to gradients that a recorded backward computed without operations on
+    /// tensors: they would count as constants. Backward is linear in grad_output: a gradient that
+    /// is not 0 and does not depend on it was not recorded.
     void forbid_unrecorded(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
         auto const is_constant = [](AnyTensor const& result) {
@@ -300,7 +299,7 @@ private:
                     function_, ": a tensor that is no output is marked as non-differentiable");
     }
 
-    /// What the Node will have made: a tensor of its own.
+    /// Converts a value to a result of this Node: a tensor of its own.
     AnyTensor as_result(AnyTensor const& t) const {
         NoGradGuard const off;
         auto& impl = t.impl();
@@ -311,10 +310,11 @@ private:
             return other;
         }
         if (impl.view && impl.view->base->refs.load() == 1)
-            impl.view.reset(); // of memory that forward made
+            impl.view.reset(); // a view of memory that forward allocated
         return t;
     }
-    /// What has no history: an input that does not show it otherwise, or what forward made.
+    /// Converts a value to a constant: an input that has no grad_fn, or an array that forward
+    /// created.
     AnyTensor as_constant(AnyTensor const& t) const {
         bool const has_history = t.impl().grad_fn || t.impl().requires_grad ||
                                  (contains(inputs_, t) && t.requires_grad());

@@ -1,4 +1,4 @@
-// The types of a custom Function: what forward takes and returns, and which gradients backward
+// Types of a custom Function: arguments and results of forward, and the gradients that backward
 // takes and returns.
 #pragma once
 
@@ -22,7 +22,7 @@ template <class... T> struct Types {
 };
 template <std::size_t I, class List> using type_at = std::tuple_element_t<I, typename List::tuple>;
 
-/// The gradient of an argument of forward, or of what it returns: std::nullopt for what has none.
+/// Type of the gradient of an argument or result of forward; std::nullopt_t where it has none.
 template <class V> struct GradientOf {
     static constexpr bool is_tensor = false;
     using type = std::nullopt_t;
@@ -40,7 +40,7 @@ template <class V> struct ScalarOf;
 template <Scalar T> struct ScalarOf<Tensor<T>> : std::type_identity<T> {};
 template <Scalar T> struct ScalarOf<std::optional<Tensor<T>>> : std::type_identity<T> {};
 template <Scalar T> struct ScalarOf<std::vector<Tensor<T>>> : std::type_identity<T> {};
-/// The scalar type of a tensor, an optional one or a vector of them.
+/// Element type of a tensor, an optional tensor or a vector of tensors.
 template <class V> using scalar_of = typename ScalarOf<V>::type;
 
 template <class V> using gradient_of = typename GradientOf<V>::type;
@@ -48,7 +48,7 @@ template <class V> inline constexpr bool is_tensor = GradientOf<V>::is_tensor;
 template <class V> inline constexpr bool is_vector_of_tensors = false;
 template <Scalar T> inline constexpr bool is_vector_of_tensors<std::vector<Tensor<T>>> = true;
 
-/// What something becomes that is stored: an expression becomes a tensor.
+/// Type of a stored value: an expression is stored as a tensor.
 template <class X> struct StoredAs {
     using type = std::decay_t<X>;
 };
@@ -59,7 +59,7 @@ struct StoredAs<X> {
 };
 template <class X> using stored_as = typename StoredAs<X>::type;
 
-/// The elements of a tuple, or the one thing that is none.
+/// Types of the elements of a tuple; other types are one element.
 template <class R> struct ElementsOf {
     using list = Types<R>;
     using stored = stored_as<R>;
@@ -91,7 +91,7 @@ template <class R, class... A> struct ParametersOf<R (*)(A...)> {
 template <class R, class... A>
 struct ParametersOf<R (*)(A...) noexcept> : ParametersOf<R (*)(A...)> {};
 
-/// Parameters without the Context that stands first.
+/// Parameters behind the Context, which is the first one.
 template <class F, class List> struct WithoutContext {
     static constexpr bool has_context = false;
     using list = List;
@@ -117,7 +117,7 @@ template <class F> consteval auto backward_pointer() {
 template <class F> using forward_type = typename decltype(forward_pointer<F>())::type;
 template <class F> using backward_type = typename decltype(backward_pointer<F>())::type;
 
-/// Whether F brings a jvp, right or wrong, for tangents of types T...
+/// True where F has a jvp for tangents of types T..., correct or not.
 template <class F, class... T>
 inline constexpr bool has_jvp =
     requires { &F::jvp; } || requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); };
@@ -130,8 +130,8 @@ template <class F, class... X> consteval auto find_parameters() {
     else return WithoutContext<F, Types<stored_as<X>...>>{};
 }
 
-/// A call of forward with arguments of types X...: `arguments` are all that it takes, `given` those
-/// that have no default value here.
+/// A call of forward with arguments of types X...: `arguments` are all its parameters, `given`
+/// those without a default value in this call.
 template <class F, class... X> struct ForwardCall {
     using found = decltype(find_parameters<F, X...>());
     using arguments = typename found::list;

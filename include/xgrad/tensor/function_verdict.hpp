@@ -1,5 +1,5 @@
-// The judge of custom Functions: a verdict is a type whose name is the sentence that the compiler
-// prints. docs/functions.md shows each with an example.
+// Compile-time checks of custom Functions. Each diagnostic is a type whose name is the sentence
+// that the compiler prints. docs/functions.md shows each with an example.
 #pragma once
 
 #include <xgrad/tensor/function_types.hpp>
@@ -15,7 +15,7 @@ template <std::size_t I> struct output;
 template <std::size_t N> struct given;
 template <std::size_t N> struct wanted;
 
-/// What may be wrong with a Function F, in the order in which it is looked for.
+/// The diagnostics of a Function F, in the order of the checks.
 template <class F> struct Function {
     struct forward_is_not_static;
     template <class... X> struct has_no_static_forward_for;
@@ -54,7 +54,7 @@ namespace detail {
 using Fine = std::type_identity<verdict::ok>;
 template <class V> inline constexpr bool is_fine = std::same_as<V, Fine>;
 
-/// True for what apply() takes as an argument of type V.
+/// True where apply() accepts an X for a parameter of type V.
 template <class X, class V>
 inline constexpr bool fits = std::is_convertible_v<X, V> ||
                              (TensorLike<std::remove_cvref_t<X>> && std::same_as<stored_as<X>, V>);
@@ -72,7 +72,7 @@ inline constexpr bool can_be_derived_from = std::is_class_v<T> && !std::is_final
 template <class T>
 inline constexpr bool can_be_data = can_be_derived_from<T> && std::is_default_constructible_v<T>;
 
-/// Judges what a Function says of its Context.
+/// Checks Saved and Data of a Function.
 template <class F> consteval auto judge_context() {
     using Sentence = verdict::Function<F>;
     if constexpr (requires { requires !is_tuple_of_tensors<typename F::Saved>; })
@@ -84,7 +84,7 @@ template <class F> consteval auto judge_context() {
     else return Fine{};
 }
 
-/// Judges a Function that is applied to arguments of types X...
+/// Checks a Function that is applied to arguments of types X...
 template <class F, class... X> struct FunctionJudge {
     using Sentence = verdict::Function<F>;
     using Call = ForwardCall<F, X...>;
@@ -166,7 +166,7 @@ private:
                 std::declval<Context<F>&>(), std::declval<G&>()...))>>();
     }
 
-    /// What can be said of backward where its parameters are known.
+    /// Checks of backward that need its parameter types.
     template <class Gradients> static consteval auto parameters(Gradients) {
         if constexpr (!ParametersOf<backward_type<F>>::known) return Fine{};
         else {
@@ -200,7 +200,7 @@ private:
     }
     template <std::size_t I, class List> static consteval auto gradient() {
         if constexpr (I == List::size) return Fine{};
-        // An overloaded forward may be called with fewer arguments than backward has gradients for.
+        // An overloaded forward may be called with fewer arguments than backward returns gradients.
         else if constexpr (std::same_as<type_at<I, List>, std::nullopt_t> &&
                            (I < Arguments::size || !ParametersOf<forward_type<F>>::known))
             return gradient<I + 1, List>();
@@ -228,8 +228,8 @@ private:
                         verdict::argument<I>, Got, Wanted>>{};
         }
     }
-    /// A jvp is no must; one that is there takes a tangent for each argument and returns one for
-    /// each result.
+    /// Checks jvp, which is optional: it takes a tangent for each argument and returns one for each
+    /// result.
     template <class... T> static consteval auto jvp(Types<T...>) {
         if constexpr (!has_jvp<F, T...>) return Fine{};
         else if constexpr (!requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); })

@@ -1,5 +1,4 @@
-// What the graph asks of gradients, in terms of operations; the definitions that type_info.hpp
-// promises.
+// Definitions of the functions that type_info.hpp declares, by means of operations.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>

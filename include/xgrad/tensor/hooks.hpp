@@ -1,5 +1,6 @@
-// Hooks on tensors: on a gradient, on a leaf's finished .grad, on the gradients of several tensors.
-// A hook that holds its own tensor keeps it alive for ever: give it a WeakTensor.
+// Hooks on tensors: on a gradient, on .grad of a leaf after accumulation, on the gradients of
+// several tensors. A hook with a strong reference to its own tensor is a cycle and never freed: use
+// a WeakTensor.
 #pragma once
 
 #include <xgrad/graph/backward_pass.hpp>
@@ -10,7 +11,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// When register_multi_grad_hook() calls its hook.
+/// Selects when register_multi_grad_hook() calls its hook.
 inline constexpr struct All {
 } all{};
 inline constexpr struct Any {
@@ -18,7 +19,7 @@ inline constexpr struct Any {
 
 namespace detail {
 
-/// A gradient of a tensor that is no leaf goes to its .grad by hand.
+/// Writes a gradient to .grad of a tensor that is no leaf.
 inline void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
     AnyTensor grad(t.impl().grad);
     accumulate(grad, std::move(gradient));
@@ -35,7 +36,7 @@ inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
     return NodeHooks::at(*edge.function, edge.input_nr);
 }
 
-/// What a hook on a Tensor<T> may return. An AnyTensor is checked when it comes.
+/// True where a hook on a Tensor<T> may return Result. An AnyTensor is checked at run time.
 template <class Result, class T> consteval bool find_tensor_hook_result() {
     using X = std::remove_cvref_t<Result>;
     if constexpr (std::is_void_v<Result> || std::same_as<X, AnyTensor>) return true;
@@ -57,8 +58,8 @@ template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> 
         });
 }
 
-/// One hook on several tensors. What a pass has brought so far stands in the pass's notes, so that
-/// passes of several threads do not meet.
+/// One hook on several tensors. The gradients that arrived are stored in the pass, so that
+/// concurrent passes do not interfere.
 template <class F> class MultiGradHook : public std::enable_shared_from_this<MultiGradHook<F>> {
 public:
     explicit MultiGradHook(F f) : f_(std::move(f)) {}
@@ -129,9 +130,9 @@ private:
 
 } // namespace detail
 
-/// Calls f once in each backward pass, when the last of those tensors that are part of it has got
-/// its gradient: with the gradients of all of them, undefined ones for the others. Returns one
-/// handle for all.
+/// Calls f once in each backward pass, after the last of the tensors that are part of the pass got
+/// its gradient. f takes the gradients of all tensors; those of the others are undefined. Returns
+/// one handle for all.
 template <class F>
 HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, All mode = {}) {
     constexpr bool takes_gradients = std::is_invocable_v<F&, std::vector<AnyTensor> const&>;
@@ -140,7 +141,7 @@ HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, 
     if constexpr (!takes_gradients) return {};
     else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
 }
-/// Calls f once in each backward pass, with the first gradient that one of those tensors gets.
+/// Calls f once in each backward pass, with the first gradient that one of the tensors gets.
 template <class F>
 HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, Any mode) {
     constexpr bool takes_gradient = std::is_invocable_v<F&, AnyTensor const&>;
@@ -194,7 +195,7 @@ template <Scalar T> void Tensor<T>::retain_grad() {
     if (!requires_grad())
         detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf() || impl().retains_grad) return;
-    // weak, for the Node must not keep its own result alive
+    // weak: the Node must not keep its own result alive
     detail::NodeHooks::at(*grad_fn(), output_nr())
         .exchange_retain_grad([self = WeakTensor(*this)](AnyTensor const& gradient) {
             if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);

@@ -1,5 +1,5 @@
-// Picking by numbers: index_select and gather, index_add and scatter_add, and repetitions by their
-// numbers.
+// Indexing by integer tensors: index_select and gather, index_add and scatter_add,
+// repeat_interleave.
 #pragma once
 
 #include <xgrad/ops/index_operations.hpp>
@@ -11,8 +11,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// A copy of numbers in row-major order, which the caller may change before the backward pass, each
-/// seen to lie in [0, extent).
+/// A row-major copy of an index, which the caller may change before the backward pass. Throws where
+/// an element is not in [0, extent).
 inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index,
     std::size_t axis, std::size_t extent) {
     if (!index.defined()) fail_undefined(name, "the index");
@@ -65,13 +65,13 @@ void check_added(std::string_view name, X const& x, Y const& y, Shape const& wan
 
 } // namespace detail
 
-/// The slices of x along an axis that a vector of numbers names, each as often as it is named.
+/// The slices of x along an axis whose positions `index` has; a position may occur several times.
 template <Operand X>
 auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
     return express(detail::picked_slices("index_select", x, axis, index), x);
 }
 
-/// The slices of x along an axis, each as often in succession as a vector of counts says.
+/// Repeats slice i of x along an axis counts(i) times.
 template <Operand X>
 auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis) {
     auto const d = detail::normalize_axis("repeat_interleave", axis, x.shape());
@@ -92,8 +92,8 @@ auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrd
     return express(IndexSelect{{}, std::move(index), d}, x);
 }
 
-/// x, with slice i of y added to the slice index(i) of x along an axis. Slices that are named
-/// several times get several.
+/// x, with slice i of y added to slice index(i) of x along an axis. Slices of equal index are
+/// summed.
 template <Operand X, Operand Y>
 auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
     auto picked = detail::picked_slices("index_add", x, axis, index);
@@ -103,16 +103,15 @@ auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& inde
     return materialize_expression(x + express(IndexAdd{{}, std::move(picked), x.shape()}, y));
 }
 
-/// One element of x for each number of an index, which has as many axes as x: in two dimensions,
-/// x(index(i, j), j) along axis 0 and x(i, index(i, j)) along axis 1. The index may be shorter than
-/// x.
+/// One element of x for each element of `index`, which has as many axes as x. In two dimensions:
+/// x(index(i, j), j) along axis 0, and x(i, index(i, j)) along axis 1. The extents of `index` may
+/// be smaller than those of x.
 template <Operand X>
 auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
     return express(detail::picked_elements("gather", x, axis, index), x);
 }
 
-/// x, with each element of y, which has the shape of the index, added to the element that gather()
-/// takes there.
+/// x, with each element of y added to the element that gather() reads. y has the shape of `index`.
 template <Operand X, Operand Y>
 auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
     auto picked = detail::picked_elements("scatter_add", x, axis, index);

@@ -1,7 +1,7 @@
-// Changes in place. Each counts as one new version of the memory, so that a backward pass that
-// needed the old values says so. Where a gradient is wanted the change is recorded: the tensor's
-// history, or that of the base of a view, is written anew. Everything that can fail happens before
-// the first element is written.
+// In-place operations. Each increments the version of the memory, so that a backward pass that
+// needs the old values throws. Where a gradient is required, the change is recorded: the tensor, or
+// the base of a view, gets a new grad_fn.
+// Invariant: everything that can throw is done before the first element is written.
 #pragma once
 
 #include <xgrad/tensor/views.hpp>
@@ -10,7 +10,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// x, with the shape of what it overwrites; the old values get no gradient.
+/// x, broadcast to the shape of the first operand, whose old values have no gradient.
 struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
     static constexpr std::string_view written = "copy_";
     auto value(auto, auto x) const { return x; }
@@ -42,8 +42,8 @@ namespace detail {
                                     "in an in-place operation.");
 }
 
-/// Throws where a tensor may not be changed; `recorded` where the change will be a step of the
-/// graph.
+/// Throws where a tensor must not be changed in place; `recorded` where the change will be
+/// recorded.
 inline void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
     if (t.is_inference() && !inference_mode)
         fail<GraphError>(operation,
@@ -66,10 +66,11 @@ inline void check_in_place(AnyTensor const& t, std::string_view operation, bool 
             ": a leaf Variable that requires grad is being used in an in-place operation.");
 }
 
-/// The history that a tensor gets by a change in place, made ready before anything is written.
+/// The new grad_fn of a tensor that is changed in place. Everything is allocated before an element
+/// is written.
 class NewHistory {
 public:
-    /// `written` leads to what made the new values.
+    /// `written` leads to the grad_fn of the new values.
     NewHistory(AnyTensor const& t, Edge written)
         : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
         if (t.is_view())
@@ -89,7 +90,7 @@ public:
         changed_->array.storage->bump();
         take();
     }
-    /// The same where the change has been counted.
+    /// begin() without a new version.
     void take() noexcept {
         move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
         changed_->requires_grad = false;
@@ -105,8 +106,8 @@ private:
     Ref<Node> of_view_;
 };
 
-/// The operands of a change of t that look into its memory, as they were before: with values of
-/// their own where the Node will save them.
+/// Operands of an in-place change of t that share its memory, with their old state; with copies of
+/// the values that the Node saves.
 class OldOperands {
 public:
     void take(AnyTensor const& t, LeafMask needed, std::span<AnyTensor const*> operands) {
@@ -131,7 +132,7 @@ public:
             operands[k] = &old;
         }
     }
-    /// The values of t without their history.
+    /// The values of t without grad_fn.
     AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
 
 private:
@@ -142,8 +143,8 @@ private:
     std::vector<AnyTensor> before_;
 };
 
-/// True where an element of t might be written before another element of a formula's result has
-/// read it.
+/// True where writing an element of t might overwrite an element that a later element of the result
+/// reads.
 inline bool needs_room_aside(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
     bool aside = !out.contiguous;
@@ -155,7 +156,7 @@ inline bool needs_room_aside(
     return aside;
 }
 
-/// Overwrites t with the values of e, which has t among its operands.
+/// Overwrites t with the values of e, whose operands include t.
 template <Scalar T, class E>
 void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     using S = typename E::scalar;
@@ -172,7 +173,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             old.take(t, in.plan->needed, apart.operands);
             if (std::same_as<typename E::operation, Copy> && t.is_view())
                 apart.operands[0] =
-                    &old.overwritten(t); // CopySlices leaves the old values out already
+                    &old.overwritten(t); // CopySlices erases the gradient of the old values
             in = Gathered(table, &apart.formula, apart.operands, true);
         }
         Array<T> const& out = t.array_of();
@@ -220,7 +221,7 @@ Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x
 
 } // namespace detail
 
-/// Takes over values, broadcast to this tensor's shape.
+/// Copies values, broadcast to this tensor's shape.
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_(X const& x) {
     detail::assign(*this, express(Copy{}, *this, x), "copy_");
     return *this;

@@ -1,4 +1,4 @@
-// The in-place forms of operations as members of Tensor: x.exp_() is x = exp(x) in x's own memory.
+// In-place forms of operations as members of Tensor: x.exp_() writes exp(x) into the memory of x.
 #pragma once
 
 #include <string_view>
@@ -106,7 +106,8 @@ template <class Self> struct InplaceForms {
         return apply_in_place(
             "clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
     }
-    /// Your own elementwise operation: x.apply_(Scaled{2.}, y) is x = apply(Scaled{2.}, x, y).
+    /// A user's elementwise operation: x.apply_(Scaled{2.}, y) is x = apply(Scaled{2.}, x, y), in
+    /// place.
     template <class Op, detail::OperandLike... X>
         requires(!detail::OperandLike<Op>)
     Self& apply_(Op const& op, X const&... more) {
@@ -117,7 +118,7 @@ template <class Self> struct InplaceForms {
                 "apply_", [&op](auto const& x, auto const&... y) { return express(op, x, y...); },
                 more...);
     }
-    /// The same for one without numbers of its own: x.apply_<MyOp>(y).
+    /// apply_() with a default-constructed operation: x.apply_<MyOp>(y).
     template <class Op, detail::OperandLike... X> Self& apply_(X const&... more) {
         return apply_(Op{}, more...);
     }

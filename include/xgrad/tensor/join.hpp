@@ -1,4 +1,4 @@
-// Several tensors into one: cat and stack.
+// Concatenation: cat and stack.
 #pragma once
 
 #include <xgrad/tensor/views.hpp>
@@ -9,15 +9,14 @@ namespace xgrad {
 
 namespace detail {
 
-/// Where each of some tensors lies in the whole that they are joined into, side by side along one
-/// axis or, `stacked`, along a new one.
+/// Layout of tensors that are joined along an axis, or along a new axis if `stacked`.
 struct Joint {
     Shape shape;
     std::size_t axis;
     bool stacked;
     CachedVector<std::size_t> counts;
 
-    /// The window on tensor i, which starts there.
+    /// The view of tensor i, which begins at `start`.
     Window part(std::size_t i, std::size_t start) const {
         Window w(shape);
         w.start[axis] = start;
@@ -25,14 +24,14 @@ struct Joint {
         if (stacked) w.step[axis] = 0;
         return w;
     }
-    /// Calls f(i, window) for each tensor.
+    /// Calls f(i, view) for each tensor.
     template <class F> void for_each_part(F f) const {
         for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
             f(i, part(i, start));
     }
 };
 
-/// The gradient of each tensor is its part.
+/// Backward: the gradient of each tensor is its slice.
 template <Scalar T> class JoinNode final : public Node {
 public:
     JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
@@ -79,7 +78,7 @@ Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joi
 
 } // namespace detail
 
-/// Joins tensors along an axis; their other extents must agree.
+/// Concatenates tensors along an axis; their other extents must agree.
 template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
     if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
     for (auto const& t : x)
@@ -106,7 +105,7 @@ template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_
     return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
 }
 
-/// Joins tensors of one shape along a new axis.
+/// Concatenates tensors of one shape along a new axis.
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
     if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
     for (auto const& t : x)

@@ -11,7 +11,7 @@ namespace xgrad {
 
 namespace detail {
 
-/// A copy of a mask in row-major order, repeated to the shape of x.
+/// A row-major copy of a mask, broadcast to the shape of x.
 inline Array<bool> full_mask(
     Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)") {
     check_defined(name, x);
@@ -32,7 +32,7 @@ template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> con
     return express(MaskedSelect{{}, detail::full_mask(mask, x, "masked_select")}, x);
 }
 
-/// What x(mask) gives: a vector when it is read, a place when it is assigned to.
+/// The result of x(mask): a vector to read, a destination to assign to.
 template <Scalar T> class MaskedTensor : public Tensor<T> {
 public:
     MaskedTensor(Tensor<T> t, Tensor<bool> mask)
@@ -40,8 +40,8 @@ public:
           tensor_(std::move(t)), mask_(std::move(mask)) {}
     MaskedTensor(MaskedTensor const&) = default;
 
-    /// Writes one number everywhere, or as many numbers as the mask has true elements; recorded as
-    /// any change in place.
+    /// Writes one number to all selected elements, or a tensor with as many elements; recorded as
+    /// an in-place change.
     template <detail::OperandLike X> void operator=(X const& x) && {
         if constexpr (Number<X>) tensor_.masked_fill_(mask_, x);
         else {
@@ -56,7 +56,7 @@ public:
         std::move(*this) = static_cast<Tensor<T> const&>(o);
     }
 
-    // x(mask) += y is x(mask) = x(mask) + y. The vector that was read and named changes alone.
+    // x(mask) += y is x(mask) = x(mask) + y. A named vector that was read changes alone.
 #define XGRAD_COMPOUND(op)                                                                         \
     template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
         std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \

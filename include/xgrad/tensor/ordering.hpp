@@ -1,5 +1,4 @@
-// Which elements are the largest or smallest along an axis, and all of them in order: argmax and
-// argmin, argsort, sort, topk. NaN counts as larger than all numbers.
+// argmax and argmin, argsort, sort, topk. NaN counts as larger than all numbers.
 #pragma once
 
 #include <xgrad/tensor/index_select.hpp>
@@ -8,7 +7,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Elements, and their places along the axis.
+/// Elements, and their indices along the axis.
 template <Scalar T> struct Ordered {
     Tensor<T> values;
     Tensor<std::int64_t> indices;
@@ -27,7 +26,7 @@ template <class T> struct Placed {
     T value;
     std::int64_t place;
 
-    /// Equal ones stay in the order of their places.
+    /// Stable: equal elements keep their order.
     static bool ascending(Placed const& a, Placed const& b) {
         return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.place < b.place);
     }
@@ -36,7 +35,7 @@ template <class T> struct Placed {
     }
 };
 
-/// count numbers for each row of x along an axis: choose(row, its length, the numbers).
+/// Computes `count` indices for each row of x along an axis: choose(row, its length, the indices).
 template <Scalar T, class F>
 Tensor<std::int64_t> places_along(
     Array<T> const& x, std::size_t axis, std::size_t count, F choose) {
@@ -54,7 +53,7 @@ Tensor<std::int64_t> places_along(
     return Tensor<std::int64_t>(rows_put_back(over, std::move(places)));
 }
 
-/// The first `count` of each row in order.
+/// Indices of the first `count` elements of each row in sorted order.
 template <Scalar T>
 Tensor<std::int64_t> first_places(
     Array<T> const& x, std::size_t axis, std::size_t count, bool descending) {
@@ -72,19 +71,19 @@ Tensor<std::int64_t> first_places(
     });
 }
 
-/// Unrecorded.
+/// The values of x, not recorded.
 template <Operand X> auto values_of(X const& x) {
     NoGradGuard const off;
     return materialize(x).array_of();
 }
 
-/// With an axis of extent 1, or without it.
+/// Keeps an axis of extent 1, or removes it.
 template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep) {
     return keep ? x
                 : only_reshaped(reshape(x,
                       Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
 }
-/// Refuses rows along an axis that have no element to choose.
+/// Throws where rows along an axis are empty.
 inline void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
     if (shape[axis] == 0 &&
         numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
@@ -132,19 +131,19 @@ auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis,
 
 } // namespace detail
 
-/// The place of the largest element along an axis, the first of equal ones, or of the first NaN.
+/// The index of the largest element along an axis; of the first of equal ones, or of the first NaN.
 /// Not differentiable.
 template <Operand X>
 Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) {
     return detail::extreme_place("argmax", x, axis, keep, true);
 }
-/// Among all elements in row-major order.
+/// The row-major index of the largest of all elements.
 template <Operand X> Tensor<std::int64_t> argmax(X const& x) {
     return detail::extreme_place_of_all("argmax", x, true);
 }
 
-/// The place of the smallest element along an axis, the first of equal ones, or of the first NaN.
-/// Not differentiable.
+/// The index of the smallest element along an axis; of the first of equal ones, or of the first
+/// NaN. Not differentiable.
 template <Operand X>
 Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) {
     return detail::extreme_place("argmin", x, axis, keep, false);
@@ -153,8 +152,8 @@ template <Operand X> Tensor<std::int64_t> argmin(X const& x) {
     return detail::extreme_place_of_all("argmin", x, false);
 }
 
-/// The places of the elements along an axis in ascending or descending order; equal ones keep
-/// theirs. Not differentiable.
+/// The indices that sort the elements along an axis in ascending or descending order. Stable. Not
+/// differentiable.
 template <Operand X>
 Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
     auto const d = detail::normalize_axis("argsort", axis, x.shape());
@@ -162,14 +161,14 @@ Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descendi
     return detail::first_places(values, d, values.shape[d], descending);
 }
 
-/// The elements along an axis in ascending or descending order, and the places that they had; equal
-/// ones keep their order. Gradients go back to those places.
+/// The elements along an axis in ascending or descending order, and their indices. Stable.
+/// Gradients are scattered to those indices.
 template <Operand X> auto sort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
     return detail::ordered("sort", x, axis, {}, descending);
 }
 
-/// The k largest elements along an axis in descending order, or the k smallest ones in ascending
-/// order, and their places.
+/// The k largest elements along an axis in descending order, or the k smallest in ascending order,
+/// and their indices.
 template <Operand X>
 auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = true) {
     return detail::ordered("topk", x, axis, k, largest);

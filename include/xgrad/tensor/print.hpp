@@ -1,4 +1,4 @@
-// Printing: values, shape, dtype and place in the graph, as NumPy lays them out.
+// Printing: values as NumPy prints them, shape, dtype and grad_fn.
 #pragma once
 
 #include <charconv>
@@ -16,7 +16,7 @@ namespace detail {
 inline std::string number_text(bool v) { return v ? "true" : "false"; }
 inline std::string number_text(std::int64_t v) { return std::to_string(v); }
 template <RealScalar T> std::string number_text(T v) {
-    if (v != v) return "nan"; // and never "-nan"
+    if (v != v) return "nan"; // never "-nan"
     char buffer[32];
     auto const n = std::snprintf(buffer, sizeof buffer, "%.6g", static_cast<double>(v));
     return {buffer, static_cast<std::size_t>(n)};
@@ -26,7 +26,7 @@ template <RealScalar T> std::string number_text(std::complex<T> v) {
     return number_text(v.real()) + (im[0] == '-' ? "" : "+") + im + "i";
 }
 
-/// Rows longer than six, of an array of more than a thousand elements, are cut in the middle.
+/// Rows longer than six are abbreviated where the array has more than a thousand elements.
 template <class T>
 void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::string& out) {
     if (axis == a.shape.size()) {
@@ -49,7 +49,7 @@ void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::str
 } // namespace detail
 
 namespace detail {
-/// ", grad_fn=<MulBackward>", or <Invalid> for a view whose way back was lost when its base was
+/// ", grad_fn=<MulBackward>", or <Invalid> for a view whose grad_fn was lost when its base was
 /// changed.
 [[gnu::cold]] inline std::string history_text(AnyTensor const& t) {
     try {
@@ -67,8 +67,8 @@ template <Scalar T> std::string to_string(Tensor<T> const& t) {
     return detail::message_of(
         {s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::history_text(t), ")"});
 }
-/// The same for a tensor of any type. A template, as all here, so that only programs that print
-/// have it.
+/// Prints a tensor of any type. A template, as all functions here, so that only programs that print
+/// contain it.
 template <std::same_as<AnyTensor> A> std::string to_string(A const& t) {
     if (!t.defined()) return "Tensor(undefined)";
     switch (t.dtype()) {

@@ -1,5 +1,4 @@
-// What lies in the middle of the elements in order, or at another part of the way: median and
-// quantile. NaN stands for all that it is among.
+// median and quantile. A NaN among the elements makes the result NaN.
 #pragma once
 
 #include <xgrad/tensor/join.hpp>
@@ -11,8 +10,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// The places of the element with so many before it in order, and of the next one if that is
-/// wanted, for each row of x along an axis; twice that of the first NaN where there is one.
+/// For each row of x along an axis: the index of the element of the given rank and, if wanted, of
+/// the next one. Where the row has a NaN, both are the index of the first NaN.
 template <Scalar T>
 Tensor<std::int64_t> places_of_rank(
     Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next) {
@@ -34,7 +33,8 @@ Tensor<std::int64_t> places_of_rank(
 
 } // namespace detail
 
-/// The median of all elements, the lower one of two. Those that are equal to it share the gradient.
+/// The median of all elements, the lower one of two. Elements equal to it get equal parts of the
+/// gradient.
 struct Median : Arraywise {
     static constexpr std::string_view written = "median";
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
@@ -59,8 +59,9 @@ struct Median : Arraywise {
     }
 };
 
-/// The median along an axis, the lower one of two, and its place, the first of equal ones that
-/// count; or NaN and the place of the first. The gradient goes back to that place.
+/// The median along an axis (the lower one of two) and its index; of equal elements, of the first
+/// that counts. With a NaN: NaN and the index of the first one. The gradient is scattered to that
+/// index.
 template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false) {
     auto const d = detail::normalize_axis("median", axis, x.shape());
     auto const t = detail::materialize(x);
@@ -71,17 +72,17 @@ template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = fa
         detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep),
         detail::keep_or_drop(places, d, keep)};
 }
-/// Of all elements, the value alone: NaN of nothing, or where there is one. Elements that are equal
-/// to it share the gradient equally.
+/// The median of all elements; NaN for an empty tensor or with a NaN. Elements equal to it get
+/// equal parts of the gradient.
 template <Operand X> auto median(X const& x) {
     static_assert(!detail::is_complex<typename X::scalar>, "median: complex numbers have no order");
     if constexpr (detail::is_complex<typename X::scalar>) return materialize_expression(x);
     else return express(Median{}, x);
 }
 
-/// What lies at a part q of the way through the elements along an axis in order, from the smallest
-/// (0) to the largest (1); between two of them as much nearer to one as q says, and these two have
-/// the gradient. NaN where there is one. Of integers and masks: of double.
+/// The quantile q of the elements along an axis: 0 is the smallest, 1 the largest. Interpolates
+/// linearly between two elements, which get the gradient. NaN with a NaN. Integers and masks are
+/// converted to double.
 template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false) {
     if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return quantile(cast<double>(x), q, axis, keep);
@@ -104,7 +105,7 @@ template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bo
             d, keep);
     }
 }
-/// Of all elements.
+/// The quantile q of all elements.
 template <Operand X> auto quantile(X const& x, double q) {
     return quantile(detail::in_one_row("quantile", x), q, 0);
 }

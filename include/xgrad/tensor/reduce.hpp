@@ -1,4 +1,4 @@
-// What the reductions of ops/reduction.hpp ask of the recording layer.
+// Functions of the recording layer that ops/reduction.hpp calls.
 #pragma once
 
 #include <xgrad/ops/reduction.hpp>
@@ -8,12 +8,11 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// An expression's values as a Tensor; a Tensor is its own.
+/// Evaluates an expression to a Tensor; returns a Tensor itself.
 template <Operand X> auto materialize_expression(X const& x) { return detail::materialize(x); }
 template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { return x; }
 
-/// Called by sum() and mean(); masks are summed as int64, and the mean of integers is one of
-/// double.
+/// Called by sum() and mean(). Masks are summed as int64; the mean of integers is double.
 template <Operand X>
 auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean) {
     using L = typename X::kind;
@@ -22,7 +21,7 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
     else return detail::record_sum(operation, x, axes, keep, mean);
 }
 
-/// True where a gradient will be wanted of what is computed from x.
+/// True where an operand of x requires a gradient.
 template <Operand X> bool needs_graph(X const& x) {
     bool needed = false;
     if (detail::recording())
@@ -33,7 +32,7 @@ template <Operand X> bool needs_graph(X const& x) {
 }
 template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 
-/// Folds x over axes, unrecorded.
+/// Reduces x over axes without recording.
 template <template <class> class Fold, Operand X>
 auto fold(X const& x, Axes const& axes, bool keep) {
     using T = typename X::scalar;
@@ -41,13 +40,13 @@ auto fold(X const& x, Axes const& axes, bool keep) {
     else return Tensor<T>(detail::reduce_array<Fold>(x.array_of(), axes, keep));
 }
 
-/// What a recorded operation takes as a constant.
+/// Detaches a tensor that a recorded operation reads as a constant.
 template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) {
     return detail::recording() ? x.detach() : x;
 }
 
-/// The largest (real parts of) elements over normalised axes, which stay, as constants: what
-/// softmax takes out of its exponents. 0 where there are no elements.
+/// The largest (real parts of) elements over normalised axes, which keep extent 1, as constants:
+/// softmax subtracts them from its exponents. 0 without elements.
 template <Operand X> auto largest_over(X const& x, Axes const& axes) {
     NoGradGuard const off;
     using T = typename X::scalar;
@@ -57,7 +56,7 @@ template <Operand X> auto largest_over(X const& x, Axes const& axes) {
     if constexpr (detail::is_complex<T>) return Tensor<Real>(amax(real(x), axes, true));
     else return Tensor<Real>(cast<Real>(amax(x, axes, true)));
 }
-/// The same with 0 where they are not finite: what logsumexp takes out.
+/// largest_over() with 0 in place of infinite values: logsumexp subtracts them.
 template <Operand X> auto finite_largest(X const& x, Axes const& axes) {
     NoGradGuard const off;
     auto const largest = largest_over(x, axes);
@@ -65,7 +64,7 @@ template <Operand X> auto finite_largest(X const& x, Axes const& axes) {
     return Tensor<Real>(where(abs(largest) <= std::numeric_limits<Real>::max(), largest, Real(0)));
 }
 
-/// The same of all elements together, as a number.
+/// finite_largest() of all elements, as a number.
 template <Operand X> double finite_largest(X const& x) {
     NoGradGuard const off;
     if (numel(x.shape()) == 0) return 0;
@@ -78,7 +77,7 @@ template <Operand X> double finite_largest(X const& x) {
     return std::isfinite(largest) ? largest : 0;
 }
 
-/// True at place j of those over some axes, along the others for all.
+/// True at row-major index j of the axes `over`, broadcast along the other axes.
 template <Operand X> auto place_mask(X const& x, Axes const& over, std::size_t j) {
     Shape shape(x.dim(), 1);
     for (auto const axis : over)

@@ -1,5 +1,5 @@
-// Rows of a tensor along its first axes, and a tensor made of rows, for tensors of any scalar type.
-// Both are recorded where rows or tensor have a history.
+// Rows of a tensor along its first axes, and a tensor made of rows, for any scalar type. Both are
+// recorded where a gradient is required.
 #pragma once
 
 #include <xgrad/graph/view.hpp>
@@ -8,27 +8,27 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Where row i lies among the rows of a tensor in row-major order: its elements have the last axes,
-/// and the first count rows.
+/// The view of row i in a contiguous tensor: a row has the last axes, the first ones count the
+/// rows.
 inline std::shared_ptr<Geometry const> row_geometry(
     TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i) {
     return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row,
         row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
 }
 
-/// The tensor itself, or a copy in row-major order, which is recorded.
+/// The tensor itself where it is row-major, or a recorded copy.
 inline AnyTensor in_row_major(AnyTensor const& t) {
     return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t);
 }
 
-/// Row i along the first axis of a tensor in row-major order. Shares memory.
+/// Row i along the first axis of a row-major tensor. A view.
 [[gnu::cold]] inline AnyTensor row_of(AnyTensor const& t, std::size_t i) {
     return apply_view_map(
         row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i),
         ViewMap::gather, t, "Select");
 }
 
-/// The gradient of each row of a tensor is its part.
+/// Backward: the gradient of each row is its slice.
 class RowsNode final : public Node {
 public:
     RowsNode(TypeInfo const& type, Shape all, Shape row, std::vector<Edge> edges)
@@ -57,10 +57,10 @@ private:
     std::vector<Edge> edges_;
 };
 
-/// A tensor that is filled row by row; rows that are left out are zeros.
+/// Builds a tensor row by row; rows that are not set are zeros.
 class RowStack {
 public:
-    /// The shape of the whole is `lead`, whose index space counts the rows, and then that of a row.
+    /// The shape is `lead`, whose elements are counted as rows, followed by `row`.
     RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
         : row_(row), count_(numel(lead)) {
         Shape all = lead;

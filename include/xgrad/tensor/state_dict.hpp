@@ -1,5 +1,4 @@
-// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes
-// back.
+// StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
 #pragma once
 
 #include <string>
@@ -16,7 +15,7 @@ struct NamedTensor {
     AnyTensor tensor;
 };
 
-/// Tensors under names that are all different, in the order in which they came.
+/// An ordered map from unique names to tensors.
 class StateDict {
 public:
     StateDict() = default;
@@ -24,7 +23,7 @@ public:
         for (auto const& e : entries) set(e.name, e.tensor);
     }
 
-    /// Adds a tensor, or replaces the one of that name.
+    /// Adds a tensor, or replaces the tensor of that name.
     void set(std::string const& name, AnyTensor tensor) {
         for (auto& e : entries_)
             if (e.name == name) return void(e.tensor = std::move(tensor));
@@ -33,14 +32,14 @@ public:
     void erase(std::string_view name) {
         std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
     }
-    /// Null where there is none of that name.
+    /// The tensor of that name, or null.
     AnyTensor const* find(std::string_view name) const {
         for (auto const& e : entries_)
             if (e.name == name) return &e.tensor;
         return nullptr;
     }
     bool contains(std::string_view name) const { return find(name); }
-    /// Throws IndexError where there is none of that name.
+    /// The tensor of that name; throws IndexError where there is none.
     AnyTensor const& at(std::string_view name) const {
         if (auto const* const t = find(name)) return *t;
         detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
@@ -57,7 +56,7 @@ private:
 
 namespace detail {
 
-/// A copy of the values in memory of its own, without history.
+/// A copy of the values without grad_fn.
 inline AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
@@ -65,7 +64,7 @@ inline AnyTensor value_copy(AnyTensor const& t) {
     return copy;
 }
 
-/// Calls f(Tensor<T>) with the scalar type that t has.
+/// Calls f(Tensor<T>) with the scalar type of t.
 template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
     switch (t.dtype()) {
     case DType::boolean:
@@ -83,14 +82,13 @@ template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
     }
 }
 
-/// Whether numbers of one type become numbers of another without losing their nature: precision may
-/// change, and real numbers become complex ones.
+/// True where one type converts to another: precision may change, and real numbers become complex.
 constexpr bool converts(DType from, DType to) noexcept {
     return from == to || (is_differentiable(from) && is_differentiable(to) &&
                              (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
 
-/// A copy of the values in a type to which theirs converts.
+/// A copy of the values, converted to `type`.
 inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
     if (from.dtype() == type.dtype) return value_copy(from);
     AnyTensor const copy(TensorImpl::make(type, from.shape()));
@@ -103,8 +101,8 @@ inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
     return copy;
 }
 
-/// Overwrites the elements of a tensor by those of another one of its shape and type. Unrecorded;
-/// counts as a change in place.
+/// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
+/// recorded; counts as an in-place change.
 inline void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().array.storage->bump();
     to.impl().type->copy_elements(to.impl().array, from.impl().array);

@@ -1,4 +1,4 @@
-// Members of Tensor that give views and copies.
+// Members of Tensor that return views and copies.
 #pragma once
 
 #include <xgrad/ops/indexing.hpp>
@@ -8,8 +8,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// The window that indices, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
-/// xt::ellipsis() name.
+/// Indexing by integers, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
+/// xt::ellipsis(). Returns a view.
 template <Scalar T>
 template <class... Index>
 Tensor<T> Tensor<T>::operator()(Index const&... index) const {
@@ -43,13 +43,13 @@ template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const {
 
 namespace detail {
 
-/// One or several windows on x's memory, in elements of V. `look` gives the window on any array of
-/// x's shape.
+/// Makes one or several views of x, with elements of type V. `look` computes the view of any array
+/// of x's shape.
 template <Scalar V, Scalar T, class Look> Tensor<V> make_view(Tensor<T> const& x, Look look) {
     return Tensor<V>(as<V>(look(AnyArray(x.array_of()))));
 }
 
-/// The same window on an array of x's shape in row-major order: as gradients lie.
+/// The same view of a row-major array of x's shape, which is how gradients are stored.
 template <Scalar V, Scalar T, class Look>
 std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, Look look) {
     AnyArray plain;
@@ -89,7 +89,7 @@ std::vector<Tensor<T>> record_views(
     return views;
 }
 
-/// A window whose elements have `size` bytes and start `offset` elements after those of `a`.
+/// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
 inline AnyArray window_on(
     AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
     a.look_through(
@@ -97,7 +97,7 @@ inline AnyArray window_on(
     return a;
 }
 
-/// `count` positions of one axis from `start` on, or one of them without the axis.
+/// `count` positions of an axis from `start` on, or one of them without the axis.
 template <Scalar T>
 auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_axis) {
     return [=](AnyArray const& a) {
@@ -115,8 +115,8 @@ auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_
 
 } // namespace detail
 
-/// The positions of an axis, each without it: views that share one Node. As in PyTorch, none of
-/// several views may be changed in place while gradients are recorded.
+/// Slices along an axis, without it: views that share one Node. As in PyTorch, none of several
+/// views may be changed in place while gradients are recorded.
 template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("unbind", axis, x.shape());
     std::vector<decltype(detail::part_of<T>(0, 0, 0, false))> parts;
@@ -230,7 +230,7 @@ std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis)
 }
 
 namespace detail {
-/// The real (0) or imaginary (1) parts of a complex tensor.
+/// A view of the real (0) or imaginary (1) parts of a complex tensor.
 template <Scalar T>
 Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std::ptrdiff_t part) {
     using P = precision_of<T>;
@@ -242,7 +242,7 @@ Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std
 }
 } // namespace detail
 
-/// The real parts. A view; in an expression real(z) is computed on the way instead.
+/// The real parts. A view; in an expression real(z) is computed on the fly instead.
 template <Scalar T>
 Tensor<precision_of<T>> Tensor<T>::real() const
     requires detail::is_complex<T>
@@ -250,7 +250,7 @@ Tensor<precision_of<T>> Tensor<T>::real() const
     detail::check_defined("real", *this);
     return detail::part_view("Real", *this, 0);
 }
-/// The imaginary parts. A view; in an expression imag(z) is computed on the way instead.
+/// The imaginary parts. A view; in an expression imag(z) is computed on the fly instead.
 template <Scalar T>
 Tensor<precision_of<T>> Tensor<T>::imag() const
     requires detail::is_complex<T>
@@ -259,7 +259,7 @@ Tensor<precision_of<T>> Tensor<T>::imag() const
     return detail::part_view("Imag", *this, 1);
 }
 
-/// A copy with memory of its own; the gradient passes unchanged.
+/// A copy; the gradient is passed on unchanged.
 struct Clone : Arraywise {
     static constexpr std::string_view written = "clone";
     template <Scalar T> auto value(detail::Array<T> const& x) const {
