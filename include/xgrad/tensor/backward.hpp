@@ -133,7 +133,7 @@ inline AnyTensor delivered(
     return gradient;
 }
 
-/// True where grad() is called in code that is differentiated, without a word about create_graph:
+/// True where grad() is called in code that is differentiated, without create_graph:
 /// its gradients are unrecorded and no constants, so that differentiating them must throw.
 inline bool forbids_differentiation(GradOptions const& options) noexcept {
     return differentiated && recording() && !options.create_graph.is_given();

@@ -71,7 +71,7 @@ auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& i
     return express(detail::picked_slices("index_select", x, axis, index), x);
 }
 
-/// Repeats slice i of x along an axis counts(i) times.
+/// Slice i of x along an axis, counts(i) times in succession.
 template <Operand X>
 auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis) {
     auto const d = detail::normalize_axis("repeat_interleave", axis, x.shape());
