@@ -1,5 +1,5 @@
-// The call stack as text, for anomaly mode: files and lines where the program has debug information
-// and addr2line is installed, else the names of functions.
+// The call stack as text, for anomaly mode. It has files and lines if the program has debug
+// information and addr2line is installed; else it has function names.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ namespace xgrad::detail {
     return frames;
 }
 
-/// The program or library that holds an address, and where in it.
+/// The executable or shared library that contains an address, and where it is loaded.
 struct Module {
     std::uintptr_t address, base = 0;
     std::string file = {};
@@ -58,8 +58,8 @@ struct Module {
     }
 };
 
-/// What addr2line says of an address: "function\nfile:line\n", once more for each function inlined
-/// there.
+/// The output of addr2line for an address: two lines "function" and "file:line" for each function
+/// inlined there, innermost first.
 [[gnu::cold]] inline std::vector<std::string> source_lines(Module const& m) {
     std::vector<std::string> lines;
     if (m.file.find('\'') != std::string::npos) return lines;
@@ -80,7 +80,7 @@ struct Module {
     return lines;
 }
 
-/// The functions outside xgrad, innermost first.
+/// Up to eight functions outside of xgrad, innermost first.
 [[gnu::cold]] inline std::string call_stack_text(std::vector<void*> const& frames) {
     std::string text;
     std::size_t shown = 0;

@@ -1,4 +1,4 @@
-// How callables of the user are kept.
+// How xgrad stores a callable that the user passes.
 #pragma once
 
 #include <functional>
@@ -8,13 +8,13 @@
 
 namespace xgrad::detail {
 
-/// A module, or whatever else has parameters of its own.
+/// A callable with parameters of its own, such as a module.
 template <class F>
 concept HasParameters = requires(F& f) { f.parameters(); };
 
-/// The type in which a callable that was given as F&& is kept. One that has parameters is kept by
-/// reference where the caller holds it: a copy would have other parameters, and gradients would go
-/// to those. Anything else is copied or moved.
+/// The type that stores a callable passed as F&&. An lvalue with parameters is stored by reference:
+/// a copy would have its own parameters, and gradients would accumulate in those. Any other
+/// callable is copied or moved.
 template <class F>
 using KeptCallable =
     std::conditional_t<std::is_lvalue_reference_v<F> && HasParameters<std::remove_reference_t<F>>,

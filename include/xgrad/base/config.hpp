@@ -1,13 +1,13 @@
-// The version of xgrad, and the switches a build can set. Everything else is found out from the
-// compiler.
+// The version of xgrad and the macros that a build can define. Predefined macros of the compiler
+// say everything else.
 #pragma once
 
 #define XGRAD_VERSION_MAJOR 0
 #define XGRAD_VERSION_MINOR 1
 #define XGRAD_VERSION_PATCH 0
 
-// XGRAD_USE_SIMD: vector types of the compiler in elementwise kernels. 0 is for tests of what other
-// compilers run.
+// XGRAD_USE_SIMD: elementwise kernels use vector types of the compiler. 0 selects the scalar code
+// that other compilers get; tests use it.
 #ifndef XGRAD_USE_SIMD
 #    define XGRAD_USE_SIMD 1
 #endif
@@ -17,18 +17,18 @@
 #    define XGRAD_SIMD 0
 #endif
 
-// XGRAD_USE_BLAS: matrix products through the Fortran symbols of a BLAS that the program links.
+// XGRAD_USE_BLAS: matrix products call a BLAS that the program links, by its Fortran symbols.
 #ifndef XGRAD_USE_BLAS
 #    define XGRAD_USE_BLAS 0
 #endif
 
-// XGRAD_USE_LAPACK: whether there is a LAPACK, which the program links, for xgrad/linalg.hpp.
+// XGRAD_USE_LAPACK: the program links a LAPACK, which xgrad/linalg.hpp calls.
 #ifndef XGRAD_USE_LAPACK
 #    define XGRAD_USE_LAPACK 1
 #endif
 
-// Sanitizers see through neither the buffer cache nor plain reference counts, so both step aside
-// for them.
+// AddressSanitizer cannot check memory that the buffer cache reuses, and ThreadSanitizer does not
+// understand plain reference counts, so both are disabled for them.
 #if defined(__SANITIZE_ADDRESS__)
 #    define XGRAD_ADDRESS_SANITIZER 1
 #elif defined(__SANITIZE_THREAD__)
@@ -47,8 +47,8 @@
 #    define XGRAD_THREAD_SANITIZER 0
 #endif
 
-// A kernel is one chain of tiny functions per element: it is only fast if all of them are inlined.
-// With a sanitizer's checks in each it is not fast anyway, and would take twice as long to compile.
+// A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
+// With a sanitizer it is slow anyway, and forced inlining would double the compile time.
 #if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER
 #    define XGRAD_INLINE inline
 #    define XGRAD_LAMBDA_INLINE
@@ -58,10 +58,10 @@
 #endif
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
-// XGRAD_SEPARATE_COMPILATION, for programs of many files: with it in all of them, and XGRAD_SOURCE
-// before <xgrad/xgrad.hpp> in one, that one alone compiles, for all headers of xgrad, the functions
-// that are no templates, in headers where XGRAD_COMPILED_ONCE stands (g++; no other compiler can
-// leave them out elsewhere), and the templates in source.hpp.
+// XGRAD_SEPARATE_COMPILATION is for programs of many files. All files define it; one file defines
+// XGRAD_SOURCE too, before it includes <xgrad/xgrad.hpp>. Only that file compiles the templates in
+// source.hpp and, with g++, the non-template functions of headers that say XGRAD_COMPILED_ONCE.
+// (Other compilers cannot leave those functions out of the other files.)
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
 #    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")
 #    ifdef XGRAD_SOURCE

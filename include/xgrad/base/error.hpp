@@ -1,5 +1,5 @@
-// What xgrad throws: one exception type for each kind of mistake that a caller may want to tell
-// apart.
+// The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
+// messages and throw.
 #pragma once
 
 #include <concepts>
@@ -43,8 +43,7 @@ struct VersionError : GraphError {
 
 namespace detail {
 
-/// Writes at the end of a message: text, a number, or a range of numbers in PyTorch's form "[2,
-/// 3]".
+/// Appends text, a number, or a range of numbers in PyTorch's form "[2, 3]" to a message.
 inline void append_piece(std::string& message, std::string_view text) { message += text; }
 void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
 template <std::ranges::input_range Range>
@@ -56,7 +55,8 @@ template <std::ranges::input_range Range>
     message += range.begin() == range.end() ? "[]" : "]";
 }
 
-/// A piece of a message that is not written yet; it must not outlive what it was made of.
+/// A reference to an argument of a message, formatted only if the message is thrown. It must not
+/// outlive the argument.
 class Piece {
 public:
     Piece(char const* text) noexcept
@@ -81,7 +81,8 @@ private:
     return message;
 }
 
-/// Throws E with the pieces joined. Cold, so that a check costs its caller one branch.
+/// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
+/// branch.
 template <class E>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
     throw E(message_of(pieces));
@@ -91,14 +92,15 @@ template <class E = Error, class... Parts>
     fail_with<E>({parts...});
 }
 
-/// The name of the function that calls one with a parameter `Caller in = {}`, for messages.
+/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
+/// {}`.
 struct Caller {
     char const* name;
     constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
 };
 
-/// Throws an Error that says what an operation found undefined ("argument 1"), and how a tensor
-/// comes to be that. A function's name may have template arguments:
+/// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
+/// undefined. `operation` may have template arguments, which are cut:
 /// "transpose<xgrad::Tensor<double> >".
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
     std::string_view operation, std::string_view what) {

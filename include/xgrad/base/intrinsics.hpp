@@ -1,9 +1,8 @@
-// The compiler's header of intrinsic functions for the processor of this build.
+// Includes the compiler's header of intrinsics for the target processor.
 #pragma once
 
 #if defined(__AVX__)
-// g++ 12 takes the undefined lanes that its own AVX-512 intrinsics start from for a mistake of
-// whoever inlines them.
+// g++ 12 warns about uninitialised lanes in its own AVX-512 intrinsics where they are inlined.
 #    if defined(__GNUC__) && !defined(__clang__)
 #        pragma GCC diagnostic push
 #        pragma GCC diagnostic ignored "-Wuninitialized"

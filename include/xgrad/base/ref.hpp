@@ -1,4 +1,5 @@
-// Ref<T>: shared ownership with the count inside the object, so that a handle is one pointer.
+// Ref<T>: an intrusive shared pointer. The object contains its reference count, so that a Ref is
+// one pointer.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// True while no second thread was ever started: counts need no atomic read-modify-write then.
+/// True as long as the process never started a second thread: reference counts then need no atomic
+/// read-modify-write instruction.
 [[gnu::always_inline]] inline bool single_threaded() noexcept {
 #if __has_include(<sys/single_threaded.h>) && !XGRAD_THREAD_SANITIZER
     return __libc_single_threaded;
@@ -23,23 +25,23 @@ namespace xgrad::detail {
 #endif
 }
 
-/// A count of owners, safe to change from several threads.
+/// A thread-safe reference count.
 class RefCount {
 public:
     constexpr explicit RefCount(std::uint32_t owners = 0) noexcept : count_(owners) {}
     RefCount(RefCount const&) = delete;
     RefCount& operator=(RefCount const&) = delete;
 
-    /// Returns the count before.
+    /// Returns the count before the increment.
     [[gnu::always_inline]] std::uint32_t increment() noexcept {
         if (!single_threaded()) return count_.fetch_add(1, std::memory_order_acq_rel);
         auto const before = count_.load(std::memory_order_relaxed);
         count_.store(before + 1, std::memory_order_relaxed);
         return before;
     }
-    /// The first owner of an object that nobody else knows yet.
+    /// Sets the count to 1 in an object that no other thread knows yet.
     void begin() noexcept { count_.store(1, std::memory_order_relaxed); }
-    /// True for the last owner, which must then destroy the object.
+    /// True if the count is 0 now: the caller must destroy the object.
     [[gnu::always_inline]] bool decrement() noexcept {
         if (single_threaded()) {
             auto const left = count_.load(std::memory_order_relaxed) - 1;
@@ -48,7 +50,7 @@ public:
         }
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
-    /// Adds an owner unless there is none any more; false then.
+    /// Increments the count unless it is 0; returns whether it did. (As std::weak_ptr::lock.)
     bool increment_if_owned() noexcept {
         auto count = count_.load(std::memory_order_relaxed);
         while (count != 0)
@@ -62,8 +64,9 @@ private:
     std::atomic<std::uint32_t> count_;
 };
 
-/// A share in a T, which has a member `RefCount refs` and is ended by `T::destroy(T*)`. Where a T
-/// has `only_owners_share()`, that says whether nobody comes by a share in it but from an owner.
+/// A reference to a T. T has a member `RefCount refs` and a function `T::destroy(T*)`. An optional
+/// member `only_owners_share()` is true if new references are made only from existing ones (there
+/// is no weak reference).
 template <class T> class Ref {
 public:
     Ref() noexcept = default;
@@ -71,12 +74,12 @@ public:
     [[gnu::always_inline]] explicit Ref(T* p) noexcept : p_(p) {
         if (p_) p_->refs.increment();
     }
-    /// The first share in a new object, which counts none yet.
+    /// The first reference to a new object whose count is 0.
     [[gnu::always_inline]] static Ref first(T* p) noexcept {
         p->refs.begin();
         return adopt(p);
     }
-    /// Takes over a share that was counted already.
+    /// Takes over a reference that is counted already.
     [[gnu::always_inline]] static Ref adopt(T* p) noexcept {
         Ref r;
         r.p_ = p;
@@ -104,11 +107,12 @@ public:
     explicit operator bool() const noexcept { return p_ != nullptr; }
     friend bool operator==(Ref const& a, Ref const& b) noexcept { return a.p_ == b.p_; }
 
-    /// Gives the share away without ending it.
+    /// Returns the pointer and leaves the count as it is: the caller owns the reference.
     T* release() noexcept { return std::exchange(p_, nullptr); }
 
 private:
-    /// An owner that is alone needs no read-modify-write where nobody else can come by a share.
+    /// Releases the reference in a program with several threads. The only owner needs no
+    /// read-modify-write instruction if no other thread can make a reference.
     [[gnu::noinline]] static void end_among_threads(T* p) noexcept {
         bool is_alone = false;
         if constexpr (requires { p->only_owners_share(); })

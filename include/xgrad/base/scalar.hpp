@@ -1,5 +1,5 @@
-// The scalar types that a Tensor may have, the letters that stand for them in an operation's
-// domain, and promotion.
+// The scalar types of tensors, the kinds B, Z, R, C that state an operation's domain, and type
+// promotion.
 #pragma once
 
 #include <complex>
@@ -26,12 +26,12 @@ concept Differentiable = RealScalar<T> || ComplexScalar<T>;
 namespace detail {
 template <class T>
 inline constexpr bool has_gradients =
-    Differentiable<T>; // for messages: compilers explain concepts at length
+    Differentiable<T>; // for static_assert: compilers print long notes for concepts
 }
 /// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
 template <class T>
 concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
-/// A C++ number that may stand beside a tensor in an expression.
+/// A C++ number that an expression may combine with a tensor.
 template <class T>
 concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
 
@@ -66,7 +66,7 @@ template <class T> struct Precision<std::complex<T>> {
 
 } // namespace detail
 
-/// The real type under a scalar: double for std::complex<double>.
+/// The real type of a scalar type: double for std::complex<double>.
 template <class T> using precision_of = typename detail::Precision<T>::type;
 
 namespace detail {
@@ -116,7 +116,8 @@ struct Widest<P, Q, More...> : Widest<promote_precision<P, Q>, More...> {};
 /// The precision to which all of P... promote.
 template <class... P> using widest_precision = typename detail::Widest<P...>::type;
 
-// The letters in which an operation states its domain: mask, integer, real, complex.
+// The kinds of scalars in an operation's domain: B boolean, Z integer, R real, C complex. over<P>
+// is the scalar type of the kind in precision P.
 struct B {
     template <class> using over = bool;
 };

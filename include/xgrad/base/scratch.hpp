@@ -1,8 +1,9 @@
-// Scratch<T>: working memory for one call of a kernel, without an allocation for most calls.
+// Scratch<T>: an uninitialised temporary buffer for one call of a kernel, usually without an
+// allocation.
 //
-// The thread keeps the memory of the last call, up to a limit, and lends it to the next one. A
-// kernel that runs inside another gets memory of its own, so nesting is safe. Nothing is
-// initialised.
+// Each thread keeps one buffer, up to a size limit. A Scratch takes it out and its destructor puts
+// it back. A kernel that runs inside another finds no buffer and allocates its own, so nesting is
+// safe.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +18,14 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail::kernel {
 
-/// The quotient of two numbers, and a number to the next multiple of a step, both rounded up.
+/// n / by, rounded up.
 constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
+/// n rounded up to a multiple of `step`.
 constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
     return divided_up(n, step) * step;
 }
 
-/// Memory that starts at a cache line, and so at the alignment of every SIMD word.
+/// Memory aligned to a cache line, which is the alignment of the widest SIMD vector.
 class AlignedBytes {
 public:
     static constexpr std::align_val_t alignment{64};
@@ -43,12 +45,13 @@ private:
     std::size_t size_ = 0;
 };
 
+/// The buffer that this thread keeps for the next Scratch.
 inline AlignedBytes& kept_scratch() {
     thread_local AlignedBytes bytes;
     return bytes;
 }
 
-/// Room for count numbers T while this object lives.
+/// A buffer of `count` elements T that lives as long as this object.
 template <class T> class Scratch {
 public:
     explicit Scratch(std::size_t count)

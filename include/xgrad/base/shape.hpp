@@ -1,5 +1,7 @@
-// Shapes, strides and axes: short vectors that need no heap up to four dimensions, and
-// broadcasting.
+// Shapes, strides and axes, and the arithmetic on them: layout, reshaping and broadcasting.
+//
+// Dims<T> is a small vector that needs no heap up to four dimensions. Strides count elements.
+// Read next: array.hpp.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +28,7 @@ template <class I>
 inline constexpr bool is_dims_number =
     std::is_integral_v<I> || std::is_floating_point_v<I>; // of which some are refused
 
-/// Any integer as an element of Dims<T>. Throws where that cannot hold it.
+/// Converts an integer to an element of Dims<T>; throws ShapeError if it does not fit.
 template <class T, class I> constexpr T dims_element(I i) {
     if constexpr (is_dims_number<I>) {
         static_assert(std::is_integral_v<I> && !std::is_same_v<I, bool>,
@@ -53,8 +55,9 @@ template <class T> struct DimsElement {
 
 } // namespace detail
 
-/// A vector of extents or steps, one for each dimension. Made from integers of any types: `Shape{n,
-/// x.shape(0) * 2}`, or from a range of integers. A negative extent in a Shape is a ShapeError.
+/// A small vector of extents or strides, one for each dimension. It is made from integers of any
+/// types: `Shape{n, x.shape(0) * 2}`, or from a range of integers. A negative extent in a Shape is
+/// a ShapeError.
 template <class T> class Dims {
 public:
     using value_type = T;
@@ -68,8 +71,8 @@ public:
     using const_reverse_iterator = std::reverse_iterator<T const*>;
 
     Dims() noexcept : local_{} {}
-    /// n equal elements. A template, so that one number in braces is a list of one element for
-    /// every compiler.
+    /// n equal elements. It is a template so that every compiler takes one number in braces as a
+    /// list of one element.
     template <std::integral N> explicit Dims(N n, T value = T{}) : Dims() {
         reserve_exactly(static_cast<std::size_t>(n));
         std::fill_n(data(), static_cast<std::size_t>(n), value);
@@ -157,7 +160,7 @@ public:
         return true;
     }
 
-    /// n elements without a value; only for an empty vector.
+    /// Makes an empty vector one of n uninitialised elements.
     void reserve_exactly(std::size_t n) {
         if (n > inline_size) heap_ = new T[n];
         size_ = static_cast<std::uint32_t>(n);
@@ -189,10 +192,11 @@ using Axes = Dims<std::ptrdiff_t>;
 
 namespace detail {
 
-/// More elements than this, of any type, are in no memory.
+/// No memory holds more elements than this, whatever their type.
 inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
 
-/// The number of elements where the product of the extents is too large: 0 where one of them is.
+/// The number of elements of a shape whose product of extents overflows: 0 if one extent is 0; else
+/// it throws.
 [[gnu::cold, gnu::noinline]] inline std::size_t numel_of_large(Shape const& shape) {
     if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
@@ -218,14 +222,14 @@ namespace detail {
     fail<ShapeError>(
         operation, ": an extent of ", a, sign, b, " would have more elements than any memory");
 }
-/// Extents that follow from others; they throw ShapeError where the result is larger than any
-/// memory.
+/// a + b; throws ShapeError if the extent is larger than any memory.
 inline std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t sum;
     if (__builtin_add_overflow(a, b, &sum) || sum > max_elements)
         fail_extents(operation, a, " + ", b);
     return sum;
 }
+/// a * b; throws ShapeError if the extent is larger than any memory.
 inline std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t product;
     if (__builtin_mul_overflow(a, b, &product) || product > max_elements)
@@ -233,8 +237,8 @@ inline std::size_t multiply_extents(std::string_view operation, std::size_t a, s
     return product;
 }
 
-/// Puts row-major strides into an empty vector; returns the number of elements. Throws ShapeError
-/// where these are too many.
+/// Writes row-major strides to an empty vector and returns the number of elements. Throws
+/// ShapeError if there are too many.
 inline std::size_t lay_out(Shape const& shape, Strides& strides) {
     std::size_t const rank = shape.size();
     strides.reserve_exactly(rank);
@@ -258,8 +262,8 @@ inline Strides row_major(Shape const& shape) {
     return strides;
 }
 
-/// How far the elements reach in memory, from the first to the last one, in elements; strides are
-/// not negative.
+/// The distance in memory from the first to the last element plus one, in elements; strides must
+/// not be negative.
 inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept {
     std::size_t extent = numel(shape) ? 1 : 0;
     for (std::size_t i = 0; extent && i < shape.size(); ++i)
@@ -267,15 +271,15 @@ inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcep
     return extent;
 }
 
-/// How far two elements lie apart in row-major order that follow each other along an axis.
+/// The row-major stride of an axis.
 inline std::size_t step_along(Shape const& shape, std::size_t axis) {
     std::size_t step = 1;
     for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
     return step;
 }
 
-/// True where the elements lie in row-major order without gaps; axes of extent 1 may have any
-/// stride, and so may all where there are no elements.
+/// True if the layout is C-contiguous. Axes of extent 1 may have any stride; an array without
+/// elements is contiguous.
 inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept {
     std::size_t step = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
@@ -287,9 +291,8 @@ inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept {
     return true;
 }
 
-/// Strides under which elements that lie in memory by `shape` and `strides`, taken in row-major
-/// order, are the elements of another shape of as many; empty where there are none, so that a copy
-/// is needed.
+/// The strides of a view that reshapes an array of `shape` and `strides` to the shape `to`, which
+/// has as many elements. Empty if no strides express it: reshape must copy.
 inline std::optional<Strides> reshaped_strides(
     Shape const& shape, Strides const& strides, Shape const& to) {
     if (numel(shape) == 0) return row_major(to);
@@ -310,7 +313,7 @@ inline std::optional<Strides> reshaped_strides(
     return result;
 }
 
-/// True where `from` can be stretched to `to` by NumPy's rules.
+/// True if `from` broadcasts to `to` by NumPy's rules.
 inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept {
     if (from.size() > to.size()) return false;
     for (std::size_t i = 0, lead = to.size() - from.size(); i < from.size(); ++i)
@@ -318,7 +321,7 @@ inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept {
     return true;
 }
 
-/// Makes `shape` the one to which it and another broadcast together; false where they do not.
+/// Broadcasts `shape` with another shape in place; false if they do not broadcast.
 inline bool widen(Shape& shape, Shape const& other) {
     if (other.size() > shape.size()) {
         auto const shorter = std::exchange(shape, other);
@@ -340,7 +343,7 @@ inline Shape broadcast(std::string_view operation, Shape const& a, Shape const& 
     return out;
 }
 
-/// Strides with which an array of `shape` is read as one of `to`: 0 along each stretched axis.
+/// The strides that read an array of `shape` as one of shape `to`: 0 along each broadcast axis.
 inline Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to) {
     Strides out(to.size(), 0);
     for (std::size_t i = 0, lead = to.size() - shape.size(); i < shape.size(); ++i)
@@ -348,7 +351,8 @@ inline Strides broadcast_strides(Shape const& shape, Strides const& strides, Sha
     return out;
 }
 
-/// One axis of an array of this shape, or of one with new axes beside these, as 0 ... rank - 1.
+/// An axis as a number in 0 ... rank - 1; the rank is that of the shape plus new_axes. Throws
+/// IndexError.
 inline std::size_t normalize_axis(
     std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes = 0) {
     auto const rank = static_cast<std::ptrdiff_t>(shape.size() + new_axes);
@@ -358,7 +362,8 @@ inline std::size_t normalize_axis(
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
-/// Axes as 0 ... rank - 1, sorted, each at most once.
+/// Axes as numbers in 0 ... rank - 1, sorted. Throws IndexError for an axis out of range or given
+/// twice.
 inline Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape) {
     for (auto& axis : axes)
         axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, shape));

@@ -1,5 +1,5 @@
-// std::source_location, or what stands in for it where the compiler and its library do not agree on
-// one (clang 14, libstdc++ 12).
+// SourceLocation: std::source_location, or a replacement where the compiler does not support the
+// library's (clang 14 with libstdc++ 12).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Copying a matrix whose neighbours lie along columns to one whose neighbours lie along rows:
-// square by square, so that each line of the cache is fetched once.
+// Copies a column-major matrix to a row-major one. It copies square blocks whose rows fill a cache
+// line, so that each cache line is fetched once.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,12 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
+/// An element of this size, whatever its type is.
 template <std::size_t Bytes> struct Opaque {
     std::byte bytes[Bytes];
 };
 
-/// Rows and columns of a square whose lines fill lines of the cache.
+/// The number of rows and columns of a block: elements in a cache line.
 constexpr std::size_t square_side(std::size_t element) { return element < 4 ? 8 : 64 / element; }
 
 /// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns.
@@ -30,7 +31,8 @@ template <class W>
                 from[static_cast<std::ptrdiff_t>(c) * from_column + static_cast<std::ptrdiff_t>(r)];
 }
 
-/// The same for so many whole squares, which are so far apart.
+/// copy_square for `squares` whole blocks. The next block is to_next elements further in `to` and
+/// from_next in `from`. Elements of 4 and 8 bytes are transposed in registers.
 template <std::size_t Bytes, class W>
 void copy_squares(W* to, std::ptrdiff_t to_row, std::ptrdiff_t to_next, W const* from,
     std::ptrdiff_t from_column, std::ptrdiff_t from_next, std::size_t squares) {
@@ -49,6 +51,7 @@ void copy_squares(W* to, std::ptrdiff_t to_row, std::ptrdiff_t to_next, W const*
         } else copy_square(to, to_row, from, from_column, side, side);
 }
 
+/// Copies whole blocks along the longer side first, then the rows and columns that fill no block.
 template <std::size_t Bytes, class W = Opaque<Bytes>>
 void copy_transposed_elements(W* to, std::ptrdiff_t to_row, W const* from,
     std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
@@ -71,8 +74,8 @@ void copy_transposed_elements(W* to, std::ptrdiff_t to_row, W const* from,
         rows - r, columns);
 }
 
-/// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, of elements of this
-/// many bytes; steps in elements.
+/// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, for elements of
+/// `element` bytes; strides count elements.
 inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
     std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
     auto const copy = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {

@@ -1,11 +1,12 @@
-// SimdVector<T>: as many T as one register of this build holds, and the few motions of data that
-// the hand-written kernels (fft.hpp, gemm.hpp) need on it.
+// SimdVector<T>: a SIMD register of elements T, with the loads, stores and shuffles that the
+// hand-written kernels (fft.hpp, gemm.hpp) need. simd/batch.hpp builds elementwise kernels on it.
 //
-// These are the vector types of GCC and Clang, so + - * and multiplication by a number are written
-// as for numbers, and a kernel is vectorised at -O2 too, with nothing left to the mood of the
-// optimiser. Elsewhere SimdVector<T> is T and the same code runs on numbers. The width follows the
-// compiler's flags; whatever has a memory layout that depends on it must name it among its template
-// parameters, so that translation units with different flags can be linked together.
+// It is a vector type of GCC and Clang: + - * work as on numbers, and a kernel is vectorised at
+// -O2, without the auto-vectoriser. For other compilers SimdVector<T> is T, and the same code runs
+// on scalars.
+//
+// The width follows the compiler's flags. A type whose layout depends on the width must have it as
+// a template argument, so that translation units with different flags can be linked together.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 #include <xgrad/base/intrinsics.hpp>
 
-/// After the parameters of a lambda that is the body of a loop over registers.
+/// Forces inlining of a lambda; it stands after the lambda's parameters.
 #if defined(__GNUC__)
 #    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
 #else
@@ -45,9 +46,8 @@ inline constexpr std::size_t register_bytes = 16;
 #endif
 
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
-#    define XGRAD_WIDER_REGISTERS // than those of this build may be there when it runs
-/// Of a loop for the registers of this build, and the same for those of AVX2 and AVX-512, what this
-/// processor can run, the fastest last.
+#    define XGRAD_WIDER_REGISTERS // the processor may have wider registers than the build assumes
+/// The variants of a loop that this processor can run, the fastest last.
 template <class Loop>
 std::vector<Loop> runnable(Loop const& plain, Loop const& avx2, Loop const& avx512) {
     std::vector<Loop> loops{plain};
@@ -71,11 +71,11 @@ struct SimdVectorOf<T, Bytes> {
 template <class T, std::size_t Bytes = register_bytes>
 using SimdVector = typename SimdVectorOf<T, Bytes>::type;
 
-/// How many T a vector V holds.
+/// The number of lanes T in a vector V.
 template <class V, class T> inline constexpr std::size_t width = sizeof(V) / sizeof(T);
 
-/// A vector in an array of numbers, wherever it begins. (A struct, because templates drop the
-/// attributes of a typedef.)
+/// A vector in memory at any alignment that may alias the array's elements. (It is a struct because
+/// templates drop the attributes of a typedef.)
 template <class V>
 #if defined(__GNUC__)
 struct __attribute__((packed, may_alias)) UnalignedVector {
@@ -104,15 +104,14 @@ template <class F, std::size_t... I>
     (f(std::integral_constant<std::size_t, I>{}), ...);
 }
 
-/// f(0), ..., f(N-1) with constants for arguments: GCC unrolls a loop over registers only from -O3
-/// on.
+/// Calls f(0), ..., f(N-1) with compile-time constants: at -O2 GCC does not unroll a loop over
+/// registers.
 template <std::size_t N, class F> [[gnu::always_inline]] inline void unroll(F const& f) {
     unroll(f, std::make_index_sequence<N>{});
 }
 
-/// Calls f.operator()<V>(i) until every index below count has been inside a vector V that starts at
-/// i. The last vector may overlap the one before instead of leaving a scalar tail, so doing an
-/// index twice must do no harm.
+/// Calls f.operator()<V>(i) for vectors V at i that cover the indices below count. Instead of a
+/// scalar tail, the last vector may overlap the one before: f must be idempotent.
 template <class T, std::size_t Bytes = register_bytes, class F>
 [[gnu::always_inline]] inline void cover(std::size_t count, F const& f) {
     using V = SimdVector<T, Bytes>;
@@ -122,7 +121,7 @@ template <class T, std::size_t Bytes = register_bytes, class F>
     else if constexpr (n > 1) cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
 }
 
-/// The same, with every index inside one vector only.
+/// Calls f.operator()<V>(i) for vectors at i, then f.operator()<T>(i) for each index of the tail.
 template <class T, class F>
 [[gnu::always_inline]] inline void cover_once(std::size_t count, F const& f) {
     constexpr std::size_t n = width<SimdVector<T>, T>;
@@ -132,7 +131,7 @@ template <class T, class F>
     for (; i < count; ++i) f.template operator()<T>(i);
 }
 
-/// The vector whose lane i is lane index(i) of the double vector (a, b); index is a lambda without
+/// Lane i of the result is lane F{}(i) of the concatenation of a and b; F is a lambda without
 /// captures.
 template <class V, class F, int... I>
 [[gnu::always_inline]] inline V shuffle(
@@ -145,7 +144,7 @@ template <class V, class F, int... I>
 #endif
 }
 
-/// (a0, b0, a1, b1, ...) in two vectors.
+/// Interleaves a and b: (low, high) = (a0, b0, a1, b1, ...).
 template <class T, class V>
 [[gnu::always_inline]] inline void zip(V const& a, V const& b, V& low, V& high) {
     static constexpr int n = width<V, T>;
@@ -156,7 +155,7 @@ template <class T, class V>
     high = shuffle(a, b, in_high, all);
 }
 
-/// Undoes zip.
+/// The inverse of zip.
 template <class T, class V>
 [[gnu::always_inline]] inline void unzip(V const& low, V const& high, V& a, V& b) {
     constexpr std::make_integer_sequence<int, width<V, T>> all;
@@ -166,7 +165,7 @@ template <class T, class V>
     b = shuffle(low, high, odd, all);
 }
 
-/// Copies count pairs (even, odd) from one array to two.
+/// Separates an array of `count` pairs into two arrays.
 template <class T> void deinterleave(std::size_t count, T const* pairs, T* even, T* odd) {
     cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         if constexpr (constexpr auto n = width<V, T>; n == 1) {
@@ -181,7 +180,7 @@ template <class T> void deinterleave(std::size_t count, T const* pairs, T* even,
     });
 }
 
-/// Copies two arrays of count numbers to one of pairs (even, odd).
+/// Interleaves two arrays of `count` elements into one array of pairs.
 template <class T> void interleave(std::size_t count, T const* even, T const* odd, T* pairs) {
     cover<T>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         if constexpr (constexpr auto n = width<V, T>; n == 1) {
@@ -196,7 +195,7 @@ template <class T> void interleave(std::size_t count, T const* even, T const* od
     });
 }
 
-/// A vector of two halves.
+/// Concatenates two half vectors.
 template <class V, class Half, int... I>
 [[gnu::always_inline]] inline V join(
     Half const& low, Half const& high, std::integer_sequence<int, I...>) {
@@ -214,8 +213,8 @@ template <class V, class Half, int... I>
 #endif
 }
 
-/// As many vectors as each has lanes become their transpose: vectors that are 1, 2, 4, ... apart
-/// exchange blocks of as many lanes, up to `end`.
+/// Transposes a square matrix of n vectors of n lanes in place. Step `block` = 1, 2, 4, ... below
+/// `end`: rows that are `block` apart exchange blocks of that many lanes.
 template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t n>
 [[gnu::always_inline]] inline void transpose_registers(V (&row)[n]) {
     if constexpr (block < end) {
@@ -232,8 +231,8 @@ template <class T, std::size_t end, std::size_t block = 1, class V, std::size_t 
         transpose_registers<T, end, 2 * block>(row);
     }
 }
-/// to[j * to_gap + i] = from[i * from_gap + j] for as many rows and columns as a vector of T has
-/// lanes. Vectors that are half of all apart exchange halves as they are loaded.
+/// to[j * to_gap + i] = from[i * from_gap + j] for a square of as many rows as V has lanes. From 32
+/// bytes on, the loads of half vectors do the last step of transpose_registers.
 template <class T, class V = SimdVector<T>>
 [[gnu::always_inline]] inline void transpose_square(
     T const* from, std::ptrdiff_t from_gap, T* to, std::ptrdiff_t to_gap) {
@@ -264,8 +263,8 @@ template <class T, class V = SimdVector<T>>
     });
 }
 
-/// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns that does not overlap
-/// its image.
+/// to[j * to_gap + i] = from[i * from_gap + j] for a matrix of rows x columns; from and to must not
+/// overlap.
 template <class T, std::size_t Bytes = register_bytes>
 void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t from_gap, T* to,
     std::size_t to_gap) {
@@ -283,7 +282,7 @@ void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t
         transpose_square<T, V>(from + i * from_gap + j, static_cast<std::ptrdiff_t>(from_gap),
             to + j * to_gap + i, static_cast<std::ptrdiff_t>(to_gap));
     };
-    for (std::size_t i = 0; i < rows; i += n) // the last block of a line may overlap the one before
+    for (std::size_t i = 0; i < rows; i += n) // the last block may overlap the one before
         for (std::size_t j = 0; j < columns; j += n)
             block(std::min(i, rows - n), std::min(j, columns - n));
 }

@@ -1,4 +1,5 @@
-// Warnings: what is allowed, and probably a mistake.
+// Warnings about calls that are allowed and probably a mistake. A handler of the user receives
+// them.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +43,8 @@ struct Warnings {
         warnings.printed.push_back(std::move(text));
     }
 }
-/// Hands the pieces, joined, to the handler; without one they are printed to stderr, each text
-/// once.
+/// Passes the concatenated pieces to the handler. Without a handler, prints each text once to
+/// stderr.
 template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
     warn_of(message_of({parts...}));
 }

@@ -1,5 +1,6 @@
-// The one door to xtensor: evens out its header layouts and mends a bug that corrupts memory.
-// Include xgrad before xtensor, or the check at the end stops the build where it matters.
+// The only header that includes xtensor. It hides the different header layouts of xtensor's
+// versions and works around a bug that corrupts memory. Programs must include xgrad before xtensor;
+// if the order matters for the compiler in use, the check at the end stops the build.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,11 @@
 #    include <xtensor/views/xstrided_view.hpp>
 #elif __has_include(<xtensor/xtensor_config.hpp>) // 0.24 and 0.25
 #    include <xtensor/xtensor_config.hpp>
-// Under GCC in C++20 these versions take a run-time rank for a fixed rank of 4 and write through an
-// uninitialised shape; under clang 19 the same two templates are ambiguous. The specialisations
-// must come before anything uses them; where xtensor was included before, they come too late, and
-// the check at the end judges whether that matters (it does not under -fno-new-ttp-matching, which
-// our CMake target sets).
+// With GCC in C++20 these versions mistake a run-time rank for a fixed rank of 4 and write through
+// an uninitialised shape. With clang 19 the same two templates are ambiguous. The specialisations
+// must precede every use. If xtensor was included before, they come too late: the check at the end
+// tests whether that matters. (It does not with -fno-new-ttp-matching, which our CMake target
+// sets.)
 #    ifndef XTENSOR_EXPRESSION_TRAITS_HPP
 #        include <xtensor/xtensor_forward.hpp>
 namespace xt {
