@@ -29,7 +29,7 @@ public:
             ::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false));
     }
     static void destroy(Storage* s) noexcept {
-        if (s->shares_block()) return leave(s);
+        if (s->shares_block()) return release_block(s);
         auto const total = header_for(s->bytes()) + s->bytes();
         s->~Storage();
         deallocate(s, total);
@@ -56,8 +56,8 @@ public:
     }
     /// To be called once when the object in front is gone, and by the storage itself at its own
     /// end.
-    static void leave(Storage* s) noexcept {
-        if (s->seam()->sharers.decrement()) s->free_block();
+    static void release_block(Storage* s) noexcept {
+        if (s->seam()->owners.decrement()) s->free_block();
     }
     /// Both ends at once, where the object in front is the storage's last owner.
     void free_block() noexcept {
@@ -80,7 +80,7 @@ public:
 private:
     /// Between an object and the storage in its block.
     struct Seam {
-        RefCount sharers{2};
+        RefCount owners{2};
         std::size_t before; // bytes of the object
 
         explicit Seam(std::size_t bytes) noexcept : before(bytes) {}
@@ -127,10 +127,10 @@ struct AnyArray {
     }
     /// Fresh memory for elements of this many bytes, not initialised.
     AnyArray(Shape const& s, std::size_t element) : AnyArray(s) {
-        place(Storage::make(numel * element));
+        set_storage(Storage::make(numel * element));
     }
 
-    [[gnu::always_inline]] void place(Ref<Storage> s) noexcept {
+    [[gnu::always_inline]] void set_storage(Ref<Storage> s) noexcept {
         storage = std::move(s);
         data = storage->data();
     }
@@ -143,7 +143,7 @@ struct AnyArray {
         strides = row_major(shape);
     }
     /// Looks at the same memory through another window, which starts `bytes` after this one's.
-    void look_through(Shape s, Strides st, std::ptrdiff_t bytes = 0) {
+    void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0) {
         data += bytes;
         numel = xgrad::numel(s);
         contiguous = detail::is_row_major(s, st);
@@ -165,12 +165,11 @@ template <Scalar T> struct Array : AnyArray {
     T* end() const noexcept { return begin() + numel; }
 
     /// Another window on the same memory; `offset` in elements from this one's start.
-    Array window(Shape s, Strides st, std::ptrdiff_t offset = 0) const {
+    Array view(Shape s, Strides st, std::ptrdiff_t offset = 0) const {
         Array out;
         out.storage = storage;
         out.data = data;
-        out.look_through(
-            std::move(s), std::move(st), offset * static_cast<std::ptrdiff_t>(sizeof(T)));
+        out.set_view(std::move(s), std::move(st), offset * static_cast<std::ptrdiff_t>(sizeof(T)));
         return out;
     }
 };
@@ -226,7 +225,7 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
 
 /// Copies between two windows of which one has its neighbours along the last axis and the other
 /// along axis d.
-inline void copy_across(
+inline void copy_transposed_axis(
     AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element) {
     std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
     bool const reads_across = from.strides[d] == 1;
@@ -242,8 +241,8 @@ inline void copy_across(
     });
 }
 
-/// An axis for copy_across() that is worth it, or none.
-inline std::optional<std::size_t> axis_across(AnyArray const& to, AnyArray const& from) {
+/// An axis for copy_transposed_axis() that is worth it, or none.
+inline std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from) {
     for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
         bool const reads = from.strides[d] == 1 && to.strides.back() == 1,
                    writes = to.strides[d] == 1 && from.strides.back() == 1;
@@ -259,7 +258,8 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
         return;
     }
     if constexpr (std::same_as<To, From>) {
-        if (auto const d = axis_across(to, from)) return copy_across(to, from, *d, sizeof(To));
+        if (auto const d = transposed_axis(to, from))
+            return copy_transposed_axis(to, from, *d, sizeof(To));
         if (!to.shape.empty() && to.strides.back() == 1 && from.strides.back() == 1) {
             Strides const* const strides[] = {&to.strides, &from.strides};
             return for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
@@ -279,8 +279,8 @@ template <class T> Array<T> contiguous(Array<T> const& a) {
 }
 
 /// A window of shape `to` that repeats `a` along stretched axes.
-template <class T> Array<T> broadcast_window(Array<T> const& a, Shape const& to) {
-    return a.window(to, broadcast_strides(a.shape, a.strides, to));
+template <class T> Array<T> broadcast_view(Array<T> const& a, Shape const& to) {
+    return a.view(to, broadcast_strides(a.shape, a.strides, to));
 }
 
 /// The window on `count` positions of one axis from `start` on.
@@ -288,7 +288,7 @@ template <class T>
 Array<T> part_along(Array<T> const& a, std::size_t axis, std::size_t start, std::size_t count) {
     Shape shape = a.shape;
     shape[axis] = count;
-    return a.window(
+    return a.view(
         std::move(shape), a.strides, static_cast<std::ptrdiff_t>(start) * a.strides[axis]);
 }
 
@@ -311,7 +311,7 @@ inline bool is_dense(AnyArray const& a) {
 /// row-major order.
 inline AnyArray fresh_like(AnyArray const& a, std::size_t element) {
     AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
-    out.place(Storage::make(out.numel * element));
+    out.set_storage(Storage::make(out.numel * element));
     return out;
 }
 

@@ -46,7 +46,7 @@ public:
     }
 
     std::size_t scratch_size() const {
-        return Room<T>::needed(plan_.size()) + plan_.scratch_size();
+        return ScratchParts<T>::needed(plan_.size()) + plan_.scratch_size();
     }
     std::size_t table_size() const { return plan_.table_size() + chirp_.size() + spectrum_.size(); }
 
@@ -54,20 +54,22 @@ public:
         T* scratch) const {
         auto const m = plan_.size(), n = chirp_.size();
         auto* const y = reinterpret_cast<Complex*>(scratch);
-        auto const turned = [=](Complex z) { return backward ? Complex(z.imag(), z.real()) : z; };
+        auto const exchanged = [=](Complex z) {
+            return backward ? Complex(z.imag(), z.real()) : z;
+        };
         auto const times = [](Complex a, Complex b) {
             return Complex(a.real() * b.real() - a.imag() * b.imag(),
                 a.real() * b.imag() + a.imag() * b.real());
         };
-        scratch += Room<T>::needed(m);
+        scratch += ScratchParts<T>::needed(m);
         for (std::size_t j = 0; j < n; ++j)
-            y[j] = times(turned(in[static_cast<std::ptrdiff_t>(j) * is]), chirp_[j]);
+            y[j] = times(exchanged(in[static_cast<std::ptrdiff_t>(j) * is]), chirp_[j]);
         std::fill(y + n, y + m, Complex());
         plan_.transform(y, 1, y, 1, -1, scratch);
         for (std::size_t j = 0; j < m; ++j) y[j] = times(y[j], spectrum_[j]);
         plan_.transform(y, 1, y, 1, 1, scratch);
         for (std::size_t j = 0; j < n; ++j)
-            out[static_cast<std::ptrdiff_t>(j) * os] = turned(times(y[j], chirp_[j]));
+            out[static_cast<std::ptrdiff_t>(j) * os] = exchanged(times(y[j], chirp_[j]));
     }
 
 private:
@@ -107,7 +109,7 @@ public:
     std::size_t scratch_size() const {
         if (convolution_) return convolution_->scratch_size();
         return std::max(four_step_ ? four_step_->scratch_size() : 0,
-            columns_ ? 2 * kernel::Room<T>::needed(n_ * kernel::tile_width(n_)) : 0);
+            columns_ ? 2 * kernel::ScratchParts<T>::needed(n_ * kernel::tile_width(n_)) : 0);
     }
     /// Complex numbers in its tables.
     std::size_t table_size() const {
@@ -148,11 +150,11 @@ public:
 private:
     void transform_tile(kernel::Grid<Complex const> in, kernel::Grid<Complex> out,
         std::size_t columns, bool backward, T* scratch) const {
-        kernel::Room<T> room(scratch);
-        auto const a = room.take(n_ * columns), b = room.take(n_ * columns);
-        kernel::load_tile(in, n_, columns, a.turned(backward), b.turned(backward));
+        kernel::ScratchParts<T> parts(scratch);
+        auto const a = parts.take(n_ * columns), b = parts.take(n_ * columns);
+        kernel::load_tile(in, n_, columns, a.exchanged(backward), b.exchanged(backward));
         auto const done = columns_->run(a, columns, a, b, columns), other = done.re == a.re ? b : a;
-        kernel::store_tile(done.turned(backward), n_, columns, out, other.turned(backward));
+        kernel::store_tile(done.exchanged(backward), n_, columns, out, other.exchanged(backward));
     }
 
     /// The largest divisor up to the root of n.

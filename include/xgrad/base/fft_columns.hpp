@@ -52,7 +52,7 @@ template <class T> struct Split {
     Split operator+(std::size_t i) const { return {re + i, im + i}; }
     /// With real and imaginary parts exchanged, or as it is: on both sides of a transform this
     /// turns the sign around.
-    Split turned(bool yes) const { return yes ? Split{im, re} : *this; }
+    Split exchanged(bool yes) const { return yes ? Split{im, re} : *this; }
     template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const {
         return {load<V>(re + i), load<V>(im + i)};
     }
@@ -131,11 +131,11 @@ template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (
 
 template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[3]) {
     constexpr T sine = std::numbers::sqrt3_v<T> / 2;
-    auto const sum = x[1] + x[2], turned = scaled(times_minus_i(x[1] - x[2]), sine);
+    auto const sum = x[1] + x[2], exchanged = scaled(times_minus_i(x[1] - x[2]), sine);
     auto const middle = x[0] - scaled(sum, T(0.5));
     x[0] = x[0] + sum;
-    x[1] = middle + turned;
-    x[2] = middle - turned;
+    x[1] = middle + exchanged;
+    x[2] = middle - exchanged;
 }
 
 template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[5]) {

@@ -77,9 +77,9 @@ void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::
 
 /// Hands out parts of a scratch memory, each at a cache line. The line between real and imaginary
 /// parts keeps those of the same element out of the same cache set where sizes are powers of two.
-template <class T> class Room {
+template <class T> class ScratchParts {
 public:
-    explicit Room(T* begin) : next_(begin) {}
+    explicit ScratchParts(T* begin) : next_(begin) {}
 
     static std::size_t needed(std::size_t count) { return 2 * padded(count); }
     Split<T> take(std::size_t count) {
@@ -129,7 +129,7 @@ public:
     }
 
     std::size_t scratch_size() const {
-        return Room<T>::needed(n1_ * n2_) + 2 * Room<T>::needed(tile_size());
+        return ScratchParts<T>::needed(n1_ * n2_) + 2 * ScratchParts<T>::needed(tile_size());
     }
     std::size_t table_size() const {
         return first_.table_size() + second_.table_size() + starts_.size() + phases_.size() / 2;
@@ -137,9 +137,9 @@ public:
 
     void run(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
         bool backward, T* scratch) const {
-        Room<T> room(scratch);
-        auto const matrix = room.take(n1_ * n2_), a = room.take(tile_size()),
-                   b = room.take(tile_size());
+        ScratchParts<T> parts(scratch);
+        auto const matrix = parts.take(n1_ * n2_), a = parts.take(tile_size()),
+                   b = parts.take(tile_size());
         transform_columns_of_input(in, is, backward, matrix, a, b);
         transform_columns_to_output(matrix, out, os, backward, a, b);
     }
@@ -152,8 +152,8 @@ private:
     }
     Split<T const> phases() const { return {phases_.data(), phases_.data() + phases_.size() / 2}; }
 
-    /// The line seen as n1 x n2, its columns transformed, turned by their phases and transposed: an
-    /// n2 x n1 matrix.
+    /// The line seen as n1 x n2, its columns transformed, exchanged by their phases and transposed:
+    /// an n2 x n1 matrix.
     void transform_columns_of_input(std::complex<T> const* in, std::ptrdiff_t is, bool backward,
         Split<T> matrix, Split<T> a, Split<T> b) const {
         auto const tiling = first_tiling();
@@ -161,7 +161,8 @@ private:
         for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
             auto const begin = tiling.begin(tile);
             Grid<std::complex<T> const> const line{in, static_cast<std::ptrdiff_t>(n2_) * is, is};
-            load_tile(line.from(0, begin), n1_, width, a.turned(backward), b.turned(backward));
+            load_tile(
+                line.from(0, begin), n1_, width, a.exchanged(backward), b.exchanged(backward));
             auto const done = first_.run(a, width, a, b, width), other = done.re == a.re ? b : a;
             multiply_phases(tile, done, other);
             transpose_both(n1_, width, other, matrix + begin * n1_);
@@ -178,8 +179,8 @@ private:
             auto const done = second_.run(matrix + begin, n1_, a, b, width),
                        other = done.re == a.re ? b : a;
             Grid<std::complex<T>> const line{out, static_cast<std::ptrdiff_t>(n1_) * os, os};
-            store_tile(
-                done.turned(backward), n2_, width, line.from(0, begin), other.turned(backward));
+            store_tile(done.exchanged(backward), n2_, width, line.from(0, begin),
+                other.exchanged(backward));
         }
     }
 

@@ -166,10 +166,10 @@ template <class T> void multiply_outer(Product<T> const& product) {
                 return factor * load<V>(row + j);
             });
         } else {
-            R const *const row = copy.data(), *const turned = row + 2 * n, re = factor.real(),
+            R const *const row = copy.data(), *const rotated = row + 2 * n, re = factor.real(),
                            im = a.conj ? -factor.imag() : factor.imag();
             fill_row(to, 2 * n, product.add, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA {
-                return re * load<V>(row + j) + im * load<V>(turned + j);
+                return re * load<V>(row + j) + im * load<V>(rotated + j);
             });
         }
     }

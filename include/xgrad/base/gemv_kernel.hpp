@@ -155,24 +155,25 @@ void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::s
                           chains = lines > 1
                                        ? 1
                                        : 4; // sums of one number that do not wait for one another
-    constexpr std::size_t ways = parts<T>;
+    constexpr std::size_t sums_per_line = parts<T>;
     std::size_t const count = parts<T> * product.columns;
     auto const* const line = reinterpret_cast<Real const*>(product.m.at(i, 0));
     auto const* const factor = reinterpret_cast<Real const*>(x);
     auto const gap = static_cast<std::ptrdiff_t>(parts<T>) * product.m.rs;
-    Vector sum[chains][lines * ways] = {};
+    Vector sum[chains][lines * sums_per_line] = {};
     auto const add_vectors = [&](std::size_t at, auto chain, auto const& part) XGRAD_INLINE_LAMBDA {
-        Vector of_x[ways];
+        Vector of_x[sums_per_line];
         of_x[0] = part(load<Vector>(factor + at));
-        if constexpr (ways == 2)
+        if constexpr (sums_per_line == 2)
             of_x[1] = shuffle(
                 of_x[0], of_x[0], [](int lane) { return lane ^ 1; },
                 std::make_integer_sequence<int, lanes>{});
         unroll<lines>([&](auto r) XGRAD_INLINE_LAMBDA {
             Vector const vector =
                 part(load<Vector>(line + static_cast<std::ptrdiff_t>(r()) * gap + at));
-            unroll<ways>(
-                [&](auto w) XGRAD_INLINE_LAMBDA { sum[chain][r * ways + w] += vector * of_x[w]; });
+            unroll<sums_per_line>([&](auto w) XGRAD_INLINE_LAMBDA {
+                sum[chain][r * sums_per_line + w] += vector * of_x[w];
+            });
         });
     };
     constexpr std::integral_constant<std::size_t, 0> first;
@@ -188,10 +189,10 @@ void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::s
         add_vectors(count - lanes, first,
             [=](Vector const& vector) XGRAD_INLINE_LAMBDA { return rest_of<Real>(vector, count); });
     for (std::size_t c = 1; c < chains; ++c)
-        for (std::size_t s = 0; s < lines * ways; ++s) sum[0][s] += sum[c][s];
+        for (std::size_t s = 0; s < lines * sums_per_line; ++s) sum[0][s] += sum[c][s];
 
-    Real all[std::max(lines * ways * ways, lanes)];
-    add_lanes<Real, ways>(sum[0], all);
+    Real all[std::max(lines * sums_per_line * sums_per_line, lanes)];
+    add_lanes<Real, sums_per_line>(sum[0], all);
     for (std::size_t r = ready; r < lines; ++r)
         if constexpr (parts<T> == 1) product.put(i + r, all[r]);
         else
@@ -207,12 +208,12 @@ template <class Vector, class T> void multiply_rows(VectorProduct<T> const& prod
     if (x.stride != 1)
         for (std::size_t j = 0; j < columns; ++j)
             scratch.data()[j] = x.data[static_cast<std::ptrdiff_t>(j) * x.stride];
-    T const* const in_order = x.stride == 1 ? x.data : scratch.data();
+    T const* const contiguous_x = x.stride == 1 ? x.data : scratch.data();
     std::size_t i = 0;
-    for (; i + many <= rows; i += many) put_dots<many, Vector>(product, i, in_order);
+    for (; i + many <= rows; i += many) put_dots<many, Vector>(product, i, contiguous_x);
     if (rows > many && rows - i > many / 2)
-        return put_dots<many, Vector>(product, rows - many, in_order, many - (rows - i));
-    for (; i < rows; ++i) put_dots<1, Vector>(product, i, in_order);
+        return put_dots<many, Vector>(product, rows - many, contiguous_x, many - (rows - i));
+    for (; i < rows; ++i) put_dots<1, Vector>(product, i, contiguous_x);
 }
 
 /// N columns of a matrix and the factors that they get, as real numbers.

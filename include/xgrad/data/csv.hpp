@@ -34,7 +34,7 @@ template <class T> struct Table {
     Tensor<T> column(std::string_view name) const {
         for (std::size_t i = 0; i < columns.size(); ++i)
             if (columns[i] == name)
-                return Tensor<T>(values.array_of().window(Shape{values.shape(0)},
+                return Tensor<T>(values.array_of().view(Shape{values.shape(0)},
                     Strides{values.strides()[0]}, static_cast<std::ptrdiff_t>(i)));
         xgrad::detail::fail<IndexError>("Table: there is no column '", name, "'");
     }

@@ -101,7 +101,7 @@ public:
 private:
     template <class V> static V without_first(V const& v) { return V(v.begin() + 1, v.end()); }
     template <Scalar S> static Tensor<S> row(Tensor<S> const& t, std::size_t i) {
-        return Tensor<S>(t.array_of().window(without_first(t.shape()), without_first(t.strides()),
+        return Tensor<S>(t.array_of().view(without_first(t.shape()), without_first(t.strides()),
             static_cast<std::ptrdiff_t>(i) * t.strides()[0]));
     }
     template <Scalar S>

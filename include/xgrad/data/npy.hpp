@@ -146,7 +146,7 @@ inline AnyTensor load_npy(Input const& in) {
     auto const backwards = detail::read_tensor(in, header.end, *header.element, header.swapped,
         Shape(header.shape.rbegin(), header.shape.rend()));
     auto window = backwards.impl().array;
-    window.look_through(header.shape, Strides(window.strides.rbegin(), window.strides.rend()));
+    window.set_view(header.shape, Strides(window.strides.rbegin(), window.strides.rend()));
     AnyTensor t(xgrad::detail::TensorImpl::make(*backwards.impl().type, header.shape));
     t.impl().type->copy_elements(t.impl().array, window);
     return t;

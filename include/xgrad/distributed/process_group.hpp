@@ -33,7 +33,7 @@ private:
 /// elements. Unrecorded.
 inline AnyTensor view_of_elements(AnyTensor const& flat, std::size_t start, Shape const& shape) {
     auto a = flat.impl().array;
-    a.look_through(shape, xgrad::detail::row_major(shape),
+    a.set_view(shape, xgrad::detail::row_major(shape),
         static_cast<std::ptrdiff_t>(start * flat.impl().type->size));
     return AnyTensor(xgrad::detail::TensorImpl::make(*flat.impl().type, std::move(a)));
 }

@@ -29,7 +29,7 @@ namespace detail {
     Strides twice = a.strides;
     for (auto& step : twice) step *= 2;
     Shape shape = a.shape;
-    a.look_through(std::move(shape), std::move(twice),
+    a.set_view(std::move(shape), std::move(twice),
         imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
     return a;
 }
@@ -52,7 +52,7 @@ namespace detail {
     auto const& type = *like.impl().type;
     AnyTensor const unit = type.filled(like.shape(), 0), one = type.filled({}, 1);
     AnyArray at = unit.impl().array;
-    at.look_through({}, {}, static_cast<std::ptrdiff_t>(place * type.size));
+    at.set_view({}, {}, static_cast<std::ptrdiff_t>(place * type.size));
     copy_parts(type, parts_of(type, at, imaginary), type, parts_of(type, one.impl().array, false));
     return unit;
 }
@@ -112,7 +112,7 @@ namespace detail {
                     AnyArray to = blocks[k][i].impl().array;
                     Strides steps = row_major(along[k].shape());
                     for (auto& step : steps) step *= static_cast<std::ptrdiff_t>(columns);
-                    to.look_through(along[k].shape(), std::move(steps),
+                    to.set_view(along[k].shape(), std::move(steps),
                         static_cast<std::ptrdiff_t>(column * type.size));
                     auto const& from_type = *along[k].impl().type;
                     copy_parts(type, parts_of(type, to, imaginary), from_type,

@@ -126,7 +126,7 @@ struct TensorImpl {
         p->~TensorImpl();
         if (!behind) Cached::operator delete(p, sizeof(TensorImpl));
         else if (is_last) behind->free_block();
-        else Storage::leave(behind);
+        else Storage::release_block(behind);
     }
 
 private:
@@ -140,7 +140,7 @@ private:
         if (own_block || bytes > Storage::max_shared_bytes) {
             auto storage = Storage::make(bytes);
             auto made = make(t, AnyArray(layout));
-            made->array.place(std::move(storage));
+            made->array.set_storage(std::move(storage));
             return made;
         }
         void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);

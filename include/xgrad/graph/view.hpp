@@ -28,7 +28,7 @@ struct Geometry {
     /// The view of an array with the strides of the base.
     [[gnu::cold]] AnyArray window(AnyArray const& a) const {
         AnyArray w = a;
-        w.look_through(shape, strides, offset);
+        w.set_view(shape, strides, offset);
         return w;
     }
     /// Adds the gradient of a view to that of its base, which has the strides of the base.
@@ -40,7 +40,7 @@ struct Geometry {
         AnyArray a;
         a.storage = Storage::make(extent_of(base_shape, base_strides) * base_type->size);
         a.data = a.storage->data();
-        a.look_through(base_shape, base_strides);
+        a.set_view(base_shape, base_strides);
         return a;
     }
     /// A copy with the strides of the base.

@@ -52,7 +52,7 @@ template <Scalar T> Array<T> new_column_major(Shape const& shape) {
     std::swap(across[shape.size() - 2], across[shape.size() - 1]);
     Strides strides = row_major(across);
     std::swap(strides[shape.size() - 2], strides[shape.size() - 1]);
-    return Array<T>(across).window(shape, strides);
+    return Array<T>(across).view(shape, strides);
 }
 /// A copy in which each matrix is column-major.
 template <Scalar T> Array<T> column_major(Array<T> const& a) {

@@ -22,7 +22,7 @@ struct Flip : Arraywise {
                 static_cast<std::ptrdiff_t>(x.shape[static_cast<std::size_t>(axis)] - 1) * stride;
             stride = -stride;
         }
-        detail::copy_elements(out.window(x.shape, std::move(backwards), last), x);
+        detail::copy_elements(out.view(x.shape, std::move(backwards), last), x);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {

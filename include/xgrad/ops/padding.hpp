@@ -78,7 +78,7 @@ struct PadBorder : Arraywise {
             auto const offset = static_cast<std::ptrdiff_t>(first) * stride;
             if (reflects) stride = -stride;
             if (replicates) stride = 0;
-            f(added, x.window(added.shape, std::move(strides), offset));
+            f(added, x.view(added.shape, std::move(strides), offset));
         };
         side(0, before, reflects ? before : replicates ? 0 : n - before);
         side(before + n, after, reflects ? n - 2 : replicates ? n - 1 : 0);

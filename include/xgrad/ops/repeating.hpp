@@ -18,9 +18,9 @@ struct Repeat : Arraywise {
         numel(repeated);
         detail::Array<T> out(shape);
         if (out.numel == 0) return out;
-        auto from = detail::broadcast_window(
-            x.window(spread, *detail::reshaped_strides(x.shape, x.strides, spread)), repeated);
-        auto to = out.window(repeated, detail::row_major(repeated));
+        auto from = detail::broadcast_view(
+            x.view(spread, *detail::reshaped_strides(x.shape, x.strides, spread)), repeated);
+        auto to = out.view(repeated, detail::row_major(repeated));
         if (auto const rank = repeated.size();
             rank > 1 && spread.back() == 1 && repeated.back() < repeated[rank - 2]) {
             auto other_order = detail::all_axes(rank);

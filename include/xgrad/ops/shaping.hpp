@@ -42,9 +42,9 @@ struct Reshape : Arraywise {
         Shape shape = resolve(x.shape);
         if (!x.contiguous)
             if (auto strides = detail::reshaped_strides(x.shape, x.strides, shape))
-                return x.window(std::move(shape), std::move(*strides));
+                return x.view(std::move(shape), std::move(*strides));
         auto strides = detail::row_major(shape);
-        return detail::contiguous(x).window(std::move(shape), std::move(strides));
+        return detail::contiguous(x).view(std::move(shape), std::move(strides));
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
         return reshape(g, Axes(x.shape()));
@@ -117,7 +117,7 @@ struct Permute : Arraywise {
             shape[i] = x.shape[static_cast<std::size_t>(order[i])];
             strides[i] = x.strides[static_cast<std::size_t>(order[i])];
         }
-        return x.window(std::move(shape), std::move(strides));
+        return x.view(std::move(shape), std::move(strides));
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
         return permute(g, detail::inverse_of(normalized(x.shape())));
@@ -186,7 +186,7 @@ struct BroadcastTo : Arraywise {
         if (!detail::broadcasts_to(x.shape, shape))
             detail::fail<ShapeError>(
                 "broadcast_to: shape ", x.shape, " does not broadcast to ", shape);
-        return detail::broadcast_window(x, shape);
+        return detail::broadcast_view(x, shape);
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
         return sum_to(g, x.shape());

@@ -72,7 +72,7 @@ struct DiagEmbed : Arraywise {
         Strides strides(out.strides.begin(), out.strides.end() - 1);
         strides.back() = row + 1;
         detail::copy_elements(
-            out.window(x.shape, std::move(strides), offset < 0 ? -offset * row : offset), x);
+            out.view(x.shape, std::move(strides), offset < 0 ? -offset * row : offset), x);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {

@@ -21,7 +21,7 @@ inline Array<bool> full_mask(
         fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
             " does not broadcast to the shape ", shape, " of what it is to pick from");
     Array<bool> copy(shape);
-    copy_elements(copy, broadcast_window(mask.array_of(), shape));
+    copy_elements(copy, broadcast_view(mask.array_of(), shape));
     return copy;
 }
 

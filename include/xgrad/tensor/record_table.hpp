@@ -117,7 +117,7 @@ struct SumOver {
             if (!summed && space[d] != 1) strides[d] = g.strides[at];
             at += !summed || keepdims;
         }
-        g.look_through(space, std::move(strides));
+        g.set_view(space, std::move(strides));
         return g;
     }
 };

@@ -70,7 +70,7 @@ public:
     void put(std::size_t i, AnyTensor const& row) {
         AnyArray to = all_.impl().array;
         auto const bytes = numel(row_) * all_.impl().type->size;
-        to.look_through(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
+        to.set_view(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
         all_.impl().type->copy_elements(to, row.impl().array);
         if (!recording() || !row.requires_grad()) return;
         edges_.resize(count_);

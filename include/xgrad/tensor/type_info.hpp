@@ -19,7 +19,7 @@ template <Scalar T> struct GradientArithmetic {
         detail::copy_elements(as<T>(to), as<T>(from));
     }
     static void zero_elements(AnyArray const& a) {
-        copy_elements(as<T>(a), broadcast_window(Array<T>(Shape{}, T()), a.shape));
+        copy_elements(as<T>(a), broadcast_view(Array<T>(Shape{}, T()), a.shape));
     }
     static void scatter_add(AnyArray const& to, AnyArray const& more);
     static bool has_nan(AnyArray const& a);

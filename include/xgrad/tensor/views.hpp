@@ -92,8 +92,7 @@ std::vector<Tensor<T>> record_views(
 /// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
 inline AnyArray window_on(
     AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
-    a.look_through(
-        std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
+    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
     return a;
 }
 
