@@ -1,5 +1,6 @@
-// The operands of a loop over a broadcast index space whose axes are coalesced: neighbouring axes
-// that every operand walks in equal strides become one.
+// The operands of a loop over a broadcast index space. Adjacent axes that all operands traverse
+// with one stride are coalesced to one, as NumPy's nditer and ATen's TensorIterator do. Data: the
+// extent of each axis, and for each operand a stride along each axis (0 if it is broadcast).
 #pragma once
 
 #include <algorithm>
@@ -16,9 +17,9 @@ struct CoalescedOperands {
     TileOperand* operands_;
     std::size_t count_;
     Shape extent_ = {};
-    Strides* step_ = nullptr; // of each operand; of joined axes only the first elements count
+    Strides* step_ = nullptr; // of each operand; only the first extent_.size() elements count
 
-    /// Joins neighbouring axes along which every operand steps evenly.
+    /// Coalesces adjacent axes.
     void coalesce() {
         std::size_t const rank = shape_.size(), capacity = std::max(rank, std::size_t{1});
         for (std::size_t k = 0; k < count_; ++k) {
@@ -47,8 +48,8 @@ struct CoalescedOperands {
         if (axes < capacity) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
     }
 
-    /// True where an operand has its neighbours along the axis before the last, as a transposed
-    /// matrix has, and its elements can be moved square by square.
+    /// True if an operand has stride 1 along the last axis but one, like a transposed matrix, and
+    /// its elements can be copied in square blocks.
     bool is_transposed(std::size_t k) const {
         auto const& o = operands_[k];
         std::size_t const last = extent_.size() - 1;
@@ -56,8 +57,8 @@ struct CoalescedOperands {
                step_[k][last] != 0;
     }
 
-    /// True for an output that takes the place of an input before it, both transposed: half as much
-    /// then passes through the nearest cache.
+    /// True for a transposed output that may overwrite a transposed input. Both then share a tile,
+    /// which halves the footprint in the L1 cache.
     bool overwrites_input(std::size_t k) const {
         if (operands_[k].over < 0) return false;
         auto const input = static_cast<std::size_t>(operands_[k].over);
@@ -65,8 +66,8 @@ struct CoalescedOperands {
                is_transposed(input) && is_transposed(k);
     }
 
-    /// How many rows are taken at once where some operands are transposed, so that squares fill up;
-    /// 1 where none is.
+    /// The number of rows that are processed at once if some operands are transposed, so that
+    /// square blocks fill up; 1 if none is.
     std::size_t rows_of_squares() const {
         std::size_t rows = 1;
         for (std::size_t k = 0; k < count_; ++k)
@@ -75,14 +76,14 @@ struct CoalescedOperands {
         return rows;
     }
 
-    /// How far rows of so many elements lie apart in the tile of an operand that is transposed: an
-    /// odd number of cache lines, so that the rows of a square have places of their own in a cache.
+    /// The pitch of rows of so many elements in the tile of a transposed operand: an odd number of
+    /// cache lines, so that the rows of a square block fall in different cache sets.
     static std::size_t pitch_of(TileOperand const& o, std::size_t elements) {
         std::size_t const line = 64 / o.element, lines = (elements + line - 1) / line;
         return (lines | 1) * line;
     }
 
-    /// Moves some of an operand's rows between its array and a tile.
+    /// Copies some rows of an operand between its array and a tile.
     void transfer_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const {
         auto const& o = operands_[k];
         auto const& step = step_[k];
@@ -96,7 +97,7 @@ struct CoalescedOperands {
                 step[0] * element, step[1], row, rows);
         for (std::size_t run; rows > 0; first += run, rows -= run) {
             auto* place = o.array->data;
-            run = 1; // rows along the axis before
+            run = 1; // rows along the last axis but one
             for (std::size_t d = last, at = first; d-- > 0; at /= extent_[d]) {
                 std::size_t const i = at % extent_[d];
                 place += static_cast<std::ptrdiff_t>(i) * step[d] * element;

@@ -1,6 +1,6 @@
-// Dual numbers: batches that carry a derivative in one direction. A rule that is read on them gives
-// its value and how that changes, which is all that second derivatives need; and the tangent of
-// each step comes from the very rules that gradients come from.
+// Dual numbers: a batch and its tangent, the derivative in one direction. The same rules that give
+// gradients, called with dual numbers, give tangents (forward mode) and second derivatives. Read
+// next: dual_kernel.hpp.
 #pragma once
 
 #include <xgrad/ops/complex.hpp>
@@ -22,7 +22,7 @@ template <class X> inline constexpr bool is_dual = false;
 template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
 template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
 
-/// The letter and the precision of what stands in a rule; a number has none.
+/// The kind and the precision of a value in a rule; a plain number has no precision.
 template <class X> struct RuleValue {
     using kind = kind_of<X>;
     using precision = bool;
@@ -48,7 +48,7 @@ template <class Batch> struct RuleValue<Dual<Batch>> : RuleValue<Batch> {};
 template <class X> XGRAD_INLINE X value_of(X x) { return x; }
 template <class Batch> XGRAD_INLINE Batch value_of(Dual<Batch> x) { return x.value; }
 
-/// As a batch of this letter.
+/// Promotes a value to a batch of kind L.
 template <class L, class P, class X> XGRAD_INLINE batch_for<L, P> lifted(X x) {
     return batch_for<L, P>(x);
 }
@@ -61,15 +61,15 @@ template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> proj
 }
 
 template <std::size_t> using Integer = Z;
-/// Whether a derivative may be infinite where the operation is not: one that integers have, too,
-/// has none such.
+/// True if a derivative may be infinite where the value is finite. An operation that maps integers
+/// to integers has no such poles.
 template <class Op, class Indices> inline constexpr bool has_poles = true;
 template <class Op, std::size_t... I>
     requires(!std::same_as<signature_for<Op, Integer<I>...>, NoSignature>)
 inline constexpr bool has_poles<Op, std::index_sequence<I...>> =
     !std::same_as<typename ResultOf<signature_for<Op, Integer<I>...>>::type, Z>;
 
-/// Whether a derivative is finite whatever the arguments are.
+/// True if a derivative is finite for all arguments.
 template <class D>
 inline constexpr bool is_unit = std::same_as<D, One> || std::same_as<D, MinusOne> ||
                                 std::same_as<D, ImaginaryUnit> || std::same_as<D, Nothing>;
@@ -79,25 +79,25 @@ XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
 XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
 XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
 
-/// An operation on arguments that its signature names, some of which are dual.
+/// Applies an operation to arguments of its signature, some of which are dual numbers.
 template <class Signature> struct OnDuals;
 template <class Y, class... L> struct OnDuals<Y(L...)> {
-    /// Values may be off by a rounding, as in any backward pass.
+    /// The value; it may differ by a rounding, as in any backward pass.
     template <class P, class Op, class... X>
     XGRAD_INLINE static batch_for<Y, P> value(Op const& op, X... x) {
         if constexpr (requires { op.value_again(value_of(x)...); })
             return batch_for<Y, P>(op.value_again(value_of(x)...));
         else return batch_for<Y, P>(op.value(value_of(x)...));
     }
-    /// The tangent of the result y. With `guarded`, an argument whose tangent is 0 adds nothing
-    /// even where the derivative is infinite: it may not move at all.
+    /// The tangent of the result y. If `guarded`, an argument whose tangent is 0 contributes 0 even
+    /// if its derivative is infinite, because it may be a constant.
     template <class P, bool guarded, class Op, class... X>
     XGRAD_INLINE static batch_for<Y, P> tangent(Op const& op, batch_for<Y, P> y, X... x) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
             return (Nothing{} + ... + part<I, P, guarded>(op, x, y, x...));
         }(std::index_sequence_for<X...>{});
     }
-    /// The result of any words, which are promoted as the signature says.
+    /// The result for arguments of any kinds, promoted as the signature says.
     template <class P, class Op, class... X> XGRAD_INLINE static auto word(Op const& op, X... x) {
         return promoted<P>(op, lifted<L, P>(x)...);
     }
@@ -112,7 +112,7 @@ private:
             return Dual<batch_for<Y, P>>{y, tangent<P, guarded>(op, y, x...)};
         } else return y;
     }
-    /// What argument I adds to the tangent.
+    /// The contribution of argument I to the tangent.
     template <std::size_t I, class P, bool guarded, class Op, class Xi, class... X>
     XGRAD_INLINE static auto part(Op const& op, Xi xi, batch_for<Y, P> y, X... x) {
         if constexpr (is_dual<Xi>) {
@@ -140,7 +140,7 @@ concept DualPair = (is_dual<A> || is_dual<B>)&&requires {
 
 } // namespace detail
 
-// The words of rules, as the operations that they stand for.
+// The functions that rules call, applied to dual numbers.
 template <detail::DualNumber X> XGRAD_INLINE auto operator-(X x) {
     return detail::on_duals(Neg{}, x);
 }

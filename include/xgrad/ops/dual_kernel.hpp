@@ -1,8 +1,8 @@
-// The kernel of second derivatives and of forward mode: an expression evaluated on dual numbers,
-// and the gradient of its value sent back through them. What the tangents of the leaves make of the
-// value is the derivative of its gradients for the gradient that came in; the tangents that arrive
-// at the leaves are their derivatives for the leaves, by the symmetry of second derivatives. Read
-// kernel.hpp first.
+// The kernel of second derivatives and of forward mode: forward over reverse. It evaluates an
+// expression on dual numbers and backpropagates the gradient of the result through them. The
+// tangent of the result is the derivative of the gradients with respect to grad_output; the
+// tangents of the leaves' gradients are the derivatives with respect to the leaves, since second
+// derivatives are symmetric. Read kernel.hpp first.
 #pragma once
 
 #include <xgrad/ops/dual.hpp>
@@ -10,9 +10,9 @@
 
 namespace xgrad::detail {
 
-/// Where a dual tile finds its operands, in this order: the values of the leaves, their tangents,
-/// the gradient of the result, the saved result, and then places for the gradients of the leaves
-/// and for the tangent of the result.
+/// The order of the kernel's operands: the values of the leaves, their tangents, the gradient of
+/// the result, the saved result, then destinations for the gradients of the leaves and for the
+/// tangent of the result.
 struct DualLayout {
     std::size_t leaves;
     constexpr std::size_t tangents() const { return leaves; }
@@ -23,16 +23,16 @@ struct DualLayout {
     constexpr std::size_t total() const { return 3 * leaves + 3; }
 };
 
-/// Which leaves have tangents; and which gradients a dual tile writes.
+/// `moving`: the leaves with a tangent. `gradients`: the gradients that the kernel writes.
 struct DualPlan {
     LeafMask moving = 0;
     BackwardPlan gradients;
     bool saved_result = false, wants_tangent = false;
     void const* constant_grad_output =
-        nullptr; // a batch of the one gradient that all elements have
+        nullptr; // a batch with the gradient of all elements, if it is one value
 };
 
-/// Whether a vertex can have a tangent.
+/// True if a vertex can have a tangent.
 template <class X> inline constexpr bool is_dual_vertex = false;
 template <class T> inline constexpr bool is_dual_vertex<Slot<T>> = Differentiable<T>;
 template <class Op, class... X>
@@ -48,7 +48,7 @@ template <class X, class P>
 using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::kind, P>>,
     batch_for<typename X::kind, P>>;
 
-/// The values and tangents at every vertex of an expression; filled in place, as Values is.
+/// The values and tangents at all vertices, filled in place like Values.
 template <class X, class P> struct DualValues {
     dual_batch<X, P> y;
 };
@@ -64,7 +64,7 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argum
     return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
 
-/// A place in a tile.
+/// The operands of a kernel, and the index of a batch in them.
 struct DualTile {
     void const* const* at;
     std::size_t i;
@@ -96,7 +96,7 @@ XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool 
         v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
         if (alone && has_poles<Op, std::index_sequence_for<X...>> &&
             !(tile.moving & leaf_range<At, E::leaves>))
-            v.y.tangent = 0; // beside any pole
+            v.y.tangent = 0; // even where the derivative is infinite
     } else v.y = y;
 }
 template <std::size_t At, std::size_t Leaves, class P, class Op, class... X>
@@ -109,12 +109,12 @@ XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
     }(std::index_sequence_for<X...>{});
 }
 
-/// The tangent of a gradient; one that is no dual number does not change.
+/// The tangent of a gradient: 0 if the gradient is no dual number.
 template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
 template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
 
-/// Sends the gradient g of an expression's value down to its leaves, of which `destination` gets
-/// the tangents.
+/// Applies the chain rule from the root to the leaves. `destination` gets the tangents of the
+/// leaves' gradients.
 template <std::size_t At, class P, class T, class G, class Destination>
 XGRAD_INLINE void backpropagate_dual(
     Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Destination const& destination) {
@@ -141,7 +141,7 @@ XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
         XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
-/// Runs over the whole batches among n elements and returns how many elements these are.
+/// Evaluates the whole batches among n elements. Returns the number of elements that these are.
 template <class F>
 XGRAD_NOINLINE std::size_t dual_kernel(
     F const& expression, DualPlan const& plan, void* const* operands, std::size_t n) {

@@ -1,5 +1,5 @@
-// What a kernel is to the code that is compiled once for all of them: how the elements of each
-// operand move into tiles and back, and tables of functions.
+// What the loops, which are compiled once, know of a kernel: a KernelTable of function pointers for
+// each expression, and an ElementType for the scalar type of each operand.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// How elements of type T go into tiles of E, and how tiles (of their gradients, for instance) come
-/// back.
+/// A scalar type T at run time: how its elements are gathered into tiles of E, and scattered or
+/// accumulated from tiles. wide<E> is the type in which sums are accumulated.
 struct ElementType {
     std::size_t element, tile_element, wide_element;
-    bool in_place; // elements are what a tile holds
+    bool in_place; // T is E: a kernel can read the array itself
     bool differentiable;
     Transfer gather, scatter, accumulate;
     ReduceColumns accumulate_columns;
@@ -33,7 +33,7 @@ template <class W, class T> void narrow(AnyArray& sums) {
     }
 }
 
-/// Multiplies elements that lie without gaps.
+/// Multiplies all elements of a contiguous array.
 template <class W> void scale(AnyArray const& a, double factor) {
     using P = precision_of<W>;
     auto* const p = reinterpret_cast<P*>(a.data);
@@ -64,7 +64,7 @@ inline TileOperand input_operand(AnyArray const& a, ElementType const& info, Sha
     return o;
 }
 
-/// An output that covers the index space.
+/// An output with an element for each position of the index space.
 inline TileOperand output_operand(AnyArray const& a, ElementType const& info) {
     TileOperand o;
     o.array = &a;
@@ -77,8 +77,8 @@ inline TileOperand output_operand(AnyArray const& a, ElementType const& info) {
     return o;
 }
 
-/// An output that `move` reduces into an array which is smaller than the index space and holds
-/// where the fold starts.
+/// An output that `transfer` reduces to an array smaller than the index space. The array has the
+/// initial values of the reduction.
 inline TileOperand reduce_operand(
     AnyArray const& a, std::size_t element, std::size_t tile_element, Transfer const& transfer) {
     TileOperand o;
@@ -90,7 +90,7 @@ inline TileOperand reduce_operand(
     o.output = o.reduces = true;
     return o;
 }
-/// An output summed into a wide array, zero to begin with.
+/// An output that is summed into an array of wide elements, initially zero.
 inline TileOperand sum_operand(AnyArray const& a, ElementType const& info) {
     TileOperand o = reduce_operand(a, info.wide_element, info.tile_element, info.accumulate);
     o.reduce_columns = info.accumulate_columns;
@@ -116,8 +116,7 @@ inline TileOperand absent_output() {
     return o;
 }
 
-/// All that is compiled for one expression, behind function pointers; what drives it is compiled
-/// once.
+/// All that is compiled for one expression, behind function pointers.
 struct KernelTable {
     std::size_t leaves;
     Vertex const* vertices;
@@ -193,7 +192,7 @@ template <class F> constexpr SumKernel sum_kernel() {
     else return nullptr;
 }
 
-/// True where a kernel can read or write the elements of an array where they are.
+/// True if a kernel can read or write the elements of an array in place.
 inline bool is_direct(AnyArray const& a, ElementType const& info, Shape const& space) {
     return info.in_place && a.contiguous && a.shape == space;
 }

@@ -1,7 +1,7 @@
-// Expressions: an operation applied to operands and not yet computed. A type, a tree, no memory of
-// its own; operands are held by value, so that nothing dangles. An elementwise tree becomes one
-// Node when a Tensor is made from it (tensor/record.hpp); flat_expression.hpp shows how it is
-// evaluated.
+// Expressions: an operation applied to operands, evaluated later. The type is the tree. Operands
+// are held by value, so no reference can dangle. Making a Tensor of an elementwise expression
+// evaluates it in one kernel and records one Node (tensor/record.hpp). Read next:
+// flat_expression.hpp.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Tensors, Expressions, and what rules are replayed on.
+/// Tensors, Expressions, and the types on which rules are traced.
 template <class X>
 concept Operand = requires { typename std::remove_cvref_t<X>::operand_tag; };
 
 namespace detail {
 
-/// How an expression keeps a number. Of each structure with a complex<float> in it GCC would tell
-/// whoever compiles it that its ABI changed once, so there it is two floats.
+/// The scalar constant of an expression. A complex<float> is stored as two floats: GCC would warn
+/// of an ABI change for each struct with a complex<float> member.
 template <class T> struct StoredScalar {
     T number;
     operator T() const { return number; }
@@ -32,8 +32,8 @@ template <> struct StoredScalar<std::complex<float>> {
     operator std::complex<float>() const { return {re, im}; }
 };
 
-/// A number in an expression. It has no precision of its own: the tensors beside it decide, as in
-/// NumPy.
+/// A scalar constant in an expression. It has no precision of its own: the tensors beside it
+/// decide, as in NumPy.
 template <Number T> struct Constant {
     using operand_tag = void;
     using kind = kind_of<T>;
@@ -44,8 +44,8 @@ template <Number T> struct Constant {
     T value() const { return kept; }
 };
 
-/// How something that a user writes beside a tensor enters an expression; specialised for xtensor's
-/// expressions too.
+/// Converts what a user writes beside a tensor to an operand; specialised for xtensor's
+/// expressions, too.
 template <class X> struct OperandTraits {};
 template <Operand X> struct OperandTraits<X> {
     using type = X;
@@ -61,7 +61,7 @@ template <class X>
 concept OperandLike = requires { typename operand_type<X>; };
 template <class X> using kind_in = typename operand_type<X>::kind;
 
-/// Operands that an Expression holds: a tuple that costs the compiler little.
+/// The operands of an Expression: a tuple that is cheaper to compile than std::tuple.
 template <std::size_t I, class X> struct OperandAt {
     [[no_unique_address]] X operand;
 };
@@ -77,8 +77,8 @@ template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> cons
 }
 template <std::size_t I, class X> XGRAD_INLINE X& get(OperandAt<I, X>& o) { return o.operand; }
 
-/// The precision of a result with letter Y from operands whose widest precision is P; int64 and
-/// bool operands of a real function are computed in double.
+/// The precision of a result of kind Y whose operands have the widest precision P. A real function
+/// computes int64 and bool operands in double.
 template <class Y, class P>
 using result_precision = std::conditional_t<std::same_as<Y, B>, bool,
     std::conditional_t<std::same_as<Y, Z>, std::int64_t,
@@ -90,7 +90,7 @@ template <class... X>
 concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
 namespace detail {
-/// Throws where an argument of an operation does not broadcast with what it is combined with.
+/// Throws ShapeError if an argument of an operation does not broadcast with another one.
 inline void check_broadcasts(std::string_view operation, std::string_view argument,
     Shape const& shape, std::string_view other, Shape const& shape_of_other) {
     Shape both = shape;
@@ -99,7 +99,7 @@ inline void check_broadcasts(std::string_view operation, std::string_view argume
             " does not broadcast with ", other, " of shape ", shape_of_other);
 }
 
-/// Throws an Error where an argument of an operation is a tensor that is undefined.
+/// Throws an Error if an argument of an operation is an undefined tensor.
 template <class X>
 void check_defined(std::string_view operation, X const& x, std::size_t argument = 0) {
     if constexpr (requires { x.defined(); })
@@ -128,16 +128,16 @@ template <class Op, class... X> struct Expression {
     XGRAD_INLINE explicit Expression(Op o, Y&&... operands)
         : op(std::move(o)), x(std::forward<Y>(operands)...) {}
 
-    /// The shape it will have; throws ShapeError where the operands do not broadcast.
+    /// The broadcast shape of the operands; throws ShapeError where they do not broadcast.
     Shape shape() const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             return common_shape(detail::get<I>(x)...);
         }(indices{});
     }
     std::size_t dim() const { return shape().size(); }
-    /// The value of one element, evaluated here and now.
+    /// The value of the only element. Evaluates the expression.
     scalar item() const { return materialize_expression(*this).item(); }
-    /// Evaluated and recorded here and now, and then Tensor::backward().
+    /// Evaluates and records the expression, then calls Tensor::backward().
     void backward() const { materialize_expression(*this).backward(); }
 
 private:
@@ -160,7 +160,7 @@ namespace detail {
 template <class X> inline constexpr bool is_expression = false;
 template <class Op, class... X> inline constexpr bool is_expression<Expression<Op, X...>> = true;
 
-/// Operands that record every operation at once: what rules see when their gradient will be
+/// Operands that record each operation at once: a rule is called with these if its gradient will be
 /// differentiated again.
 template <class X>
 concept RecordsAtOnce = requires { typename std::remove_cvref_t<X>::records_at_once; };
@@ -174,14 +174,14 @@ template <class Y, class... X, class... More> struct FirstCodomain<Maps<Y(X...),
     using type = Y;
 };
 
-/// What stands in for a tensor that cannot be computed, so that one mistake is one error: it
-/// becomes any.
+/// Placeholder result of an operation that was reported as wrong. It converts to any tensor, so one
+/// mistake causes one error.
 struct StandIn {
     template <class T>
         requires requires { typename T::leaf_tag; }
     operator T() const;
 };
-/// The same, or the first operand where that has the right kind of numbers.
+/// A placeholder, or the first operand if the operation's result has the same kind.
 template <class Op, class First, class... More>
 auto stand_in(First const& first, More const&... more) {
     if constexpr (!Operand<First>) return stand_in<Op>(more...);
@@ -195,7 +195,8 @@ auto stand_in(First const& first, More const&... more) {
 
 } // namespace detail
 
-/// Applies an elementwise operation: lazily, or at once where an operand records.
+/// Applies an elementwise operation: makes an Expression, or records at once if an operand requires
+/// that.
 template <IsElementwise Op, class... X>
     requires AnyOperand<X...>
 XGRAD_INLINE auto express(Op op, X&&... x) {
@@ -214,8 +215,7 @@ template <IsArraywise Op, class... X> auto express(Op const& op, X const&... x) 
     return record_arraywise(op, x...);
 }
 
-/// Applies your own elementwise operation, with the numbers that it has of its own:
-/// `apply(Scaled{2.}, x)`.
+/// Applies your own elementwise operation that has data members: `apply(Scaled{2.}, x)`.
 template <class Op, class... X>
     requires(!detail::OperandLike<Op>) && AnyOperand<X...>
 auto apply(Op op, X const&... x) {
@@ -223,11 +223,11 @@ auto apply(Op op, X const&... x) {
     if constexpr (!Operation<Op>) return detail::stand_in<Op>(x...);
     else return express(std::move(op), x...);
 }
-/// The same for one that has none: `apply<MyOp>(x, y)`.
+/// Applies your own elementwise operation that has no data members: `apply<MyOp>(x, y)`.
 template <class Op, class... X>
     requires AnyOperand<X...>
 auto apply(X const&... x) {
-    return xgrad::apply(Op{}, x...); // std::apply would be found, too
+    return xgrad::apply(Op{}, x...); // qualified: ADL would find std::apply, too
 }
 
 } // namespace xgrad

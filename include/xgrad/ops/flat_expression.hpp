@@ -1,7 +1,10 @@
-// Flattened expressions: an elementwise Expression with its tensors taken out. One pass over an
-// expression's tree computes the value at one batch of elements; a second pass through the tree of
-// values, which never leaves the registers, gives the gradients of all leaves. kernel.hpp puts the
-// loop around both.
+// Flattened expressions: an elementwise Expression whose tensors are replaced by Slots, so its type
+// depends on scalar types only. Data: Values<F, P>, a struct that mirrors the tree and has the
+// value at each vertex for one batch. evaluate() fills it from the leaves to the root;
+// backpropagate() walks it from the root to the leaves and computes their gradients. Invariant:
+// Values is filled in place and never copied, so that compilers keep it in registers. Here,
+// "leaves" are the tensors of the expression, numbered from left to right. Read next: kernel.hpp,
+// the loop around both.
 #pragma once
 
 #include <array>
@@ -12,7 +15,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The place of a tensor in an expression. Leaves are numbered from left to right.
+/// Stands for a tensor in a flattened expression.
 template <Scalar T> struct Slot {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
@@ -41,7 +44,7 @@ template <class Op, class... X> struct FlatExpressionOf<Expression<Op, X...>> {
     }
 };
 
-/// The precision in which a whole expression is computed: the widest of its parts.
+/// The precision in which a whole expression is evaluated: the widest of its parts.
 template <class X> struct ComputePrecision {
     using type = typename X::precision;
 };
@@ -49,12 +52,13 @@ template <class Op, class... X> struct ComputePrecision<Expression<Op, X...>> {
     using type = widest_precision<typename Expression<Op, X...>::precision,
         typename ComputePrecision<X>::type...>;
 };
-/// An expression of masks alone is computed on integers.
+/// An expression of masks alone is evaluated on int64 lanes.
 template <class F>
 using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>,
     std::int64_t, typename ComputePrecision<F>::type>;
 
-/// The first leaf of each operand, counted from the first leaf of the whole; one past the end last.
+/// The index of the first leaf of each operand, relative to the expression; then the number of all
+/// leaves.
 template <class... X> consteval auto first_leaves() {
     std::array<std::size_t, sizeof...(X) + 1> first{};
     std::size_t i = 0, n = 0;
@@ -63,7 +67,7 @@ template <class... X> consteval auto first_leaves() {
     return first;
 }
 
-/// Visits the scalar types of the leaves from left to right: f.template operator()<T, index>().
+/// Calls f.template operator()<T, index>() for the scalar type T of each leaf, from left to right.
 template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f) {
     if constexpr (requires { typename X::operation; })
         []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
@@ -91,10 +95,10 @@ template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, 
 };
 template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
 
-/// One vertex of an expression, for printing: vertices in the order in which they are written, each
-/// before its operands.
+/// One vertex of an expression, for printing. Vertices are listed in the order in which they are
+/// written: each before its operands.
 struct Vertex {
-    std::string_view name;    // of an operation; of a tensor or a number empty
+    std::string_view name;    // of an operation; empty for a tensor or a scalar constant
     std::string_view written; // how errors call the operation
     std::uint8_t operands;
     bool is_tensor;
@@ -122,12 +126,12 @@ template <class F> constexpr auto make_vertices() {
 }
 template <class F> inline constexpr auto vertices_of = make_vertices<F>();
 
-/// How texts call the i-th tensor of an expression: "a", "b", ...
+/// The name of the i-th tensor in printed expressions: "a", "b", ...
 inline std::string tensor_name(std::size_t i) {
     return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
 }
 
-/// "Add(Mul(Sin(a), b), number)": an expression in words, its tensors as letters.
+/// "Add(Mul(Sin(a), b), number)": prints an expression.
 [[gnu::cold]] inline std::string expression_text(Vertex const*& v, std::size_t& tensors) {
     Vertex const here = *v++;
     if (here.is_tensor) return tensor_name(tensors++);
@@ -140,8 +144,8 @@ inline std::string tensor_name(std::size_t i) {
 
 template <class L, class P> using batch_for = simd::batch_of<typename L::template over<P>, P>;
 
-/// What an operation of one argument that finds value and derivative together keeps of the latter
-/// until it is asked for.
+/// The derivative that value_and_partial() of a unary operation returns beside the value. Values
+/// stores it until the backward pass reads it.
 struct NoPartial {};
 template <class E, class P> struct FoundTogether : std::false_type {
     using type = NoPartial;
@@ -158,7 +162,8 @@ struct FoundTogether<Expression<Op, X>, P> : std::true_type {
 };
 template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
 
-/// A second argument together with its inverse.
+/// A divisor and its reciprocal. A rule that divides by its second argument several times then
+/// multiplies.
 template <class Batch> struct Divisor {
     Batch value, inverse;
 };
@@ -177,8 +182,8 @@ struct InverseOf<E, P> {
     using type = batch_for<typename ArgumentOf<1, typename E::signature>::type, P>;
 };
 
-/// The values at every vertex of an expression, for one batch of elements. Filled in place: the
-/// compiler keeps the parts of a structure in registers only if it is never copied whole.
+/// The values at all vertices of an expression, for one batch. Filled in place: compilers keep the
+/// members of a struct in registers only if it is never copied as a whole.
 template <class X, class P> struct Values {
     batch_for<typename X::kind, P> y;
 };
@@ -192,23 +197,23 @@ template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> 
     [[no_unique_address]] typename InverseOf<Expression<Op, X...>, P>::type inverse;
 };
 
-/// The value of operand I as the signature of the operation E takes it.
+/// The value of operand I, promoted to the argument kind of the operation's signature.
 template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v) {
     return batch_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
-/// The same for a backward pass.
+/// The argument that a rule gets in a backward pass: a Divisor where the operation divides.
 template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v) {
     auto const x = argument<E, I, P>(v);
     if constexpr (I == 1 && divides<E>) return Divisor{x, v.inverse};
     else return x;
 }
 
-/// Whether values are computed for their own sake, or once more because gradients need them: then
-/// an operation may offer `value_again`, which shares work with its partials and may be off by a
-/// rounding, or `value_and_partial`, which finds both.
+/// Forward: values are the result. Backward: values are evaluated again for the gradients; the rule
+/// may then offer `value_again`, which shares work with its partials and may differ by a rounding,
+/// or `value_and_partial`.
 enum class Pass { forward, backward };
 
-/// Which leaves, one bit each.
+/// A set of leaves, one bit each.
 using LeafMask = std::uint64_t;
 template <std::size_t From, std::size_t Count>
 inline constexpr LeafMask leaf_range =
@@ -219,14 +224,14 @@ template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask) {
 
 template <class Op>
 inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
-/// Whether an expression has parts that are not found again where all their leaves have the values
-/// of the batch before.
+/// True if an expression has expensive parts: these are not evaluated again for the next batch if
+/// all their leaves are constant in the tile.
 template <class X> inline constexpr bool has_invariant_parts = false;
 template <class Op, class... X>
 inline constexpr bool has_invariant_parts<Expression<Op, X...>> =
     is_transcendental<Op> || divides<Expression<Op, X...>> || (has_invariant_parts<X> || ...);
 
-// `invariant`: the leaves that have the values of the batch before.
+// `invariant`: the leaves that have the same values as in the previous batch.
 template <std::size_t At, class P, Pass pass, class T, class Load>
 XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask) {
     v.y = load.template operator()<T, At>();
@@ -234,13 +239,13 @@ XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>&
 template <std::size_t At, class P, Pass pass, class T, class Load>
 XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
 
-/// A number of an expression.
+/// A scalar constant as a batch.
 template <class P, class T>
 XGRAD_INLINE batch_for<kind_of<T>, P> constant_batch(Constant<T> const& c) {
     if constexpr (std::same_as<T, bool>) return simd::Batch<P>(c.value()) != 0;
     else return c.value();
 }
-/// Numbers of an expression are there before the first batch.
+/// Writes the scalar constants to v once, before the first batch.
 template <class T, class P> XGRAD_INLINE void set_constants(Slot<T> const&, Values<Slot<T>, P>&) {}
 template <class T, class P>
 XGRAD_INLINE void set_constants(Constant<T> const& c, Values<Constant<T>, P>& v) {
@@ -286,7 +291,8 @@ XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
     apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
 }
 
-/// Once more for backward, with the outermost value read instead of computed where `saved` says so.
+/// Evaluates again for a backward pass. If `saved`, the value of the root is loaded instead of
+/// evaluated.
 template <class P, class T, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&,
     Values<Slot<T>, P>& v, LeafMask invariant) {
@@ -300,7 +306,7 @@ XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
 
-/// What an operand can take of a gradient: the real part if it is real.
+/// Projects a gradient to the kind of an operand: its real part if the operand is real.
 template <class L, class P> XGRAD_INLINE auto project(simd::Batch<P> g) {
     if constexpr (std::same_as<L, C>) return simd::ComplexBatch<P>(g);
     else return g;
@@ -313,8 +319,8 @@ template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g) {
 template <class X>
 inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::kind>;
 
-/// Sends the gradient g of an expression's value down to its leaves: destination.template
-/// operator()<T, leaf>(gradient).
+/// Applies the chain rule from the root to the leaves. g is the gradient of the root's value. The
+/// gradient of leaf K goes to destination.template operator()<T, K>(gradient).
 template <std::size_t At, class P, class T, class G, class Destination>
 XGRAD_INLINE void backpropagate(
     Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Destination const& destination) {

@@ -1,6 +1,8 @@
-// Kernels: the loop that runs an expression over a tile, forward and backward. All that is compiled
-// for each expression is here and in flat_expression.hpp; finding the tiles is tile_loop.hpp's,
-// compiled once.
+// Kernels: the loops over the batches of a tile, for the value, the gradients, or a sum with its
+// gradients. Only this header, flat_expression.hpp and dual_kernel.hpp are compiled for each
+// expression. Each loop runs over whole batches; the tail is copied to padded buffers and is one
+// more batch (Remainder in simd/tail.hpp). Invariant: a lane of the padding is never written to an
+// operand. Read next: tile_loop.hpp, which is compiled once and calls kernels on tiles.
 #pragma once
 
 #include <xgrad/base/optimisation_barrier.hpp>
@@ -11,15 +13,15 @@
 
 namespace xgrad::detail {
 
-/// The leaves whose values are those of the batch before: none at the first batch, then those that
-/// are the same in the whole tile.
+/// The leaves with the same values as in the previous batch: none in the first batch, later the
+/// leaves that are constant in the tile.
 template <class F> struct InvariantLeaves {
     LeafMask constant, now = 0;
 
     XGRAD_INLINE LeafMask next() {
         if constexpr (F::leaves < 2 || !has_invariant_parts<F>) return 0;
         LeafMask invariant = std::exchange(now, constant);
-        asm("" : "+r"(invariant)); // else a compiler makes a loop for each case
+        asm("" : "+r"(invariant)); // optimisation barrier: stops loop unswitching
         return invariant;
     }
 };
@@ -28,8 +30,8 @@ XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** t
     for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
 }
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The leaves in `constant` have one value in all n
-/// places.
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. `constant`: the leaves that have one value in the
+/// whole tile.
 template <class F>
 XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
     typename F::scalar* out, std::size_t n, LeafMask constant) {
@@ -60,20 +62,21 @@ XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
     copy_few<width / 2>(last, left, out + whole);
 }
 
-/// Where a backward tile finds its operands, in this order: the leaves, the gradient of the result,
-/// the saved result, and then one place for the gradient of each leaf.
+/// The order of a backward kernel's operands: the leaves, the gradient of the result, the saved
+/// result, then one destination for the gradient of each leaf.
 template <class F> struct BackwardLayout {
     static constexpr std::size_t leaves = F::leaves, grad_output = leaves, result = leaves + 1,
                                  gradients = leaves + 2, total = 2 * leaves + 2;
 };
 
-/// Which gradients a backward tile writes: `wanted` at all; leaf k to the place of leaf target[k]
-/// (an earlier one where both stand for one tensor), and then `add` says that something lies there
-/// already. `routes` says the same of the first leaves.
+/// Which gradients a backward kernel writes. `wanted`: the leaves with a gradient. Leaf k writes to
+/// the destination of leaf target[k], an earlier leaf if both are the same tensor; then `add` has
+/// bit k and the kernel adds. `routes` encodes the same for the first leaves, so that the kernel
+/// tests bits of one register.
 struct BackwardPlan {
     static constexpr std::size_t paired_leaves = 6;
-    /// Bits of `routes`: leaf k is written to its place; it is added to an earlier one; and to
-    /// which, unless that is the first.
+    /// Bits of `routes`: stored(k): leaf k writes its gradient; meets(k): it is added to that of an
+    /// earlier leaf; pair(i, k): that leaf is i (no bit for the first leaf).
     static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
     static constexpr std::uint32_t meets(std::size_t k) {
         return std::uint32_t{1} << (paired_leaves + k);
@@ -89,20 +92,21 @@ struct BackwardPlan {
 
     BackwardPlan() noexcept {} // leaves `target` to be filled
 
-    /// True for a leaf that has a gradient of its own.
+    /// True for a leaf that writes a gradient instead of adding it to that of an earlier leaf.
     bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
-    /// Leaf k has a gradient of its own.
+    /// Leaf k writes its own gradient.
     void keep(std::size_t k) noexcept {
         target[k] = static_cast<std::uint8_t>(k);
         if (k < paired_leaves) routes |= stored(k);
     }
-    /// Leaf k gets its gradient where that of `nearest` lies, the leaf of its tensor before it.
+    /// The gradient of leaf k is added to that of `nearest`, the previous leaf that is the same
+    /// tensor.
     void send_to(std::size_t nearest, std::size_t k) noexcept {
         target[k] = target[nearest];
         add |= LeafMask{1} << k;
         if (k < paired_leaves) routes |= meets(k) | pair(nearest, k);
     }
-    /// The same for these leaves alone: of one tensor all, or none.
+    /// The plan restricted to some leaves. Of the leaves of one tensor, `leaves` has all or none.
     BackwardPlan only(LeafMask leaves) const noexcept {
         BackwardPlan plan = *this;
         auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
@@ -121,8 +125,9 @@ template <std::size_t... K, class F, class P>
 struct GradientBatches<std::index_sequence<K...>, F, P>
     : OperandAt<K, gradient_batch<leaf_scalar<F, K>, P>>... {};
 
-/// Takes the gradients of the leaves of F to their places, batch by batch. Those of one tensor meet
-/// in registers, or in memory where there are many leaves.
+/// Writes the gradients of the leaves of F to their destinations, batch by batch. Gradients of the
+/// same tensor are added in registers, or in memory if there are more than
+/// BackwardPlan::paired_leaves leaves.
 template <class F, class P> struct GradientDestination {
     static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
     using Batches = GradientBatches<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
@@ -133,8 +138,8 @@ template <class F, class P> struct GradientDestination {
     bool const scales;
     void* out[F::leaves];
 
-    /// `added_to`: leaves whose gradient is added to what lies in its place; `times`: what all
-    /// gradients are multiplied by.
+    /// `added_to_place`: leaves whose gradient is added to what the destination has. `times`: a
+    /// factor for all gradients.
     XGRAD_INLINE GradientDestination(
         BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
         : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place),
@@ -142,12 +147,12 @@ template <class F, class P> struct GradientDestination {
           routes(plan.routes | (times != 1 || added_to_place ? changes : 0)), factor(times),
           scales(times != 1) {}
 
-    /// Where the gradients lie: place(k) for each leaf k that writes one.
+    /// Sets the destination of leaf k to place(k).
     XGRAD_INLINE void set_destinations(BackwardPlan const& plan, auto place) {
         for (std::size_t k = 0; k < F::leaves; ++k)
             out[k] = optimisation_barrier(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
-    /// Where backpropagate() brings the gradients of the batch that begins at i.
+    /// The callable that backpropagate() gives the gradients of the batch at i.
     struct Taking {
         GradientDestination const& destination;
         Batches& batches;
@@ -170,7 +175,7 @@ template <class F, class P> struct GradientDestination {
             else if (wanted >> K & 1) g.store(p);
         }
     }
-    /// After all gradients of one or more batches that lie side by side were taken.
+    /// Writes the gradients of adjacent batches after all leaves have delivered theirs.
     template <std::size_t Together>
     XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
         if constexpr (in_registers)
@@ -194,7 +199,8 @@ private:
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
         return static_cast<tile_type<T, P>*>(out[K]) + i;
     }
-    /// From the last leaf to the first: the gradient of a leaf is complete when its turn comes.
+    /// Called from the last leaf to the first: gradients that are added to a leaf's gradient come
+    /// from later leaves, so it is complete when it is stored.
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void pass_on(
         Batches (&batches)[Together], std::uint32_t routes_now, std::size_t i) const {
@@ -239,8 +245,8 @@ private:
     }
 };
 
-/// Gradients of all leaves of f for a tile, from the gradient of its value. Those of the leaves in
-/// `added_to` are added to what is there.
+/// Computes the gradients of all leaves for one tile from the gradient of the result. The gradients
+/// of the leaves in `added_to` are added to what the destination has.
 template <class F>
 XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& plan,
     void* const* operands, std::size_t n, LeafMask constant, LeafMask added_to) {
@@ -294,8 +300,8 @@ XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& pla
     });
 }
 
-/// How many batches a kernel computes side by side: two where that takes so little that the tests
-/// of where gradients go would be most of the work.
+/// The number of batches that a kernel evaluates side by side: two for cheap expressions of several
+/// leaves, where testing `routes` would otherwise be most of the work (bench_rational).
 template <class X> inline constexpr bool is_cheap = true;
 template <class Op, class... X>
 inline constexpr bool is_cheap<Expression<Op, X...>> =
@@ -307,20 +313,20 @@ inline constexpr std::size_t batches_together =
         ? 2
         : 1;
 
-/// In pairs, which wait less for each other than one after the other would.
+/// Pairwise sum: shorter dependency chains than a sequential sum.
 template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes) {
     if constexpr (n == 1) return static_cast<double>(*lanes);
     else return sum_of_lanes<n / 2>(lanes) + sum_of_lanes<n / 2>(lanes + n / 2);
 }
 
-/// The number of batches that a kernel adds up in its own precision before it goes on in a
-/// wider one.
+/// The number of batches that a kernel sums in its own precision before it adds the result to a
+/// double.
 inline constexpr std::size_t summed_batches = 32;
 
-/// The sum of f over n elements and in the same pass the gradients of `factor` times that sum, for
-/// all leaves that want one: of those that stand for one tensor the first gets all. Operands as for
-/// backward_kernel, without the gradient of the result and the saved result; `added_to` as there.
-/// Values may be off by a rounding, as in any backward pass.
+/// The sum of f over n elements and, in the same pass, the gradients of `factor` times that sum
+/// (faster than two passes: bench_rational, rows "hand, 1 pass" and "hand, 2 passes"). Operands as
+/// for backward_kernel, without the gradient of the result and the saved result. Values may differ
+/// by a rounding, as in any backward pass.
 template <class F>
 XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan const& plan,
     void* const* operands, double factor, std::size_t n, LeafMask constant, LeafMask added_to) {
@@ -332,7 +338,7 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
     copy_pointers(operands, L::leaves, in);
     GradientDestination<F, P> destination(plan, added_to, factor);
     destination.set_destinations(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
-    simd::Batch<P> const grad_output(1); // a constant, so that a product with it is none
+    simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
     auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], LeafMask invariant,
                              std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
         typename GradientDestination<F, P>::Batches batches[Batches]{};

@@ -1,12 +1,12 @@
-// Loads and stores of kernels: a batch of elements of any scalar type in a tile.
+// Loads and stores of kernels: batches of any scalar type in a tile.
 #pragma once
 
 #include <xgrad/simd/complex_batch.hpp>
 
 namespace xgrad::detail {
 
-/// What a tile of precision P holds for elements of type T: complex<P> for complex ones, else P
-/// (masks as 0 and 1).
+/// The element of a tile of precision P for an operand of type T: std::complex<P> if T is complex,
+/// else P (masks are 0 and 1).
 template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
 
 template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::size_t i) {
@@ -15,8 +15,8 @@ template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::
     else return simd::batch_of<T, P>::load(p);
 }
 
-/// The leaves of an expression at the batch that begins at i. A type with a name, for which what
-/// reads it is compiled once for all kernels.
+/// Loads the leaves at the batch that begins at i. A named type, and no lambda: functions that take
+/// it are instantiated once for all kernels.
 template <class P> struct LeavesAt {
     void const* const* in;
     std::size_t i;
@@ -26,7 +26,7 @@ template <class P> struct LeavesAt {
     }
 };
 
-/// Writes a result; a result narrower than the kernel's precision is rounded number by number.
+/// Writes a result. A result narrower than the kernel's precision is rounded element by element.
 template <class T, class Batch> XGRAD_INLINE void store_batch(T* out, Batch const& y) {
     if constexpr (requires { y.store(out); }) y.store(out);
     else if constexpr (is_complex<T>) {

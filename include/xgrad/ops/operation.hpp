@@ -1,8 +1,9 @@
-// What an operation is. An Elementwise one states its domain, its value and one partial derivative
-// per argument, for one element at a time; the words and batches of base/ give the rule its
-// meaning. The general gradient rule for y = f(z) is g conj(df/dz) + conj(g) df/dconj(z) (conjugate
-// Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm); what a partial returns says which
-// special case it is. Read expression.hpp next.
+// What an operation is. An elementwise rule states its domain, its value and one partial derivative
+// for each argument, for one element. It is called with batches, dual numbers, probes and traced
+// tensors. The gradient of an argument z of y = f(z) is g conj(df/dz) + conj(g) df/dconj(z), where
+// g is the gradient of y (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm).
+// The type that a partial returns selects the special case. Read next: any family, for instance
+// trigonometric.hpp, then expression.hpp.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,12 @@ namespace xgrad {
 template <std::size_t I> struct wrt {};
 
 // What a partial may return beside a plain value d (f holomorphic: pullback g conj(d)).
-/// f is real-valued: the direction of steepest ascent; pullback Re(g) v.
+/// f is real-valued: v is the direction of steepest ascent; the pullback is Re(g) v.
 template <class V> struct gradient {
     V value;
 };
-/// f is a function of conj(x): its derivative with respect to that; pullback conj(g conj(d)).
+/// f is a function of conj(x): d is the derivative with respect to conj(x); the pullback is conj(g
+/// conj(d)).
 template <class V> struct conjugate {
     V value;
 };
@@ -35,7 +37,7 @@ template <class V> gradient(V) -> gradient<V>;
 template <class V> conjugate(V) -> conjugate<V>;
 template <class V, class W> wirtinger(V, W) -> wirtinger<V, W>;
 
-/// Derivatives that cost no multiplication.
+/// Derivatives that are known at compile time: the chain rule multiplies by none of them.
 struct One {};
 struct MinusOne {};
 struct Nothing {};
@@ -43,11 +45,11 @@ struct ImaginaryUnit {};
 inline constexpr One one{};
 inline constexpr MinusOne minus_one{};
 inline constexpr ImaginaryUnit imaginary_unit{};
-/// The derivative of a function that is flat wherever it has one.
+/// The derivative of a function that is constant wherever it is differentiable.
 inline constexpr Nothing nothing{};
 
-/// The gradient, times a weight, where a mask is true, and 0 elsewhere whatever comes in: what was
-/// not chosen has no part even in an infinite gradient.
+/// The derivative `weight` where the mask is true, and 0 elsewhere. The pullback selects instead of
+/// multiplying by 0, so an infinite or NaN gradient of an element that was not chosen stays out.
 template <class M, class W = One> struct selected {
     M mask;
     W weight = {};
@@ -72,7 +74,7 @@ constexpr A conj(A a) {
 XGRAD_INLINE auto pull(auto g, auto d) { return g * conj(d); }
 template <class P>
 XGRAD_INLINE simd::ComplexBatch<P> pull(simd::ComplexBatch<P> g,
-    simd::ComplexBatch<P> d) // without a change of sign, which no product takes in
+    simd::ComplexBatch<P> d) // conj(d) as a negation would cost an instruction of its own
 {
     return {g.re * d.re + g.im * d.im, g.im * d.re - g.re * d.im};
 }
@@ -92,8 +94,8 @@ template <class V, class W> XGRAD_INLINE auto pull(auto g, wirtinger<V, W> d) {
     return pull(g, d.dz) + conj(g) * d.dz_bar;
 }
 
-/// The tangent of the result that an argument's tangent t causes, by what `partial` returned: the
-/// transpose of pull.
+/// The tangent of the result that the tangent t of an argument causes; `d` is what `partial`
+/// returned. The transpose of pull.
 XGRAD_INLINE auto push(auto t, auto d) { return t * d; }
 XGRAD_INLINE auto push(auto t, One) { return t; }
 XGRAD_INLINE auto push(auto t, MinusOne) { return -t; }
@@ -113,14 +115,15 @@ template <class V, class W> XGRAD_INLINE auto push(auto t, wirtinger<V, W> d) {
 
 template <class... Signatures> struct Maps {};
 
-/// Base of an operation on single elements, with its domain as function types over the letters B,
-/// Z, R, C: the first signature that fits the arguments, after promotion, is used.
+/// Base of an operation on single elements. Its domain lists function types over the kinds B
+/// (mask), Z (integer), R (real) and C (complex). The first signature that accepts the arguments
+/// after promotion is used.
 template <class... Signatures> struct Elementwise {
     using domain = Maps<Signatures...>;
 };
 
-/// Base of one whose value takes so long that it is found once where its arguments are the same for
-/// all elements of a tile.
+/// Base of an elementwise operation with an expensive value. Kernels evaluate it once for a tile in
+/// which all its arguments are constant.
 template <class... Signatures> struct Transcendental : Elementwise<Signatures...> {
     static constexpr bool is_transcendental = true;
 };
@@ -154,7 +157,7 @@ struct Fit<Y(X...), L...> {
     static constexpr bool promoted = ((kind_rank<L> <= kind_rank<X>)&&...);
 };
 
-/// No signature of the operation takes these letters.
+/// The operation has no signature for these kinds.
 struct NoSignature {};
 
 template <class Domain, class... L> struct Match;
@@ -170,7 +173,7 @@ template <class... S, class... L> struct Match<Maps<S...>, L...> {
     using type = typename decltype(first_fitting(std::type_identity<S>{}...))::type;
 };
 
-/// The signature of Op that arguments with these letters use, or NoSignature.
+/// The signature of Op for arguments of these kinds, or NoSignature.
 template <class Op, class... L>
 using signature_for = typename Match<typename Op::domain, L...>::type;
 
@@ -222,7 +225,7 @@ template <class Op> consteval std::string_view find_written_name() {
 }
 /// How errors call an operation: the function as a program writes it, where the operation says so.
 template <class Op> inline constexpr std::string_view written_name = find_written_name<Op>();
-/// The same for an operation that several functions apply, and that knows which one did.
+/// The name of the function that was called, for an operation that several functions apply.
 template <class Op> constexpr std::string_view called(Op const& op) {
     if constexpr (requires { op.asked_by; }) return op.asked_by;
     else return written_name<Op>;

@@ -1,5 +1,6 @@
-// The judge: is this a sound operation? A verdict is a type whose name is the sentence that the
-// compiler prints; the first thing wrong decides, so that there is one error and not a cascade.
+// Checks of operations at compile time. A diagnostic is an incomplete type in namespace verdict
+// whose name is the sentence that the compiler prints. Only the first mistake is reported, so there
+// is one error and no cascade.
 #pragma once
 
 #include <xgrad/ops/probe.hpp>
@@ -43,7 +44,8 @@ template <class V> using diagnostic_is = std::type_identity<V>;
 
 template <class L> inline constexpr bool takes_gradients = std::same_as<L, R> || std::same_as<L, C>;
 
-/// A plain number is a value of any numeric letter; a mask counts as 0 and 1.
+/// True if a value of type Got belongs to kind Y. A plain number belongs to every numeric kind,
+/// since masks count as 0 and 1.
 template <class Got, class Y>
 inline constexpr bool lands_in =
     std::same_as<Got, probe_of<Y>> || (Plain<Got> && !std::same_as<Y, B>);
@@ -105,7 +107,7 @@ template <class Op> consteval auto check_operation() {
     else return check_domain<Op>(typename Op::domain{});
 }
 
-/// Of an operation and the letters of its operands.
+/// Checks an operation applied to operands of these kinds.
 template <class Op, class... L> consteval auto check_application() {
     using of_operation = typename decltype(check_operation<Op>())::type;
     if constexpr (!std::same_as<of_operation, verdict::ok>) return diagnostic_is<of_operation>{};
@@ -116,23 +118,24 @@ template <class Op, class... L> consteval auto check_application() {
 
 } // namespace detail
 
-/// What is wrong with Op, or verdict::ok.
+/// The first mistake of Op, or verdict::ok.
 template <class Op> using diagnostic_of = typename decltype(detail::check_operation<Op>())::type;
 template <class Diagnostic> inline constexpr bool accepted = std::same_as<Diagnostic, verdict::ok>;
 template <class Diagnostic>
 concept Accepted = accepted<Diagnostic>;
 
 namespace detail {
-/// Any verdict but fine is an incomplete type, and its name here the compiler's first error.
+/// Reports a diagnostic: each one but ok is an incomplete type, so sizeof makes its name the
+/// compiler's first error.
 template <class Diagnostic> struct ReportDiagnostic {
     static_assert(sizeof(Diagnostic) > 0);
 };
 } // namespace detail
 
-/// A sound operation.
+/// A type that has no mistake as an operation.
 template <class Op>
 concept Operation = Accepted<diagnostic_of<Op>>;
-/// An elementwise operation that is defined on operands with these letters.
+/// An elementwise operation that is defined on operands of these kinds.
 template <class Op, class... L>
 concept DefinedOn = Accepted<typename decltype(detail::check_application<Op, L...>())::type>;
 

@@ -1,6 +1,6 @@
-// Probes: stand-ins for the batches of a rule that only write down which arguments the rule looks
-// at. So a Node knows what a gradient needs before it saves anything, and a rule is checked
-// without a kernel being compiled.
+// Probes: values without numbers that record which arguments a rule reads. Calling `partial` on
+// probes tells a Node what to save for backward, and lets the compiler check a rule without
+// compiling a kernel.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Bit 0 stands for the result y, bit 1 + i for argument i.
+/// A set of values that are read: bit 0 is the result y, bit 1 + i is argument i.
 using Uses = std::uint32_t;
 inline constexpr Uses uses_result = 1;
 constexpr Uses uses_argument(std::size_t i) { return Uses{2} << i; }
@@ -204,7 +204,7 @@ template <class V, class W> Uses derivative_uses(wirtinger<V, W> d) {
     return derivative_uses(d.dz) | derivative_uses(d.dz_bar);
 }
 
-/// What partial(wrt<I>) of Op looks at, for the given signature.
+/// The values that partial(wrt<I>) of Op reads, for this signature.
 template <std::size_t I, class Op, class Y, class... X>
 Uses partial_uses(Op const& op, std::type_identity<Y(X...)>) {
     return [&]<std::size_t... J>(std::index_sequence<J...>) {

@@ -1,5 +1,5 @@
-// What a tile loop runs a kernel over: inputs and outputs with the ways in which their elements
-// come into tiles and out of them.
+// TileOperand: an input or an output of a kernel over an index space, with the functions that copy
+// its elements between the array and a tile. A tile is a buffer of up to tile_size elements.
 #pragma once
 
 #include <xgrad/base/array.hpp>
@@ -9,14 +9,15 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
-/// Elements that are summed in one go: longer runs would lose digits.
+/// The longest run that is summed at once; a longer one would lose digits.
 inline constexpr std::size_t max_summed = 4096;
 
 /// How elements move between a tile and an array.
 struct Transfer {
-    /// n elements that are `stride` apart in the array.
+    /// Copies n elements; in the array they are `stride` elements apart.
     using Strided = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
-    /// Rows of them: `tile_gap` bytes apart in the tile, and `gap` bytes in the array.
+    /// Copies rows of n elements. Rows are `tile_gap` bytes apart in the tile and `gap` bytes in
+    /// the array.
     using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array,
         std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
 
@@ -34,7 +35,7 @@ void transfer_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, s
 }
 template <Transfer::Strided run> inline constexpr Transfer transfer_by{run, &transfer_rows_by<run>};
 
-/// Folds rows of n elements that lie one after another into an array of n.
+/// Reduces rows of n adjacent elements to an array of n.
 using ReduceColumns = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
 
 /// An input or an output of a kernel over an index space.
@@ -44,30 +45,30 @@ struct TileOperand {
     std::size_t tile_element = 0; // bytes of an element of a tile
     Transfer transfer;
     ReduceColumns reduce_columns =
-        nullptr; // what moves of one row after another would do, where that can be done faster
-    bool in_place = false; // the array's elements are what a tile would hold
+        nullptr;           // a faster way to transfer rows one after another, if there is one
+    bool in_place = false; // an array element has the type of a tile element
     bool whole = false;    // it covers the index space in row-major order
     bool output = false;
-    bool reduces = false; // an output to whose elements tiles are added, or otherwise joined
+    bool reduces = false; // an output into which tiles are summed or otherwise reduced
     bool absent =
-        false; // an input that nothing looks at is a tile of zeros; an output has no place at all
+        false; // an input that is not read is a tile of zeros; an output has no destination
     bool constant = false;    // one element for the whole index space
-    bool kernel_adds = false; // the kernel can add to what lies in the place of this output
-    std::int8_t from = -1;    // an output that is what this input holds
-    std::int8_t over = -1;    // an output that a kernel may write where this input lies
+    bool kernel_adds = false; // the kernel can add to this output instead of overwriting it
+    std::int8_t from = -1;    // an output that is a copy of this input
+    std::int8_t over = -1;    // an output that may overwrite this input
 
     bool needs_tile() const noexcept { return !(whole && in_place); }
 };
 
-/// Room for a tile of any scalar type; and one of zeros, for inputs that nothing looks at.
+/// A buffer for a tile of any scalar type. zero_tile serves the inputs that no gradient reads.
 struct TileBuffer {
     alignas(64) std::byte elements[tile_size * 16];
 };
 inline constinit TileBuffer zero_tile{};
 
-/// Fetches the lines of an output that a kernel will write where it is. Stores wait for their lines
-/// in order, so those to tiles, which are at hand, would wait with them. AMD's processors since Zen
-/// 3 lose by it.
+/// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
+/// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
+/// processors since Zen 3 lose by it.
 inline void fetch_for_stores(
     [[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes) {
 #if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
@@ -77,16 +78,16 @@ inline void fetch_for_stores(
 #endif
 }
 
-/// Of the first 64 operands, one bit each: the inputs that have one value in a whole tile, and the
-/// outputs that are added to what lies in their places.
+/// Properties of the first 64 operands in a tile, one bit each. `constant`: inputs with one value.
+/// `added_to`: outputs to which the kernel adds.
 struct TileFacts {
     std::uint64_t constant = 0, added_to = 0;
 
     static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
 };
 
-/// A kernel over one tile: the operands' places, of which it may set those of absent ones, and the
-/// number of elements.
+/// A kernel and its context. It gets pointers to the operands' elements, may set those of absent
+/// operands, and the number of elements.
 struct TileBody {
     void (*call)(void* context, void** operands, std::size_t n, TileFacts facts);
     void* context;
