@@ -61,18 +61,18 @@ TEST_CASE_TEMPLATE("sums over windows", T, float, double) {
     };
     for (auto const& loops : kernel::correlation_loops<T>()) {
         for (std::size_t const left : {1u, 2u, 3u, 4u}) {
-            std::size_t const vectors = loops.vectors_of_products(left),
+            std::size_t const vectors = loops.vectors_of_output(left),
                               gap = vectors * loops.lanes + loops.lanes;
-            auto const products = waves<T>(windows.lines * windows.length * gap, 1.1);
+            auto const output = waves<T>(windows.lines * windows.length * gap, 1.1);
             std::vector<T> sums(offsets.size() * gap, T(7));
-            std::size_t const two = loops.places_of_weigh(2), six = loops.places_of_weigh(6);
+            std::size_t const two = loops.taps_of_weigh(2), six = loops.taps_of_weigh(6);
             if (left == 3)
                 for (std::size_t k = 0; k < offsets.size(); k += two)
                     loops.weigh(two, vectors, windows, {offsets.data() + k, numbers.data()},
-                        products.data(), gap, sums.data() + k * gap);
+                        output.data(), gap, sums.data() + k * gap);
             else
-                loops.weigh(six, vectors, windows, {offsets.data(), numbers.data()},
-                    products.data(), gap, sums.data());
+                loops.weigh(six, vectors, windows, {offsets.data(), numbers.data()}, output.data(),
+                    gap, sums.data());
             for (std::size_t k = 0; k < offsets.size(); ++k)
                 for (std::size_t o = 0; o < gap; ++o) {
                     long double wanted = 7;
@@ -80,24 +80,24 @@ TEST_CASE_TEMPLATE("sums over windows", T, float, double) {
                          o < vectors * loops.lanes && t < windows.lines * windows.length; ++t)
                         wanted += static_cast<long double>(
                                       seen(k, t / windows.length, t % windows.length)) *
-                                  products[t * gap + o];
+                                  output[t * gap + o];
                     check(sums[k * gap + o], wanted);
                 }
         }
         std::size_t const gap = (windows.length + loops.lanes - 1) / loops.lanes * loops.lanes;
-        auto const products = waves<T>(windows.lines * windows.length, 1.1);
+        auto const output = waves<T>(windows.lines * windows.length, 1.1);
         std::vector<T> lines(windows.lines * gap), sums(offsets.size(), T(7));
-        for (std::size_t t = 0; t < products.size(); ++t)
-            lines[t / windows.length * gap + t % windows.length] = products[t];
+        for (std::size_t t = 0; t < output.size(); ++t)
+            lines[t / windows.length * gap + t % windows.length] = output[t];
         for (std::size_t k = 0; k < offsets.size(); k += 3)
-            loops.dot(loops.places_of_dot(3), windows, {offsets.data() + k, numbers.data()},
+            loops.dot(loops.taps_of_dot(3), windows, {offsets.data() + k, numbers.data()},
                 lines.data(), gap, sums.data() + k);
         for (std::size_t k = 0; k < offsets.size(); ++k) {
             long double wanted = 7;
-            for (std::size_t t = 0; t < products.size(); ++t)
+            for (std::size_t t = 0; t < output.size(); ++t)
                 wanted +=
                     static_cast<long double>(seen(k, t / windows.length, t % windows.length)) *
-                    products[t];
+                    output[t];
             check(sums[k], wanted);
         }
     }
@@ -114,8 +114,8 @@ TEST_CASE("what no window sees adds nothing, whatever it is") {
             numbers[q] = numbers[10 + q] = 2;
             lines[q] = lines[gap + q] = 5;
         }
-        loops.dot(loops.places_of_dot(9), {2, 3, 10}, {offsets.data(), numbers.data()},
-            lines.data(), gap, sums.data());
+        loops.dot(loops.taps_of_dot(9), {2, 3, 10}, {offsets.data(), numbers.data()}, lines.data(),
+            gap, sums.data());
         for (double const sum : sums) CHECK(sum == 60);
     }
 }

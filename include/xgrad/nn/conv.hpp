@@ -47,10 +47,11 @@ ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> con
     ConvGeometry g{.axes = D,
         .batch = x.dim() == D + 2 ? x.shape()[0] : 1,
         .channels = w[1] * groups,
-        .filters = w[0],
+        .out_channels = w[0],
         .groups = groups};
-    auto const channels = x.shape()[x.dim() - D - 1], wanted = transposed ? g.filters : g.channels,
-               made = transposed ? g.channels : g.filters;
+    auto const channels = x.shape()[x.dim() - D - 1],
+               wanted = transposed ? g.out_channels : g.channels,
+               made = transposed ? g.channels : g.out_channels;
     if (channels != wanted)
         fail<ShapeError>("Given ", transposed ? "transposed=1" : "groups=" + std::to_string(groups),
             ", weight of size ", w, ", expected input", x.shape(), " of ", name, " to have ",
@@ -59,8 +60,8 @@ ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> con
         fail<ShapeError>(name, ": a weight of size ", w, " needs a bias with ", made,
             " elements, not one of shape ", bias.shape());
     for (std::size_t d = 0; d < D; ++d) {
-        Slide& axis = d + 1 == D ? g.columns : g.rows;
-        axis = slide(d, kernel.along[d], stride, padding, dilation);
+        AxisGeometry& axis = d + 1 == D ? g.columns : g.rows;
+        axis = axis_geometry(d, kernel.along[d], stride, padding, dilation);
         (transposed ? axis.windows : axis.extent) = extents[d];
     }
     return g;
@@ -71,10 +72,10 @@ template <ConvPart part, std::size_t D, Scalar T>
 Tensor<T> convolve(
     ConvGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias) {
     bool const batched = x.dim() == D + 2;
-    Tensor<T> const images = batched ? x : unsqueeze(x, 0);
+    Tensor<T> const input = batched ? x : unsqueeze(x, 0);
     Tensor<T> const y = bias.defined()
-                            ? express(BiasedConvolution<part>{{{}, g}}, images, weight, bias)
-                            : express(Convolution<part>{{}, g}, images, weight);
+                            ? express(BiasedConvolution<part>{{{}, g}}, input, weight, bias)
+                            : express(Convolution<part>{{}, g}, input, weight);
     return batched ? y : squeeze(y, 0);
 }
 
@@ -83,11 +84,11 @@ Tensor<T> conv(std::string_view name, Tensor<T> const& x, Tensor<T> const& weigh
     Tensor<T> const& bias, ConvOptions<D> const& o) {
     auto g =
         conv_geometry<D>(name, false, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
-    for (Slide* axis : {&g.rows, &g.columns}) {
+    for (AxisGeometry* axis : {&g.rows, &g.columns}) {
         if (axis->padded() < axis->reach()) {
             std::array<std::ptrdiff_t, D> image, window;
             for (std::size_t d = 0; d < D; ++d) {
-                Slide const& s = d + 1 == D ? g.columns : g.rows;
+                AxisGeometry const& s = d + 1 == D ? g.columns : g.rows;
                 image[d] = static_cast<std::ptrdiff_t>(s.padded());
                 window[d] = static_cast<std::ptrdiff_t>(s.reach());
             }
@@ -98,7 +99,7 @@ Tensor<T> conv(std::string_view name, Tensor<T> const& x, Tensor<T> const& weigh
         }
         axis->windows = (axis->padded() - axis->reach()) / axis->stride + 1;
     }
-    return convolve<ConvPart::products, D>(g, x, weight, bias);
+    return convolve<ConvPart::output, D>(g, x, weight, bias);
 }
 
 template <std::size_t D, Scalar T>
@@ -107,7 +108,7 @@ Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> co
     auto g =
         conv_geometry<D>(name, true, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
     for (std::size_t d = 0; d < D; ++d) {
-        Slide& axis = d + 1 == D ? g.columns : g.rows;
+        AxisGeometry& axis = d + 1 == D ? g.columns : g.rows;
         auto const more = o.output_padding.along[d];
         if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride &&
                             static_cast<std::size_t>(more) >= axis.dilation))
@@ -127,7 +128,7 @@ Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> co
                 " with padding ", o.padding.along, " gives an output without elements");
         axis.extent = all - 2 * axis.padding;
     }
-    return convolve<ConvPart::images, D>(g, x, weight, bias);
+    return convolve<ConvPart::input, D>(g, x, weight, bias);
 }
 
 } // namespace detail

@@ -5,7 +5,7 @@
 
 #include <xgrad/base/gemm.hpp>
 #include <xgrad/nn/correlation.hpp>
-#include <xgrad/nn/filter_sums.hpp>
+#include <xgrad/nn/weight_gradient.hpp>
 #include <xgrad/ops/reduction.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -15,38 +15,38 @@ namespace xgrad::nn {
 namespace detail {
 
 /// Products of images and filters.
-template <class T> Correlation<T> products_of(ConvGeometry const& g) {
+template <class T> Correlation<T> output_correlation(ConvGeometry const& g) {
     return {.batch = g.batch,
         .groups = g.groups,
         .sources = g.channels_of_group(),
-        .results = g.filters_of_group(),
-        .step_of_source = g.places(),
+        .results = g.out_channels_of_group(),
+        .step_of_source = g.taps(),
         .step_of_result = g.depth(),
-        .filters_size = g.filters_of_group() * g.depth(),
+        .weight_size = g.out_channels_of_group() * g.depth(),
         .height = g.rows.windows,
         .width = g.columns.windows,
-        .rows = plan_of_products(g.rows),
-        .columns = plan_of_products(g.columns)};
+        .rows = output_plan(g.rows),
+        .columns = output_plan(g.columns)};
 }
 /// Images whose windows see products, each through its filter: the transpose.
-template <class T> Correlation<T> images_of(ConvGeometry const& g) {
+template <class T> Correlation<T> input_correlation(ConvGeometry const& g) {
     return {.batch = g.batch,
         .groups = g.groups,
-        .sources = g.filters_of_group(),
+        .sources = g.out_channels_of_group(),
         .results = g.channels_of_group(),
         .step_of_source = g.depth(),
-        .step_of_result = g.places(),
-        .filters_size = g.filters_of_group() * g.depth(),
+        .step_of_result = g.taps(),
+        .weight_size = g.out_channels_of_group() * g.depth(),
         .height = g.rows.extent,
         .width = g.columns.extent,
-        .rows = plan_of_images(g.rows),
-        .columns = plan_of_images(g.columns)};
+        .rows = input_plan(g.rows),
+        .columns = input_plan(g.columns)};
 }
 
 } // namespace detail
 
 /// What of a convolution is computed from the two others, which stand in this order.
-enum class ConvPart : unsigned char { products, images, filters };
+enum class ConvPart : unsigned char { output, input, weight };
 
 namespace detail {
 
@@ -57,26 +57,26 @@ void multiply_whole(
     ConvGeometry const& g, Factor<T> const& a, Factor<T> const& b, T const* bias, T* out) {
     auto const depth = static_cast<std::ptrdiff_t>(g.depth()),
                all = depth * static_cast<std::ptrdiff_t>(g.groups),
-               filters = static_cast<std::ptrdiff_t>(g.filters);
+               out_channels = static_cast<std::ptrdiff_t>(g.out_channels);
     if (bias) {
-        std::size_t const results = part == ConvPart::products ? g.filters : g.channels,
-                          numbers = part == ConvPart::products ? 1 : g.places();
+        std::size_t const results = part == ConvPart::output ? g.out_channels : g.channels,
+                          numbers = part == ConvPart::output ? 1 : g.taps();
         for (std::size_t k = 0; k < g.batch * results; ++k)
             std::fill_n(out + k * numbers, numbers, bias[k % results]);
     }
     for (std::size_t group = 0; group < g.groups; ++group) {
-        std::size_t const m = g.filters_of_group(), image = group * g.depth(), product = group * m,
-                          filter = product * g.depth();
+        std::size_t const m = g.out_channels_of_group(), input_begin = group * g.depth(),
+                          output_begin = group * m, weight_begin = output_begin * g.depth();
         using xgrad::detail::gemm;
-        if constexpr (part == ConvPart::products)
-            gemm(g.batch, m, g.depth(), a.data + image, all, 1, a.conj, b.data + filter, 1, depth,
-                b.conj, out + product, filters, bias != nullptr);
-        else if constexpr (part == ConvPart::images)
-            gemm(g.batch, g.depth(), m, a.data + product, filters, 1, a.conj, b.data + filter,
-                depth, 1, b.conj, out + image, all, bias != nullptr);
+        if constexpr (part == ConvPart::output)
+            gemm(g.batch, m, g.depth(), a.data + input_begin, all, 1, a.conj, b.data + weight_begin,
+                1, depth, b.conj, out + output_begin, out_channels, bias != nullptr);
+        else if constexpr (part == ConvPart::input)
+            gemm(g.batch, g.depth(), m, a.data + output_begin, out_channels, 1, a.conj,
+                b.data + weight_begin, depth, 1, b.conj, out + input_begin, all, bias != nullptr);
         else
-            gemm(m, g.depth(), g.batch, b.data + product, 1, filters, b.conj, a.data + image, all,
-                1, a.conj, out + filter, depth, false);
+            gemm(m, g.depth(), g.batch, b.data + output_begin, 1, out_channels, b.conj,
+                a.data + input_begin, all, 1, a.conj, out + weight_begin, depth, false);
     }
 }
 
@@ -96,16 +96,16 @@ template <ConvPart part> struct Convolution : Arraywise {
         return computed(a, b, nullptr);
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&, auto const& b) const {
-        constexpr auto other = part == ConvPart::images ? ConvPart::products : ConvPart::images;
+        constexpr auto other = part == ConvPart::input ? ConvPart::output : ConvPart::input;
         Convolution<other> const op{{}, geometry, conj_a, conj_a == conj_b};
-        if constexpr (part == ConvPart::filters)
+        if constexpr (part == ConvPart::weight)
             return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, b, g);
         else return express(op, g, b);
     }
     auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const {
-        constexpr auto other = part == ConvPart::filters ? ConvPart::products : ConvPart::filters;
+        constexpr auto other = part == ConvPart::weight ? ConvPart::output : ConvPart::weight;
         Convolution<other> const op{{}, geometry, conj_a == conj_b, conj_b};
-        if constexpr (part == ConvPart::images)
+        if constexpr (part == ConvPart::input)
             return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, g, a);
         else return express(op, a, g);
     }
@@ -116,17 +116,17 @@ protected:
         std::type_identity_t<T> const* bias) const {
         using xgrad::detail::Array;
         Array<T> const first = xgrad::detail::contiguous(a), second = xgrad::detail::contiguous(b);
-        Array<T> out(part == ConvPart::products ? geometry.product_shape()
-                     : part == ConvPart::images ? geometry.image_shape()
-                                                : geometry.filter_shape());
+        Array<T> out(part == ConvPart::output  ? geometry.output_shape()
+                     : part == ConvPart::input ? geometry.input_shape()
+                                               : geometry.weight_shape());
         detail::Factor<T> const x{first.begin(), conj_a}, y{second.begin(), conj_b};
         if (geometry.is_matrix_product())
             detail::multiply_whole<part>(geometry, x, y, bias, out.begin());
-        else if constexpr (part == ConvPart::products)
-            detail::products_of<T>(geometry).run(x, y, bias, out.begin());
-        else if constexpr (part == ConvPart::images)
-            detail::images_of<T>(geometry).run(x, y, bias, out.begin());
-        else detail::FilterSums<T>(geometry).run(x, y, out.begin());
+        else if constexpr (part == ConvPart::output)
+            detail::output_correlation<T>(geometry).run(x, y, bias, out.begin());
+        else if constexpr (part == ConvPart::input)
+            detail::input_correlation<T>(geometry).run(x, y, bias, out.begin());
+        else detail::WeightGradient<T>(geometry).run(x, y, out.begin());
         return out;
     }
 };

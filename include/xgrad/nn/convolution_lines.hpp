@@ -21,7 +21,7 @@ template <class T> struct Factor {
 
 /// Windows, some rows and columns of them, on some channels of a few samples, which lie side by
 /// side.
-struct Band {
+struct Tile {
     std::size_t sample, samples, first, channels;
     std::size_t row, rows, column, columns;
 
@@ -36,20 +36,20 @@ struct Band {
 
 using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
 
-/// The source of a convolution, laid out as its plan wants it, one band at a time.
+/// The source of a convolution, laid out as its plan wants it, one tile at a time.
 template <class T> class Lines {
 public:
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
 
-    /// For bands of at most these many channels, windows and samples.
+    /// For tiles of at most these many channels, windows and samples.
     Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels,
-        std::size_t all_channels, BandSize const& most, std::size_t samples)
+        std::size_t all_channels, TileSize const& most, std::size_t samples)
         : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels),
           samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
           height_(std::min(rows.length, most.rows + rows.furthest)),
           plane_((kernel::divided_up(height_ * pitch(), line) | 1) * line) {}
-    std::size_t size() const { return channels_ * parts * planes() * plane_ + most_past_end; }
+    std::size_t size() const { return channels_ * parts * planes() * plane_ + max_past_end; }
     std::size_t pitch() const { return width_ * samples_; }
     std::size_t samples() const { return samples_; }
 
@@ -57,27 +57,27 @@ public:
     /// imaginary parts, places along both axes.
     Offsets offsets(Phase const& row, Phase const& column) const {
         Offsets all;
-        all.reserve(channels_ * parts * row.places.size() * column.places.size());
+        all.reserve(channels_ * parts * row.taps.size() * column.taps.size());
         for (std::size_t c = 0; c < channels_ * parts; ++c)
-            for (auto const& i : row.places)
-                for (auto const& j : column.places)
+            for (auto const& i : row.taps)
+                for (auto const& j : column.taps)
                     all.push_back(static_cast<std::ptrdiff_t>(
                         (c * planes() + i.part * columns_.parts.size() + j.part) * plane_ +
                         i.offset * pitch() + j.offset * samples_));
         return all;
     }
 
-    void fill(Band const& band, Factor<T> const& source, Real* to) const {
+    void fill(Tile const& tile, Factor<T> const& source, Real* to) const {
         std::fill_n(to, size(), Real(0));
-        Dealing const columns(columns_, band.column, width_);
-        for (std::size_t s = 0; s < band.samples; ++s)
-            for (std::size_t c = 0; c < band.channels; ++c) {
+        Dealing const columns(columns_, tile.column, width_);
+        for (std::size_t s = 0; s < tile.samples; ++s)
+            for (std::size_t c = 0; c < tile.channels; ++c) {
                 T const* const image =
-                    source.data + ((band.sample + s) * all_channels_ + band.first + c) *
+                    source.data + ((tile.sample + s) * all_channels_ + tile.first + c) *
                                       rows_.extent * columns_.extent;
                 Real* plane = to + c * parts * planes() * plane_ + s;
                 for (std::size_t const remainder : rows_.parts) {
-                    auto const [first, at, count] = dealt(rows_, remainder, band.row, height_);
+                    auto const [first, at, count] = dealt(rows_, remainder, tile.row, height_);
                     for (std::size_t k = 0; k < count; ++k)
                         fill_line(image + (first + k * rows_.stride) * columns_.extent, source.conj,
                             columns, plane + (at + k) * pitch());
@@ -91,7 +91,7 @@ private:
         64 /
         sizeof(
             Real); // an odd number of cache lines for a plane: planes then share no sets of a cache
-    static constexpr std::size_t most_past_end = kernel::max_vectors_of_row * line;
+    static constexpr std::size_t max_past_end = kernel::max_vectors_of_row * line;
 
     /// Which numbers of an axis go to `length` places of a part: the first, its place there, how
     /// many.
@@ -153,11 +153,11 @@ private:
         for (auto const& [first, at, count] : dealing.of_part) {
             for (std::size_t k = 0; k < count; ++k) {
                 T const z = from[first + k * columns_.stride];
-                Real* const place = to + (at + k) * samples_;
-                if constexpr (parts == 1) *place = z;
+                Real* const z_to = to + (at + k) * samples_;
+                if constexpr (parts == 1) *z_to = z;
                 else {
-                    place[0] = z.real();
-                    place[planes() * plane_] = conj ? -z.imag() : z.imag();
+                    z_to[0] = z.real();
+                    z_to[planes() * plane_] = conj ? -z.imag() : z.imag();
                 }
             }
             to += plane_;

@@ -17,21 +17,21 @@ namespace xgrad::nn::detail {
 /// and their products [batch, filters, rows, columns], a number for each window. Of one spatial
 /// axis, there is one row.
 struct ConvGeometry {
-    std::size_t axes = 2, batch = 1, channels = 1, filters = 1, groups = 1;
-    Slide rows = {}, columns = {};
+    std::size_t axes = 2, batch = 1, channels = 1, out_channels = 1, groups = 1;
+    AxisGeometry rows = {}, columns = {};
 
     std::size_t channels_of_group() const { return channels / groups; }
-    std::size_t filters_of_group() const { return filters / groups; }
+    std::size_t out_channels_of_group() const { return out_channels / groups; }
     /// Numbers of a filter for one channel, and for all of a group.
-    std::size_t places() const { return rows.kernel * columns.kernel; }
-    std::size_t depth() const { return channels_of_group() * places(); }
+    std::size_t taps() const { return rows.kernel * columns.kernel; }
+    std::size_t depth() const { return channels_of_group() * taps(); }
     /// One window sees an image whole, in order: the convolution is a product of matrices.
     bool is_matrix_product() const { return rows.is_whole() && columns.is_whole(); }
 
-    Shape image_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
-    Shape product_shape() const { return shape(batch, filters, rows.windows, columns.windows); }
-    Shape filter_shape() const {
-        return shape(filters, channels_of_group(), rows.kernel, columns.kernel);
+    Shape input_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
+    Shape output_shape() const { return shape(batch, out_channels, rows.windows, columns.windows); }
+    Shape weight_shape() const {
+        return shape(out_channels, channels_of_group(), rows.kernel, columns.kernel);
     }
 
 private:
@@ -43,14 +43,14 @@ private:
 
 /// A number of a filter: which, on which of the parts of a line, and how far from its window's
 /// place there.
-struct Place {
+struct Tap {
     std::size_t index, part, offset;
 };
 
 /// Results `first`, `first + step`, ... along an axis, whose windows look at the same places.
 struct Phase {
     std::size_t first, step, count;
-    xgrad::detail::CachedVector<Place> places;
+    xgrad::detail::CachedVector<Tap> taps;
 };
 
 /// One axis of what windows look at, the source: its number h, of `extent`, is u = h + before with
@@ -66,9 +66,9 @@ struct AxisPlan {
 
     void add(Phase phase) {
         length = std::max(length, phase.count);
-        for (auto const& place : phase.places) {
-            furthest = std::max(furthest, place.offset);
-            length = std::max(length, place.offset + phase.count);
+        for (auto const& tap : phase.taps) {
+            furthest = std::max(furthest, tap.offset);
+            length = std::max(length, tap.offset + phase.count);
         }
         phases.push_back(std::move(phase));
     }
@@ -80,10 +80,10 @@ struct AxisPlan {
 };
 
 /// Windows that are a stride apart; a single one has none.
-inline std::size_t stride_of(Slide const& s) { return s.windows > 1 ? s.stride : 1; }
+inline std::size_t stride_of(AxisGeometry const& s) { return s.windows > 1 ? s.stride : 1; }
 
 /// Windows on images.
-inline AxisPlan plan_of_products(Slide const& s) {
+inline AxisPlan output_plan(AxisGeometry const& s) {
     AxisPlan plan{
         .extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
     Phase all{0, 1, s.windows, {}};
@@ -92,7 +92,7 @@ inline AxisPlan plan_of_products(Slide const& s) {
         auto const part =
             static_cast<std::size_t>(std::ranges::find(plan.parts, remainder) - plan.parts.begin());
         if (part == plan.parts.size()) plan.parts.push_back(remainder);
-        all.places.push_back({i, part, at / plan.stride});
+        all.taps.push_back({i, part, at / plan.stride});
     }
     plan.add(std::move(all));
     return plan;
@@ -100,11 +100,11 @@ inline AxisPlan plan_of_products(Slide const& s) {
 
 /// What an image gets from products: pixel h from window t where h + padding = t stride + i
 /// dilation. Pixels that are a stride apart get it through the same places i of the filters.
-inline AxisPlan plan_of_images(Slide const& s) {
+inline AxisPlan input_plan(AxisGeometry const& s) {
     std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
-    auto const each_place = [&](std::size_t pixel,
-                                auto f) { // f(place, the window in which it sees the pixel, were
-                                          // there windows before the first one)
+    auto const each_tap = [&](std::size_t pixel,
+                              auto f) { // f(place, the window in which it sees the pixel, were
+                                        // there windows before the first one)
         for (std::size_t i = 0; i < s.kernel; ++i)
             if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride)
                 f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) -
@@ -112,7 +112,7 @@ inline AxisPlan plan_of_images(Slide const& s) {
     };
     std::ptrdiff_t before = 0;
     for (std::size_t pixel = 0; pixel < phases; ++pixel)
-        each_place(
+        each_tap(
             pixel, [&](std::size_t, std::ptrdiff_t window) { before = std::max(before, -window); });
     AxisPlan plan{.extent = s.windows,
         .before = static_cast<std::size_t>(before),
@@ -121,8 +121,8 @@ inline AxisPlan plan_of_images(Slide const& s) {
         .parts = {0}};
     for (std::size_t pixel = 0; pixel < phases; ++pixel) {
         Phase phase{pixel, stride, (s.extent - 1 - pixel) / stride + 1, {}};
-        each_place(pixel, [&](std::size_t i, std::ptrdiff_t window) {
-            phase.places.push_back({i, 0, static_cast<std::size_t>(before + window)});
+        each_tap(pixel, [&](std::size_t i, std::ptrdiff_t window) {
+            phase.taps.push_back({i, 0, static_cast<std::size_t>(before + window)});
         });
         plan.add(std::move(phase));
     }
@@ -130,31 +130,31 @@ inline AxisPlan plan_of_images(Slide const& s) {
 }
 
 /// Rows and columns of results that are computed at a time.
-struct BandSize {
+struct TileSize {
     std::size_t rows, columns;
 };
 
-/// Bytes of a band, which should stay in the second cache.
-inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
+/// Bytes of a tile, which should stay in the second cache.
+inline constexpr std::size_t tile_bytes = std::size_t{1} << 19;
 
 /// As many whole rows as there is room for where a place takes so many bytes; or else few rows, of
 /// which the source is not laid out more than about twice, and parts of them.
-inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
+inline TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
     using xgrad::detail::kernel::divided_up;
     auto const evenly = [](std::size_t all, std::size_t most) {
         return divided_up(all, divided_up(all, most));
     };
     std::size_t const all_rows = std::max<std::size_t>(1, rows.max_results()),
                       all_columns = std::max<std::size_t>(1, columns.max_results());
-    std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes),
-                      fitting = places / std::max<std::size_t>(1, columns.length),
+    std::size_t const positions = tile_bytes / std::max<std::size_t>(1, bytes),
+                      fitting = positions / std::max<std::size_t>(1, columns.length),
                       least = std::min(all_rows, rows.furthest + 1);
     if (fitting >= least + rows.furthest)
         return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
     std::size_t const min_columns =
         std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
     return {least, evenly(all_columns,
-                       std::clamp(places / (least + rows.furthest), min_columns, all_columns))};
+                       std::clamp(positions / (least + rows.furthest), min_columns, all_columns))};
 }
 
 } // namespace xgrad::nn::detail

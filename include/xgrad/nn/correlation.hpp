@@ -21,17 +21,17 @@ public:
     std::size_t batch, groups;
     std::size_t sources, results; // of a group
     std::size_t step_of_source, step_of_result,
-        filters_size; // from one to the next among the filters of a group, and their numbers
+        weight_size; // from one to the next among the weight of a group, and their numbers
     std::size_t height, width; // of a result
     AxisPlan rows, columns;
 
-    void run(Factor<T> const& source, Factor<T> const& filters, T const* bias, T* out) const {
+    void run(Factor<T> const& source, Factor<T> const& weight, T const* bias, T* out) const {
         if (batch == 0) return;
         std::size_t const samples = samples_at_once();
-        BandSize const most = band_size(rows, columns, samples * bytes_of_place());
+        TileSize const most = tile_size(rows, columns, samples * bytes_of_position());
         Lines<T> const lines(rows, columns, sources, sources * groups, most, samples);
 
-        std::size_t const tile_rows = packed_rows(),
+        std::size_t const packed_tile_rows = packed_rows(),
                           gap = most.rows * lines.pitch() +
                                 kernel::max_vectors_of_row * loops().lanes; // of sums
         xgrad::detail::CachedVector<Pass> passes;
@@ -39,32 +39,32 @@ public:
         for (auto const& row : rows.phases)
             for (auto const& column : columns.phases) {
                 passes.push_back({row, column, lines.offsets(row, column), packed});
-                packed += groups * tile_rows * passes.back().offsets.size();
+                packed += groups * packed_tile_rows * passes.back().offsets.size();
             }
         kernel::Scratch<Real> const factors(packed);
         auto const factors_of = [&](Pass const& pass, std::size_t group) {
-            return factors.data() + pass.packed + group * tile_rows * pass.offsets.size();
+            return factors.data() + pass.packed + group * packed_tile_rows * pass.offsets.size();
         };
         for (auto const& pass : passes)
-            for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors_of(pass, g));
+            for (std::size_t g = 0; g < groups; ++g) pack(pass, weight, g, factors_of(pass, g));
 
         std::size_t const across = kernel::divided_up(columns.max_results(), most.columns),
-                          bands = kernel::divided_up(rows.max_results(), most.rows) * across,
+                          tiles = kernel::divided_up(rows.max_results(), most.rows) * across,
                           chunks = kernel::divided_up(batch, samples);
-        xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
-            std::size_t const place = job % bands, group = job / bands % groups,
-                              sample = job / bands / groups * samples;
-            Band const band{sample, std::min(samples, batch - sample), group * sources, sources,
+        xgrad::detail::for_each_index(chunks * groups * tiles, [&](std::size_t job) {
+            std::size_t const place = job % tiles, group = job / tiles % groups,
+                              sample = job / tiles / groups * samples;
+            Tile const tile{sample, std::min(samples, batch - sample), group * sources, sources,
                 place / across * most.rows, most.rows, place % across * most.columns, most.columns};
-            kernel::Scratch<Real> const room(lines.size() + tile_rows * gap);
-            Real *const own = room.data(), *const sums = own + lines.size();
-            lines.fill(band, source, own);
+            kernel::Scratch<Real> const scratch(lines.size() + packed_tile_rows * gap);
+            Real *const own = scratch.data(), *const sums = own + lines.size();
+            lines.fill(tile, source, own);
             for (auto const& pass : passes)
-                if (auto const n = band.rows_of(pass.row), count = band.columns_of(pass.column);
+                if (auto const n = tile.rows_of(pass.row), count = tile.columns_of(pass.column);
                     n && count) {
                     correlate(pass, (n - 1) * lines.pitch() + count * samples, own,
                         factors_of(pass, group), gap, sums);
-                    hand_out(pass, lines, band, group, gap, sums, bias, out);
+                    write_output(pass, lines, tile, group, gap, sums, bias, out);
                 }
         });
     }
@@ -82,24 +82,24 @@ private:
     }
 
     /// Visits the tiles of rows: f(first row, rows of the tile).
-    template <class F> void for_each_tile(F f) const {
+    template <class F> void for_each_register_tile(F f) const {
         for (std::size_t r = 0, n; r < results * parts; r += n)
             f(r, n = loops().rows_of(results * parts - r));
     }
     std::size_t packed_rows() const {
         std::size_t all = 0;
-        for_each_tile([&](std::size_t, std::size_t n) { all += n; });
+        for_each_register_tile([&](std::size_t, std::size_t n) { all += n; });
         return all;
     }
     /// For the source and the results at one place of one sample.
-    std::size_t bytes_of_place() const {
+    std::size_t bytes_of_position() const {
         return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T);
     }
     /// Where the windows of one sample would leave many lanes of vectors idle, those of several
     /// samples lie side by side, even if that is more than the second cache holds.
     std::size_t samples_at_once() const {
         std::size_t const most = std::clamp<std::size_t>(
-            8 * room_of_band / (1 + rows.length * columns.length * bytes_of_place()), 1,
+            8 * tile_bytes / (1 + rows.length * columns.length * bytes_of_position()), 1,
             std::min(batch, loops().lanes));
         auto const lanes = [&](std::size_t samples) {
             std::size_t all = 0;
@@ -112,19 +112,19 @@ private:
         return 3 * lanes(1) * most > 4 * lanes(most) ? most : 1;
     }
 
-    void pack(Pass const& pass, Factor<T> const& filters, std::size_t group, Real* to) const {
-        T const* const own = filters.data + group * filters_size;
+    void pack(Pass const& pass, Factor<T> const& weight, std::size_t group, Real* to) const {
+        T const* const own = weight.data + group * weight_size;
         std::size_t const all = results * parts;
-        for_each_tile([&](std::size_t first, std::size_t n) {
+        for_each_register_tile([&](std::size_t first, std::size_t n) {
             for (std::size_t source = 0; source < sources; ++source)
                 for (std::size_t part = 0; part < parts; ++part)
-                    for (auto const& i : pass.row.places)
-                        for (auto const& j : pass.column.places) {
+                    for (auto const& i : pass.row.taps)
+                        for (auto const& j : pass.column.taps) {
                             T const* const at =
                                 own + source * step_of_source + i.index * columns.kernel + j.index;
                             for (std::size_t r = first; r < std::min(all, first + n); ++r)
                                 to[r - first] = factor(
-                                    at[r / parts * step_of_result], part, r % parts, filters.conj);
+                                    at[r / parts * step_of_result], part, r % parts, weight.conj);
                             if (first + n > all) std::fill(to + (all - first), to + n, Real(0));
                             to += n;
                         }
@@ -146,7 +146,7 @@ private:
         for (std::size_t at = 0, vectors; at < span; at += vectors * loops().lanes) {
             vectors = loops().vectors_of(largest, span - at);
             Real const* own = factors;
-            for_each_tile([&](std::size_t first, std::size_t n) {
+            for_each_register_tile([&](std::size_t first, std::size_t n) {
                 loops().correlate(n,
                     n == 1 ? loops().vectors_of(1, vectors * loops().lanes) : vectors, depth,
                     {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
@@ -155,17 +155,17 @@ private:
         }
     }
     /// Sums to the results that they belong to.
-    void hand_out(Pass const& pass, Lines<T> const& lines, Band const& band, std::size_t group,
+    void write_output(Pass const& pass, Lines<T> const& lines, Tile const& tile, std::size_t group,
         std::size_t gap, Real const* sums, T const* bias, T* out) const {
-        std::size_t const n = band.rows_of(pass.row), count = band.columns_of(pass.column),
+        std::size_t const n = tile.rows_of(pass.row), count = tile.columns_of(pass.column),
                           step = pass.column.step, samples = lines.samples();
         for (std::size_t result = 0; result < results; ++result, sums += parts * gap) {
             T const add = bias ? bias[group * results + result] : T(0);
-            for (std::size_t s = 0; s < band.samples; ++s) {
+            for (std::size_t s = 0; s < tile.samples; ++s) {
                 T* to = out +
-                        (((band.sample + s) * groups + group) * results + result) * height * width +
-                        (pass.row.first + band.row * pass.row.step) * width + pass.column.first +
-                        band.column * step;
+                        (((tile.sample + s) * groups + group) * results + result) * height * width +
+                        (pass.row.first + tile.row * pass.row.step) * width + pass.column.first +
+                        tile.column * step;
                 Real const* from = sums + s;
                 for (std::size_t r = 0; r < n;
                      ++r, to += pass.row.step * width, from += lines.pitch()) {

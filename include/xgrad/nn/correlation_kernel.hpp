@@ -18,7 +18,7 @@
 namespace xgrad::detail::kernel {
 
 /// What a window sees: numbers at these distances from where it begins.
-template <class Real> struct Sight {
+template <class Real> struct Taps {
     std::ptrdiff_t const* offsets;
     Real const* at; // where the first window begins
 };
@@ -27,12 +27,12 @@ template <class Real> struct Sight {
 /// as many windows as `vectors` vectors hold. Rows of sums are `gap` numbers apart.
 template <class Real, std::size_t Bytes, std::size_t rows, std::size_t vectors>
 [[gnu::always_inline]] inline void correlate_body(
-    std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) {
+    std::size_t depth, Taps<Real> const& taps, Real const* factors, std::size_t gap, Real* sums) {
     using Vector = SimdVector<Real, Bytes>;
     constexpr std::size_t lanes = width<Vector, Real>;
     Vector sum[rows][vectors] = {}, seen[vectors];
     for (std::size_t p = 0; p < depth; ++p, factors += rows) {
-        Real const* const at = sight.at + sight.offsets[p];
+        Real const* const at = taps.at + taps.offsets[p];
 #pragma GCC unroll 8
         for (std::size_t w = 0; w < vectors; ++w)
             seen[w] = unaligned<Vector>(at + w * lanes)->vector;
@@ -56,28 +56,28 @@ struct WindowLines {
 /// sums[k][o] += the sum over windows of what each sees at place k, of `places`, times its
 /// products[o], for as many o as `vectors` vectors hold. The products of one window lie `gap`
 /// behind those of the one before, and so do the sums of places.
-template <class Real, std::size_t Bytes, std::size_t places, std::size_t vectors>
-[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight,
-    Real const* products, std::size_t gap, Real* sums) {
+template <class Real, std::size_t Bytes, std::size_t n_taps, std::size_t vectors>
+[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Taps<Real> const& taps,
+    Real const* output, std::size_t gap, Real* sums) {
     using Vector = SimdVector<Real, Bytes>;
     constexpr std::size_t lanes = width<Vector, Real>;
-    Vector sum[places][vectors] = {}, factor[vectors];
-    Real const* line[places];
-    for (std::size_t k = 0; k < places; ++k) line[k] = sight.at + sight.offsets[k];
+    Vector sum[n_taps][vectors] = {}, factor[vectors];
+    Real const* line[n_taps];
+    for (std::size_t k = 0; k < n_taps; ++k) line[k] = taps.at + taps.offsets[k];
     for (std::size_t i = 0; i < windows.lines; ++i) {
-        for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
+        for (std::size_t q = 0; q < windows.length; ++q, output += gap) {
 #pragma GCC unroll 8
             for (std::size_t w = 0; w < vectors; ++w)
-                factor[w] = unaligned<Vector>(products + w * lanes)->vector;
+                factor[w] = unaligned<Vector>(output + w * lanes)->vector;
 #pragma GCC unroll 8
-            for (std::size_t k = 0; k < places; ++k)
+            for (std::size_t k = 0; k < n_taps; ++k)
 #pragma GCC unroll 8
                 for (std::size_t w = 0; w < vectors; ++w) sum[k][w] += line[k][q] * factor[w];
         }
         for (auto& start : line) start += windows.pitch;
     }
 #pragma GCC unroll 8
-    for (std::size_t k = 0; k < places; ++k)
+    for (std::size_t k = 0; k < n_taps; ++k)
 #pragma GCC unroll 8
         for (std::size_t w = 0; w < vectors; ++w)
             unaligned<Vector>(sums + k * gap + w * lanes)->vector += sum[k][w];
@@ -104,32 +104,32 @@ private:
 
 /// sums[k] += the sum over windows of what each sees at place k, of `places`, times
 /// products[window]; lines of products are whole vectors, and `gap` numbers apart.
-template <class Real, std::size_t Bytes, std::size_t places>
-[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight,
-    Real const* products, std::size_t gap, Real* sums) {
+template <class Real, std::size_t Bytes, std::size_t n_taps>
+[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Taps<Real> const& taps,
+    Real const* output, std::size_t gap, Real* sums) {
     using Vector = SimdVector<Real, Bytes>;
     constexpr std::size_t lanes = width<Vector, Real>;
-    Vector sum[places] = {};
+    Vector sum[n_taps] = {};
     std::size_t const whole = windows.length / lanes * lanes, rest = windows.length - whole;
     FirstLanes<Real, Bytes> const last(rest);
-    for (std::size_t i = 0; i < windows.lines; ++i, products += gap) {
-        Real const* const at = sight.at + i * windows.pitch;
+    for (std::size_t i = 0; i < windows.lines; ++i, output += gap) {
+        Real const* const at = taps.at + i * windows.pitch;
         for (std::size_t q = 0; q < whole; q += lanes) {
-            Vector const factor = unaligned<Vector>(products + q)->vector;
+            Vector const factor = unaligned<Vector>(output + q)->vector;
 #pragma GCC unroll 16
-            for (std::size_t k = 0; k < places; ++k)
-                sum[k] += factor * unaligned<Vector>(at + sight.offsets[k] + q)->vector;
+            for (std::size_t k = 0; k < n_taps; ++k)
+                sum[k] += factor * unaligned<Vector>(at + taps.offsets[k] + q)->vector;
         }
         if (rest == 0) continue;
-        Vector const factor = unaligned<Vector>(products + whole)->vector;
+        Vector const factor = unaligned<Vector>(output + whole)->vector;
 #pragma GCC unroll 16
-        for (std::size_t k = 0; k < places; ++k) {
-            Vector seen = unaligned<Vector>(at + sight.offsets[k] + whole)->vector;
+        for (std::size_t k = 0; k < n_taps; ++k) {
+            Vector seen = unaligned<Vector>(at + taps.offsets[k] + whole)->vector;
             last.keep_in(seen);
             sum[k] += factor * seen;
         }
     }
-    for (std::size_t k = 0; k < places; ++k) {
+    for (std::size_t k = 0; k < n_taps; ++k) {
         Real lane[lanes];
         unaligned<Vector>(lane)->vector = sum[k];
         for (Real const each : lane) sums[k] += each;
@@ -139,55 +139,55 @@ template <class Real, std::size_t Bytes, std::size_t places>
 /// The largest tiles for one width of registers.
 template <std::size_t Bytes> struct CorrelationTile {
     static constexpr std::size_t rows = Bytes == 64 ? 8 : 4,
-                                 vectors_of_products = Bytes == 64 ? 4 : 2;
+                                 vectors_of_output = Bytes == 64 ? 4 : 2;
 };
 inline constexpr std::size_t max_vectors_of_row = 8;
 
 /// One run of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
-    std::size_t rows, vectors; // of the tile, whose rows are those of sums, or places
-    Sight<Real> sight;
-    Real const* factors; // or products
+    std::size_t rows, vectors; // of the tile, whose rows are those of sums, or taps
+    Taps<Real> taps;
+    Real const* factors; // or output
     std::size_t gap;
     Real* sums;
     std::size_t depth = 0;
     WindowLines windows = {};
 };
 
-template <class Real, std::size_t Bytes, std::size_t places>
+template <class Real, std::size_t Bytes, std::size_t n_taps>
 [[gnu::always_inline]] inline void weigh_any(CorrelationRun<Real> const& run) {
     if (run.vectors == 1)
-        weigh_body<Real, Bytes, places, 1>(run.windows, run.sight, run.factors, run.gap, run.sums);
+        weigh_body<Real, Bytes, n_taps, 1>(run.windows, run.taps, run.factors, run.gap, run.sums);
     else if (run.vectors == 2)
-        weigh_body<Real, Bytes, places, 2>(run.windows, run.sight, run.factors, run.gap, run.sums);
+        weigh_body<Real, Bytes, n_taps, 2>(run.windows, run.taps, run.factors, run.gap, run.sums);
     else
-        weigh_body<Real, Bytes, places, CorrelationTile<Bytes>::vectors_of_products>(
-            run.windows, run.sight, run.factors, run.gap, run.sums);
+        weigh_body<Real, Bytes, n_taps, CorrelationTile<Bytes>::vectors_of_output>(
+            run.windows, run.taps, run.factors, run.gap, run.sums);
 }
 template <class Real, std::size_t Bytes>
 [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run) {
     constexpr std::size_t max_rows = CorrelationTile<Bytes>::rows;
-    auto const& [loop, rows, vectors, sight, factors, gap, sums, depth, windows] = run;
+    auto const& [loop, rows, vectors, taps, factors, gap, sums, depth, windows] = run;
     if (loop == CorrelationRun<Real>::dot)
-        rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums)
-                  : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
+        rows == 3 ? dot_body<Real, Bytes, 3>(windows, taps, factors, gap, sums)
+                  : dot_body<Real, Bytes, 9>(windows, taps, factors, gap, sums);
     else if (loop == CorrelationRun<Real>::weigh)
         rows == 2 ? weigh_any<Real, Bytes, 2>(run) : weigh_any<Real, Bytes, 6>(run);
     else if (rows == 1)
-        vectors == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, sight, factors, gap, sums)
-                     : correlate_body<Real, Bytes, 1, 8>(depth, sight, factors, gap, sums);
+        vectors == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, taps, factors, gap, sums)
+                     : correlate_body<Real, Bytes, 1, 8>(depth, taps, factors, gap, sums);
     else if (rows == 4)
-        vectors == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, sight, factors, gap, sums)
-                     : correlate_body<Real, Bytes, 4, 3>(depth, sight, factors, gap, sums);
+        vectors == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, taps, factors, gap, sums)
+                     : correlate_body<Real, Bytes, 4, 3>(depth, taps, factors, gap, sums);
     else
-        vectors == 1 ? correlate_body<Real, Bytes, max_rows, 1>(depth, sight, factors, gap, sums)
-                     : correlate_body<Real, Bytes, max_rows, 3>(depth, sight, factors, gap, sums);
+        vectors == 1 ? correlate_body<Real, Bytes, max_rows, 1>(depth, taps, factors, gap, sums)
+                     : correlate_body<Real, Bytes, max_rows, 3>(depth, taps, factors, gap, sums);
 }
 
 /// The loops for one width of registers, and which tiles they compute.
 template <class Real> struct CorrelationLoops {
-    std::size_t lanes, max_rows, max_vectors_of_products;
+    std::size_t lanes, max_rows, max_vectors_of_output;
     void (*call)(CorrelationRun<Real> const& run);
 
     /// Rows of the tile for the first of so many rows that are left.
@@ -198,34 +198,32 @@ template <class Real> struct CorrelationLoops {
     }
     /// Places for the first of so many places that are left; what is added up for those behind the
     /// last one is nobody's.
-    static std::size_t places_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
-    static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
-    static constexpr std::size_t max_places = 9;
+    static std::size_t taps_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
+    static std::size_t taps_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
+    static constexpr std::size_t max_taps = 9;
     /// Vectors of products for the first of so many vectors that are left.
-    std::size_t vectors_of_products(std::size_t left) const {
-        return left >= max_vectors_of_products ? max_vectors_of_products : left >= 2 ? 2 : 1;
+    std::size_t vectors_of_output(std::size_t left) const {
+        return left >= max_vectors_of_output ? max_vectors_of_output : left >= 2 ? 2 : 1;
     }
 
-    void correlate(std::size_t rows, std::size_t vectors, std::size_t depth,
-        Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const {
-        call(
-            {CorrelationRun<Real>::correlate, rows, vectors, sight, factors, gap, sums, depth, {}});
+    void correlate(std::size_t rows, std::size_t vectors, std::size_t depth, Taps<Real> const& taps,
+        Real const* factors, std::size_t gap, Real* sums) const {
+        call({CorrelationRun<Real>::correlate, rows, vectors, taps, factors, gap, sums, depth, {}});
     }
-    void weigh(std::size_t places, std::size_t vectors, WindowLines const& windows,
-        Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const {
-        call(
-            {CorrelationRun<Real>::weigh, places, vectors, sight, products, gap, sums, 0, windows});
+    void weigh(std::size_t n_taps, std::size_t vectors, WindowLines const& windows,
+        Taps<Real> const& taps, Real const* output, std::size_t gap, Real* sums) const {
+        call({CorrelationRun<Real>::weigh, n_taps, vectors, taps, output, gap, sums, 0, windows});
     }
-    void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight,
-        Real const* products, std::size_t gap, Real* sums) const {
-        call({CorrelationRun<Real>::dot, places, 0, sight, products, gap, sums, 0, windows});
+    void dot(std::size_t n_taps, WindowLines const& windows, Taps<Real> const& taps,
+        Real const* output, std::size_t gap, Real* sums) const {
+        call({CorrelationRun<Real>::dot, n_taps, 0, taps, output, gap, sums, 0, windows});
     }
 };
 
 template <class Real, std::size_t Bytes>
 constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call) {
     return {width<SimdVector<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows,
-        CorrelationTile<Bytes>::vectors_of_products, call};
+        CorrelationTile<Bytes>::vectors_of_output, call};
 }
 
 template <class Real> XGRAD_FULL_WIDTH void correlation_plain(CorrelationRun<Real> const& run) {

@@ -210,9 +210,9 @@ SharedWindows max_pool_windows(std::string_view name, Shape const& shape, PerAxi
     auto const stride = o.stride.value_or(kernel);
     check_window(name, kernel, stride, o.padding, o.dilation);
     return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
-        auto s = slide(d, kernel.along[d], stride, o.padding, o.dilation);
+        auto s = axis_geometry(d, kernel.along[d], stride, o.padding, o.dilation);
         s.extent = extent;
-        return sliding_windows(name, shape, {.slide = s, .ceil_mode = o.ceil_mode});
+        return sliding_windows(name, shape, {.geometry = s, .ceil_mode = o.ceil_mode});
     });
 }
 
@@ -224,10 +224,10 @@ SharedWindows avg_pool_windows(std::string_view name, Shape const& shape, PerAxi
     if (o.divisor_override && *o.divisor_override == 0)
         xgrad::detail::fail(name, ": divisor must be not zero");
     return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
-        auto s = slide<D>(d, kernel.along[d], stride, o.padding, 1);
+        auto s = axis_geometry<D>(d, kernel.along[d], stride, o.padding, 1);
         s.extent = extent;
         auto windows = sliding_windows(name, shape,
-            {.slide = s, .ceil_mode = o.ceil_mode, .count_include_pad = o.count_include_pad});
+            {.geometry = s, .ceil_mode = o.ceil_mode, .count_include_pad = o.count_include_pad});
         if (o.divisor_override)
             for (auto& w : windows) w.weight = d == 0 ? 1 / *o.divisor_override : 1;
         return windows;

@@ -39,7 +39,7 @@ using SharedWindows = std::shared_ptr<Windows const>;
 
 /// What pooling layers may be told of one axis.
 struct PoolAxis {
-    Slide slide;
+    AxisGeometry geometry;
     bool ceil_mode = false, count_include_pad = true;
 };
 
@@ -47,7 +47,7 @@ struct PoolAxis {
 /// or its padding on the left.
 inline std::vector<AxisWindow> sliding_windows(
     std::string_view name, Shape const& shape, PoolAxis const& axis) {
-    Slide const& s = axis.slide;
+    AxisGeometry const& s = axis.geometry;
     if (2 * s.padding > s.kernel)
         xgrad::detail::fail<ShapeError>(name,
             ": pad should be at most half of kernel size, but got padding ", s.padding,

@@ -24,7 +24,7 @@ template <std::size_t D> struct PerAxis {
 namespace detail {
 
 /// One axis of images, and the windows on it.
-struct Slide {
+struct AxisGeometry {
     std::size_t extent = 1, windows = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
 
     std::size_t padded() const { return extent + 2 * padding; }
@@ -69,7 +69,7 @@ void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> co
 
 /// Axis d of a window that check_window() has seen; how many windows there are is left open.
 template <std::size_t D>
-Slide slide(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride,
+AxisGeometry axis_geometry(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride,
     PerAxis<D> const& padding, PerAxis<D> const& dilation) {
     auto const of = [d](PerAxis<D> const& option) {
         return static_cast<std::size_t>(option.along[d]);
