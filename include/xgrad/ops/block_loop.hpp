@@ -1,9 +1,9 @@
-// The block loop: runs a kernel where all operands lie in order over the index space, but for some
-// that repeat: scalars; rows, whose extents are the last ones of the space; and columns, of
-// which each element stands for all places of a row. A block holds them as often as a kernel looks
-// at them, and the gradients for them are added up in one. It serves what is most common of
-// broadcasting, parameters that are scalars, biases, and means over an axis, in less time
-// than the tile loop takes to begin.
+// The block loop: calls a kernel on blocks of contiguous operands, some of which are broadcast:
+// scalars; rows, whose extents are the last ones of the index space; and columns, whose extents are
+// the first ones. A buffer for each broadcast operand repeats its elements over one block; a
+// gradient of one is accumulated in a buffer. Invariant: a block is a whole number of rows, so all
+// blocks read the same buffers and only columns are gathered again. For scalar parameters, biases
+// and means over an axis this loop costs less than the start of the tile loop (bench_broadcast).
 #pragma once
 
 #include <bit>
@@ -14,16 +14,16 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Leaves that repeat.
+/// The leaves that are broadcast.
 struct BroadcastLeaves {
-    static constexpr std::size_t longest = 4096; // longer rows are tiles of their own
+    static constexpr std::size_t longest = 4096; // the tile loop takes longer rows
 
     LeafMask all = 0, scalars = 0,
-             columns = 0;   // of all, those that are scalars, and those that are columns
+             columns = 0;   // subsets of `all`
     std::size_t period = 1; // elements of the longest row; the others divide it
-    std::size_t run = 1;    // places for each element of a column
+    std::size_t run = 1;    // positions for which one element of a column stands
 
-    /// False for an array that repeats in another way.
+    /// Adds a leaf. False if it is broadcast along other axes.
     bool add(std::size_t k, Shape const& shape, Shape const& space) {
         std::size_t const n = shape.empty() ? 1 : numel(shape);
         if (n == 1) scalars |= LeafMask{1} << k;
@@ -40,8 +40,7 @@ struct BroadcastLeaves {
         all |= LeafMask{1} << k;
         return true;
     }
-    /// What a kernel is called with is a multiple of this; of the two the shorter divides the
-    /// longer.
+    /// A block is a multiple of this. Of `period` and `run`, the shorter divides the longer.
     std::size_t row() const noexcept { return std::max(period, run); }
 
 private:
@@ -58,8 +57,7 @@ private:
     }
 };
 
-/// The leaves that repeat, where a kernel can read all others where they are; nothing where it
-/// cannot.
+/// The leaves that are broadcast, if a kernel can read all others in place; nothing if it cannot.
 inline std::optional<BroadcastLeaves> find_broadcast(
     KernelTable const& table, AnyArray const* const* leaves, Shape const& space) {
     BroadcastLeaves broadcast;
@@ -73,8 +71,8 @@ inline std::optional<BroadcastLeaves> find_broadcast(
 
 class BlockLoop {
 public:
-    /// Over `count` elements; for each leaf that repeats so many operands are such leaves, numbers
-    /// or sums.
+    /// A loop over `count` elements. `buffers_each`: how many operands for each broadcast leaf need
+    /// a buffer.
     BlockLoop(std::size_t count, KernelTable const& table, BroadcastLeaves const& broadcast,
         std::size_t buffers_each)
         : table_(table), broadcast_(broadcast), count_(count),
@@ -90,7 +88,7 @@ public:
     BlockLoop& operator=(BlockLoop const&) = delete;
     ~BlockLoop() { deallocate(buffers_, bytes_); }
 
-    /// The leaves; one that stands at several places is the same operand at all of them.
+    /// Adds the leaves as inputs. Leaves that are the same tensor share a buffer.
     void inputs(AnyArray const* const* leaves) {
         for (std::size_t k = 0; k < table_.leaves; ++k) {
             std::size_t same = 0;
@@ -101,11 +99,11 @@ public:
             else contiguous(k, leaves[k]->data, table_.leaf[k]->element);
         }
     }
-    // What operand k is; each has to be told.
+    // Each operand is declared by one of the following functions.
     void contiguous(std::size_t k, void* data, std::size_t element) noexcept {
         put(k, data, element);
     }
-    /// A leaf that is broadcast.
+    /// Operand k is a broadcast leaf.
     void broadcast(std::size_t k, void* data, std::size_t elements, ElementType const& info) {
         if (broadcast_.columns >> k & 1) {
             columns_[column_count_++] = {
@@ -129,8 +127,7 @@ public:
         put(k, zeros_, 0);
     }
     void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
-    /// An output that is the gradient of a leaf that is broadcast; run() writes the sums over all
-    /// repetitions.
+    /// Output k is the gradient of a broadcast leaf. run() writes its sum.
     void sum(
         std::size_t k, std::size_t leaf, void* to, std::size_t elements, ElementType const& info) {
         bool const is_column = broadcast_.columns >> leaf & 1;
@@ -152,17 +149,17 @@ public:
         adds_rows_ |= elements > 1;
         widens_ |= info.wide_element > info.element;
     }
-    /// Leaves that have one value in all of a block.
+    /// The leaves that have one value in a block.
     LeafMask constant() const noexcept {
         return broadcast_.scalars | (block_ == broadcast_.run ? broadcast_.columns : 0);
     }
 
-    /// kernel(operands, elements, leaves whose gradients are added to what is there) for one block
-    /// after the other.
+    /// Calls kernel(operands, elements, leaves whose gradients are added to what the destination
+    /// has) for each block.
     template <class Kernel> void run(std::size_t operands, Kernel kernel) {
         std::size_t const max_accumulated =
-            adds_rows_ != widens_ ? 16 : 1; // blocks that a kernel adds up before they are summed:
-                                            // rows of float lose digits by it
+            adds_rows_ != widens_ ? 16 : 1; // blocks that a kernel adds up before they are
+                                            // accumulated; rows of float would lose digits
         bool const sums = sum_count_ || column_sum_count_ || added_at_once_;
         for (std::size_t done = 0, accumulated = 0;;) {
             std::size_t const n = std::min(block_, count_ - done);
@@ -187,7 +184,7 @@ private:
 
     struct Column {
         ElementType const* info;
-        std::byte* at; // the element for the next row
+        std::byte* at; // the element of the next row
         std::uint8_t operand;
     };
     struct Sum {
@@ -197,7 +194,7 @@ private:
         std::uint8_t operand;
     };
 
-    /// As much as fits into a buffer, in whole repetitions.
+    /// The number of elements of a block: whole rows that fit into a buffer.
     static std::size_t block_of(std::size_t count, KernelTable const& table, std::size_t row) {
         return std::min(
             count, std::max<std::size_t>(1, buffer_bytes / table.largest_element / row) * row);
@@ -246,7 +243,7 @@ private:
     BroadcastLeaves const& broadcast_;
     std::size_t count_, block_, buffer_size_, bytes_, column_count_ = 0, sum_count_ = 0,
                                                       column_sum_count_ = 0;
-    bool adds_rows_ = false, widens_ = false; // sums that are rows, and in a wider type
+    bool adds_rows_ = false, widens_ = false; // some sums are rows; some have a wider type
     LeafMask summed_ = 0, added_at_once_ = 0;
     std::byte *buffers_, *free_;
     void* zeros_ = nullptr;

@@ -1,4 +1,5 @@
-// Runs an expression forward over an index space, by the shortest way that its operands allow.
+// Evaluates an expression over an index space. Chooses the cheapest loop that the layout of the
+// operands allows.
 #pragma once
 
 #include <xgrad/ops/block_loop.hpp>
@@ -19,7 +20,7 @@ namespace xgrad::detail {
     });
 }
 
-/// Runs an expression forward where all leaves and `out` lie in order.
+/// Evaluates an expression whose leaves are all contiguous, like `out`.
 inline void evaluate_contiguous(KernelTable const& table, void const* expression,
     AnyArray const* const* leaves, AnyArray const& out) {
     if (out.numel > part_size) return evaluate_parts(table, expression, leaves, out);
@@ -29,8 +30,7 @@ inline void evaluate_contiguous(KernelTable const& table, void const* expression
     if (out.numel) table.forward(expression, at, out.numel, 0);
 }
 
-/// An index space whose reduced axes lie side by side, as three: those before them, they, and those
-/// after.
+/// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
 inline std::optional<std::array<std::size_t, 3>> reduced_extents(
     Shape const& space, Shape const& kept) {
     std::array<std::size_t, 3> extent{1, 1, 1};
@@ -45,7 +45,7 @@ inline std::optional<std::array<std::size_t, 3>> reduced_extents(
     return extent;
 }
 
-/// Folds elements in row-major order where they lie.
+/// Reduces contiguous elements in place, without a tile.
 inline void reduce_contiguous(
     std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out) {
     auto const [rows, reduced, columns] = extent;
@@ -87,7 +87,7 @@ inline void reduce_contiguous(
     });
 }
 
-/// Folds all elements into one, where all leaves lie in order.
+/// Reduces all elements to one, if all leaves are contiguous.
 inline void reduce_all(KernelTable const& table, void const* expression,
     AnyArray const* const* leaves, std::size_t count, TileOperand const& out) {
     if (table.is_identity) return reduce_contiguous(leaves[0]->data, {1, count, 1}, out);
@@ -104,8 +104,7 @@ inline void reduce_all(KernelTable const& table, void const* expression,
     }
 }
 
-/// Runs an expression forward over an index space into `out`. The common case, every tensor in
-/// order, needs no tile loop.
+/// Evaluates an expression over an index space into `out`, an array or a reduction.
 inline void evaluate_into(KernelTable const& table, void const* expression,
     AnyArray const* const* leaves, Shape const& space, TileOperand const& out) {
     std::size_t const count = numel(space);

@@ -1,6 +1,7 @@
-// Moving runs of elements between tiles and arrays: staging an input, collecting an output, summing
-// what broadcasting had spread out. Sums of float are kept in double, and long sums are made tile
-// by tile, so that rounding does not pile up.
+// Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
+// (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
+// accumulated in double, and long sums tile by tile, which bounds the rounding error. These
+// functions are instantiated for each pair of scalar types, not for each expression.
 #pragma once
 
 #include <array>
@@ -14,12 +15,12 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// The type in which sums over elements of type T are kept.
+/// The type in which sums of elements of type T are accumulated.
 template <class T>
 using wide = std::conditional_t<std::same_as<T, float>, double,
     std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
 
-/// Loops that compilers turn into vector code only when they optimise harder than usual.
+/// t[i] = value. Written with batches because GCC vectorises the plain loop only at -O3.
 template <class E> void fill_run(E* t, std::size_t n, E value) {
     std::size_t i = 0;
     if constexpr (RealScalar<E>) {
@@ -28,7 +29,7 @@ template <class E> void fill_run(E* t, std::size_t n, E value) {
     }
     for (; i < n; ++i) t[i] = value;
 }
-/// to[i] = f(from[i]...), for batches and for what is left over.
+/// to[i] = f(from[i]...); f takes batches, and elements for the tail.
 template <class P, class F, class... From>
 void map_run(P* to, std::size_t n, F f, From const*... from) {
     using Batch = simd::Batch<P>;
@@ -42,7 +43,7 @@ template <class P> void add_reals(P* a, P const* t, std::size_t n) {
         a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
 }
 
-/// array of T -> tile of E.
+/// Gathers: array of T to tile of E.
 template <class T, class E>
 void gather_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto* const t = static_cast<E*>(tile);
@@ -56,7 +57,7 @@ void gather_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t 
             t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
 }
 
-/// tile of E -> array of T.
+/// Scatters: tile of E to array of T.
 template <class T, class E>
 void scatter_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto const* const t = static_cast<E const*>(tile);
@@ -65,7 +66,8 @@ void scatter_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t
         a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
 }
 
-/// Sums f of whole batches lane by lane; returns how many numbers that took.
+/// Sums f over whole batches, lane by lane, in four independent accumulators that hide the latency
+/// of the addition. Returns the number of elements that it summed.
 template <class P, class F>
 XGRAD_INLINE std::size_t sum_batches(P const* p, std::size_t n, simd::Batch<P>& total, F f) {
     constexpr std::size_t w = simd::Batch<P>::width;
@@ -84,7 +86,7 @@ template <class P> XGRAD_INLINE P sum_of_lanes(simd::Batch<P> batch) {
     batch.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
     return lanes[0];
 }
-/// The sum of f of n real numbers.
+/// The sum of f over n elements.
 template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f) {
     simd::Batch<P> total;
     std::size_t i = sum_batches(p, n, total, f);
@@ -93,9 +95,10 @@ template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f) {
     return sum;
 }
 
-/// Whether registers hold enough numbers of double precision for sum_widened() to be worth it.
+/// True if a register holds at least four doubles; sum_widened() is not worth it for fewer.
 inline constexpr bool can_widen = kernel::register_bytes >= 32;
-/// The sums, in double precision, of numbers at even and at odd places.
+/// The sums, in double, of the elements with even and with odd indices: real and imaginary parts if
+/// p points to complex numbers.
 template <class P> std::complex<double> sum_widened(P const* p, std::size_t n) {
     using Wide = kernel::SimdVector<double>;
     using Narrow = kernel::SimdVector<P, kernel::register_bytes / 2>;
@@ -116,7 +119,7 @@ template <class P> std::complex<double> sum_widened(P const* p, std::size_t n) {
     return total;
 }
 
-/// The sum of n numbers, in interleaved parts.
+/// The sum of n elements, in interleaved partial sums.
 template <class W, class E> W sum_of(E const* t, std::size_t n) {
     if constexpr (can_widen && std::same_as<W, double> && std::same_as<E, float>) {
         auto const sum = sum_widened(t, n);
@@ -148,7 +151,8 @@ template <class W, class E> W sum_of(E const* t, std::size_t n) {
     }
 }
 
-/// tile -> array of W, added to what is there; a step of 0 sums the whole run.
+/// Accumulates: adds a tile to an array of W. With stride 0 the whole run is summed into one
+/// element.
 template <class W, class E>
 void accumulate_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     auto const* const t = static_cast<E const*>(tile);
@@ -166,8 +170,8 @@ void accumulate_strided(void* tile, void* array, std::ptrdiff_t stride, std::siz
             a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
 }
 
-/// Rows added to an array of W, four at a time, so that what is there is read and written less
-/// often.
+/// Adds rows of n elements to an array of n. Four rows at a time, so the array is loaded and stored
+/// a quarter as often.
 template <class W, class E>
 void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows) {
     auto* t = static_cast<E*>(from);
@@ -188,9 +192,9 @@ void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows
     for (; rows > 0; --rows, t += n) accumulate_strided<W, E>(t, array, 1, n);
 }
 
-// Rows of a tile that have one element each in the array, as beside a column. They are written and
-// read in the batches in which a kernel reads and writes them, also where a batch belongs to two
-// rows: what was just stored is at hand only for loads from the same places.
+// Rows of a tile whose array has one element for each row (a column). They are stored and loaded in
+// the same batches as the kernel uses, also where a batch spans two rows: store-to-load forwarding
+// works only for a load with the address and size of the store.
 
 template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n) {
     static constexpr auto lanes = [] {
@@ -200,7 +204,7 @@ template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n) {
     }();
     return simd::Batch<P>::load(lanes.data()) < simd::Batch<P>(static_cast<P>(n));
 }
-/// Rows of n numbers, at least a batch: all elements of row r become value(r).
+/// Sets all n elements of row r to value(r). A row has at least a batch.
 template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value) {
     constexpr std::size_t width = simd::Batch<P>::width;
     std::size_t i = 0, end = n;
@@ -217,7 +221,7 @@ template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows
     }
     fill_run(t + i, end - i, value(rows - 1));
 }
-/// The sums of rows of n numbers, at least a batch: take(row, sum).
+/// Calls take(row, sum) for rows of n elements. A row has at least a batch.
 template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take) {
     constexpr std::size_t width = simd::Batch<P>::width, together = 4;
     std::size_t row = 0;
@@ -249,7 +253,7 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
         take(row, total);
     }
 }
-/// The same for few numbers, four rows at a time.
+/// Calls take(row, sum) for short rows, four rows at a time, whose sums are independent.
 template <class W, class E, class F>
 XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take) {
     std::size_t row = 0;
@@ -262,7 +266,7 @@ XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, 
     for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
 }
 
-/// gather_strided for rows.
+/// Gathers rows. With stride 0, each row of the tile is filled with one element of the array.
 template <class T, class E>
 void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
@@ -274,7 +278,7 @@ void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::p
             });
     transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
 }
-/// accumulate_strided for rows.
+/// Accumulates rows. With stride 0, each row of the tile is summed into one element of the array.
 template <class W, class E>
 void accumulate_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {

@@ -1,6 +1,7 @@
-// PartLoop: a kernel over many elements that all lie in order, part by part: on several threads
-// where they are wanted, and with results that no cache can hold written past the caches where that
-// is faster.
+// PartLoop: calls a kernel on many contiguous elements, in parts of part_size elements. Parts may
+// be processed by several threads, and results larger than the caches may be written with
+// non-temporal stores. Invariant: the parts, and the elements of each call of the kernel, depend on
+// neither choice, so results are bit-identical.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +20,13 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// Whether parts are written past the caches. That spares reading what is overwritten, but where a
-/// expression computes enough to hide such reads its stores may wait longer, which differs between
-/// processors: the first parts take turns, and the others use the kind of store that was faster.
+/// Chooses between non-temporal and ordinary stores. Non-temporal stores save the read for
+/// ownership of each cache line, but a kernel with enough arithmetic hides those reads and then
+/// waits for the stores; this depends on the processor. The first parts alternate between both, the
+/// others use the faster one (bench_rational, rows "hand, streaming").
 class StreamingTrial {
 public:
-    /// Calls f(whether this part is streamed).
+    /// Calls f(true if this part uses non-temporal stores).
     template <class F> void run(std::size_t part, F f) {
         bool const non_temporal = streams(part);
         if (part >= trials) return f(non_temporal);
@@ -41,7 +43,7 @@ private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::size_t trials = 8;
     static constexpr double preference =
-        0.9; // what stays in a cache is written later, which a trial does not see
+        0.9; // lines that stay in a cache are written back later, which a trial does not measure
 
     bool streams(std::size_t part) const noexcept {
         return part < trials ? part % 2 == 0
@@ -55,18 +57,19 @@ private:
 
 class PartLoop {
 public:
-    /// Over `count` elements, of which a kernel takes at most `most` at once.
+    /// A loop over `count` elements; a kernel takes at most `max_at_once` in a call.
     explicit PartLoop(std::size_t count, std::size_t max_at_once = part_size) noexcept
         : count_(count), max_at_once_(max_at_once) {}
 
-    /// Operand k, with elements of this many bytes, or of none where it is the same for every call
-    /// of the kernel; it may be null.
+    /// Operand k is contiguous; `element` is the size of an element, or 0 if each call gets the
+    /// same pointer. It may be null.
     void contiguous(std::size_t k, void* data, std::size_t element) noexcept {
         for (; operands_ <= k; ++operands_) at_[operands_] = nullptr, step_[operands_] = 0;
         at_[k] = static_cast<std::byte*>(data);
         step_[k] = data ? element : 0;
     }
-    /// One that is written, and not read unless it is also one of the operands before it.
+    /// Operand k is an output. It may be one of the operands before it; then the kernel reads it,
+    /// too.
     void result(std::size_t k, void* data, std::size_t element) noexcept {
         bool const is_read = std::find(at_, at_ + operands_, data) != at_ + operands_;
         bool const is_large = count_ * element >= streamed_bytes &&
@@ -79,8 +82,8 @@ public:
         }
     }
 
-    /// Calls kernel(part, operands, elements) until all are done, each part from its first element
-    /// to its last.
+    /// Calls kernel(part, operands, elements) for all elements; within a part, from the first to
+    /// the last.
     template <class Kernel> void run(Kernel kernel) const {
         run({[](void* to, std::size_t part, void* const* operands, std::size_t n) {
                  (*static_cast<Kernel*>(to))(part, operands, n);
@@ -99,7 +102,7 @@ private:
     };
     static constexpr std::size_t
         buffers = 6,
-        buffer_bytes = 1024; // so that stores past the caches never fill the queue of all stores
+        buffer_bytes = 1024; // small enough that non-temporal stores do not fill the store buffer
 
     void run(Body body) const {
         if (!streamed_)
@@ -113,8 +116,8 @@ private:
             });
         });
     }
-    /// Both ways call the kernel for the same elements at once, so that its results are the same to
-    /// the last bit.
+    /// run_part and stream_part call the kernel with the same elements at once, so that results are
+    /// bit-identical.
     void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const {
         void* here[TileLoop::max_operands];
         for (std::size_t done = 0, n; done < elements; done += n) {

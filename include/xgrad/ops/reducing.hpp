@@ -1,4 +1,6 @@
-// Folds: many numbers made one, tile by tile, by something else than a sum (which runs.hpp has).
+// Reductions other than sums (which gather_scatter.hpp has): products and extrema. A reduction is a
+// type with accumulator, start() and join(). An expression is reduced tile by tile, without storing
+// its values.
 #pragma once
 
 #include <limits>
@@ -18,13 +20,13 @@ XGRAD_INLINE simd::Batch<P> choice(simd::Mask<P> condition, simd::Batch<P> a, si
 template <class T> T larger(T a, T b) { return a > b ? a : b; }
 template <class T> T smaller(T a, T b) { return a < b ? a : b; }
 
-/// The product of all.
+/// Reduces to the product.
 template <class T> struct Product {
     using accumulator = wide<T>;
     static accumulator start() { return 1; }
     XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
 };
-/// The larger of two; NaN always.
+/// Reduces to the maximum; NaN if any element is.
 template <class T> struct Larger {
     using accumulator = T;
     static T start() {
@@ -33,7 +35,7 @@ template <class T> struct Larger {
     }
     XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, larger(v, best)); }
 };
-/// The smaller of two; NaN always.
+/// Reduces to the minimum; NaN if any element is.
 template <class T> struct Smaller {
     using accumulator = T;
     static T start() {
@@ -43,7 +45,7 @@ template <class T> struct Smaller {
     XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
 };
 
-/// A run of numbers folded into one, in interleaved parts.
+/// Reduces n elements into a, in interleaved partial results.
 template <class Combine, class A, class T> void reduce_into(A& a, T const* t, std::size_t n) {
     std::size_t i = 0;
     if constexpr (std::same_as<A, T> && RealScalar<T>) {
@@ -69,7 +71,8 @@ template <class Combine, class A, class T> void reduce_into(A& a, T const* t, st
     for (; i < n; ++i) a = Combine::join(a, converted<A>(t[i]));
 }
 
-/// tile of T -> array of the fold's accumulators; a step of 0 folds the whole run into one.
+/// Reduces a tile of T into an array of accumulators. With stride 0 the whole run is reduced into
+/// one element.
 template <class Combine, class T>
 void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
     using A = typename Combine::accumulator;
@@ -88,7 +91,7 @@ void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t 
     }
 }
 
-/// Folds an expression's values over axes without storing them.
+/// Reduces an expression over axes without storing its values.
 template <class Combine, class T>
 Array<T> reduce_expression(KernelTable const& table, void const* expression,
     AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep) {
@@ -101,14 +104,14 @@ Array<T> reduce_expression(KernelTable const& table, void const* expression,
     return std::move(as<T>(out));
 }
 
-/// All elements of an array in row-major order folded into one number.
+/// Reduces all elements of a contiguous array.
 template <class Combine, Scalar T> T reduce_all_elements(Array<T> const& x) {
     auto all = Combine::start();
     for (std::size_t i = 0; i < x.numel; i += max_summed)
         reduce_into<Combine>(all, x.begin() + i, std::min(max_summed, x.numel - i));
     return converted<T>(all);
 }
-/// The same of an array's elements.
+/// Reduces an array over axes.
 template <template <class> class F, Scalar T>
 Array<T> reduce_array(Array<T> const& x, Axes const& axes, bool keep) {
     using Combine = F<T>;
@@ -120,7 +123,7 @@ Array<T> reduce_array(Array<T> const& x, Axes const& axes, bool keep) {
         KernelTableOf<Slot<T>>::table, &expression, &leaf, x.shape, axes, keep);
 }
 
-// What gradients of folds over axes need.
+// For the gradients of reductions over axes.
 
 template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) {
     check_defined(operation, x);
@@ -134,7 +137,7 @@ inline std::size_t count_over(Shape const& shape, Axes const& axes) {
     return n;
 }
 
-/// Axes in an order in which those of `over` come last.
+/// All axes, those of `over` last.
 [[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank) {
     Axes order;
     for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
@@ -146,8 +149,8 @@ inline bool are_last(Axes const& over, std::size_t rank) {
     return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank;
 }
 
-/// The elements as W, in row-major order with the axes `over` last: where they are if they lie so,
-/// else copied into `buffer`.
+/// The elements as W, contiguous, with the axes `over` last: the array itself if it is so, else a
+/// copy in `buffer`.
 template <class W, Scalar T>
 W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& buffer) {
     if constexpr (std::same_as<W, T>)
@@ -157,7 +160,7 @@ W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& buffer) {
     copy_elements(buffer, transposed);
     return buffer.begin();
 }
-/// The window on such rows in which the axes have their own places.
+/// A view of rows_over()'s layout with the axes in their original order.
 template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows) {
     auto const rank = rows.shape.size();
     return are_last(over, rank) ? rows
@@ -168,10 +171,10 @@ template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows) {
 
 namespace xgrad {
 
-/// For the last argument of a reduction: reduced axes stay, with extent 1.
+/// For the last argument of a reduction: reduced axes are kept, with extent 1.
 inline constexpr bool keepdims = true;
 
-/// Base of an operation that folds the elements over some axes.
+/// Base of an operation that reduces over axes.
 template <template <class> class F> struct Reducing : Arraywise {
     template <class T> using combine = F<T>;
     Axes over; // normalised
@@ -182,7 +185,8 @@ template <template <class> class F> struct Reducing : Arraywise {
     }
 };
 
-/// Values that a gradient will need are stored; others are folded as they are computed.
+/// Evaluates the operand first if its values will be saved for backward; else reduces it tile by
+/// tile.
 template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
     if constexpr (Differentiable<typename X::scalar>)
         if (needs_graph(x)) return express(std::move(op), x);

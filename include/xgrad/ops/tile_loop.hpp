@@ -1,8 +1,11 @@
-// The tile loop: cuts a broadcast index space into tiles of some 256 elements that stay in the
-// nearest cache. An operand whose elements lie in order is used in place; any other (broadcast,
-// strided, of another type) passes through a tile of its own: an input is gathered into it before
-// the kernel runs, an output is scattered from it afterwards. So one kernel serves every mix of
-// shapes, and the gradient of a broadcast operand is summed in the same pass.
+// The tile loop: cuts a broadcast index space into tiles of about 256 elements, which fit in the L1
+// cache, and calls a kernel on each. A contiguous operand is used in place. Any other (broadcast,
+// strided, of another type) has a tile of its own: an input is gathered before the kernel is
+// called, an output is scattered or accumulated afterwards. So one kernel serves all shapes, and
+// the gradient of a broadcast operand is summed in the same pass. Data: TileOperands, whose axes
+// CoalescedOperands has coalesced, and one buffer for all tiles. Three loops: run_simple
+// (contiguous operands and scalars), run_rows (tiles are parts of long rows) and run_short_rows
+// (tiles are several short rows). bench_broadcast measures them.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +21,9 @@ namespace xgrad::detail {
 class TileLoop : CoalescedOperands {
 public:
     static constexpr std::size_t max_operands = 2 * 64 + 2;
-    static constexpr std::size_t shortest_row = tile_size / 2; // that is walked in place
+    static constexpr std::size_t shortest_row = tile_size / 2; // for run_rows
     static constexpr std::size_t max_accumulated =
-        16; // tiles that a kernel adds up before they are scattered
+        16; // tiles that a kernel adds up before they are accumulated in the array
 
     TileLoop(Shape const& shape, TileOperand* operands, std::size_t count)
         : CoalescedOperands{shape, operands, count} {}
@@ -59,19 +62,20 @@ private:
                 constant |= TileFacts::bit(k);
         return constant;
     }
-    /// A kernel would add in the precision of its tile, so only where the sums have no other.
+    /// True if the kernel itself adds to this output. It adds in the precision of the tile, so the
+    /// sums must have that type, too.
     bool accumulates(std::size_t k) const {
         return operands_[k].kernel_adds && operands_[k].element == operands_[k].tile_element &&
                TileFacts::bit(k);
     }
 
-    /// An output's tile in which a kernel adds up what falls on the same elements.
+    /// Clears the tile of an output and tells the kernel to add to it.
     void begin_accumulating(std::size_t k, std::size_t elements, TileFacts& facts) const {
         std::memset(tile(k), 0, elements * operands_[k].tile_element);
         facts.added_to |= TileFacts::bit(k);
     }
 
-    /// With capacity for so many rows of operands that are transposed.
+    /// Allocates the tiles; those of transposed operands have `transposed_rows` rows.
     void make_tiles(std::size_t elements, std::size_t transposed_rows = 1) {
         std::size_t total = 0, zeros = 0;
         for (std::size_t k = 0; k < count_; ++k) {
@@ -95,7 +99,7 @@ private:
         std::memset(tiles_ + total, 0, zeros);
     }
 
-    /// All operands in order; outputs may be absent.
+    /// All operands are contiguous; outputs may be absent. One call of the kernel.
     void run_at_once(std::size_t n, TileBody body) {
         std::array<void*, max_operands> at;
         for (std::size_t k = 0; k < count_; ++k)
@@ -103,7 +107,8 @@ private:
         body.call(body.context, at.data(), n, {});
     }
 
-    /// Operands in order, absent, or one number for all: read once, or summed into.
+    /// Each operand is contiguous, absent or a scalar. A scalar input is gathered once, a scalar
+    /// output accumulates.
     void run_simple(std::size_t n, TileBody body) {
         constexpr std::size_t chunk = tile_size;
         std::array<void*, max_operands> at;
@@ -159,15 +164,16 @@ private:
         run_short_rows(n, longest, body);
     }
 
-    /// Of rows that are transposed, equal parts of whole squares.
+    /// The length of the parts of a row if operands are transposed: equal parts of whole square
+    /// blocks.
     static std::size_t part_of_row(std::size_t row) {
         constexpr std::size_t longest = 4 * tile_size, square = 16;
         std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
         return (part + square - 1) / square * square;
     }
 
-    /// How many short rows make a tile: so many that squares fill up; without these, that no batch
-    /// is incomplete, unless rows are too long for that.
+    /// The number of short rows in a tile. It fills the square blocks of transposed operands;
+    /// without these, it avoids a tail, unless that makes the tile too long.
     static std::size_t rows_of_a_tile(std::size_t row, std::size_t transposed_rows) {
         constexpr std::size_t batch = 8;
         std::size_t const usual = tile_size / row, even = batch / std::gcd(row, batch);
@@ -177,9 +183,9 @@ private:
         return even * row <= 2 * tile_size ? even : usual;
     }
 
-    /// Tiles that are parts of rows, in which unit steps are read in place. Where an operand has
-    /// its neighbours along the axis before, as a transposed matrix has, some rows are taken at
-    /// once, so that its elements move square by square.
+    /// Tiles are parts of rows. Operands with stride 1 are used in place. If operands are
+    /// transposed, several rows are processed at once and their elements are copied in square
+    /// blocks.
     void run_rows(std::size_t transposed_rows, std::size_t part, TileBody body) {
         enum class Access : std::uint8_t {
             ready,
@@ -227,8 +233,7 @@ private:
             if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
         }
-        bool const fetches =
-            tiled && !transposes; // rows that are transposed fill the nearest cache
+        bool const fetches = tiled && !transposes; // transposed rows fill the L1 cache
         std::size_t const longest = std::min(row, tiled ? part : max_summed);
         Shape index(last, 0);
         for (;;) {
@@ -286,7 +291,7 @@ private:
         }
     }
 
-    /// Tiles of some whole rows.
+    /// Tiles are several whole rows.
     void run_short_rows(std::size_t n, std::size_t longest, TileBody body) {
         enum class Access : std::uint8_t {
             ready,
@@ -294,7 +299,7 @@ private:
             gathered,
             scattered,
             accumulated
-        }; // at hand: absent, or gathered once
+        }; // ready: absent, or gathered once
         std::size_t const row = extent_.back();
         longest = std::min(n, longest);
         std::array<void*, max_operands> at;
