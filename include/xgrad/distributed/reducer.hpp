@@ -250,7 +250,7 @@ private:
         }
     }
     void watch_pass() {
-        auto& note = xgrad::detail::current_pass->note(identity_);
+        auto& note = xgrad::detail::current_pass->hook_data(identity_);
         if (note.has_value()) return;
         auto const guard = std::make_shared<PassGuard>(group_);
         note = guard;

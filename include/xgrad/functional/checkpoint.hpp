@@ -152,12 +152,12 @@ private:
         std::shared_ptr<Recomputed> all;
         if (current_pass)
             if (auto const* const known =
-                    std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->note(identity_)))
+                    std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->hook_data(identity_)))
                 all = *known;
         auto slot = all ? all->take(index) : nullptr;
         if (!slot) {
             all = run_again();
-            if (current_pass) current_pass->note(identity_) = all;
+            if (current_pass) current_pass->hook_data(identity_) = all;
             slot = all->take(index);
         }
         return slot->checked(slot->value);

@@ -47,17 +47,17 @@ public:
 
     /// The caller has the NodeLock, so that threads accumulate into a leaf one after the other.
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override {
-        collect(gradients[0]);
+        accumulate_gradient(gradients[0]);
     }
-    void collect(AnyTensor& gradient) {
-        if (!gradient.defined() || !collects()) return;
+    void accumulate_gradient(AnyTensor& gradient) {
+        if (!gradient.defined() || !accumulates_gradient()) return;
         if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
         else add(std::move(gradient));
     }
     std::string name() const override { return "AccumulateGrad"; }
 
     /// False where requires_grad was set to false after this Node was recorded.
-    bool collects() const noexcept { return leaf_->requires_grad; }
+    bool accumulates_gradient() const noexcept { return leaf_->requires_grad; }
     /// The leaf whose .grad this Node fills.
     AnyTensor variable() const { return AnyTensor(Ref<TensorImpl>(leaf_)); }
 
@@ -114,9 +114,9 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
 /// t, but not the snapshot, another grad_fn. For a leaf the grad_fn is its AccumulateGrad.
 inline AnyTensor snapshot(AnyTensor const& t) {
     AnyTensor a = alias(t);
-    auto history = gradient_edge(t);
-    a.impl().grad_fn = std::move(history.function);
-    a.impl().output_nr = history.input_nr;
+    auto edge = gradient_edge(t);
+    a.impl().grad_fn = std::move(edge.function);
+    a.impl().output_nr = edge.input_nr;
     return a;
 }
 

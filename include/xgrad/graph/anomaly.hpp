@@ -15,7 +15,7 @@ namespace detail {
 
 /// Where a Node was recorded, and the Node whose backward pass recorded it, if any.
 struct Origin {
-    std::string place;        // source location, or
+    std::string location;     // where the source location is known, or
     std::vector<void*> stack; // call stack
     std::string parent_name;
     std::shared_ptr<Origin const> parent;
@@ -24,7 +24,8 @@ struct Origin {
 struct AnomalyState {
     bool enabled = false;
     bool check_nan = true;
-    SourceLocation const* place = nullptr; // of the statement that is being recorded; may be null
+    SourceLocation const* location =
+        nullptr; // of the statement that is being recorded; may be null
     Node* running = nullptr;
 };
 inline constinit thread_local AnomalyState anomaly;
@@ -32,20 +33,20 @@ inline constinit thread_local AnomalyState anomaly;
 /// Sets the source location of the Nodes that are recorded in its scope.
 class RecordingAt {
 public:
-    explicit RecordingAt(SourceLocation const& place) noexcept : before_(anomaly.place) {
-        if (!before_) anomaly.place = &place;
+    explicit RecordingAt(SourceLocation const& location) noexcept : before_(anomaly.location) {
+        if (!before_) anomaly.location = &location;
     }
     RecordingAt(RecordingAt const&) = delete;
     RecordingAt& operator=(RecordingAt const&) = delete;
-    ~RecordingAt() { anomaly.place = before_; }
+    ~RecordingAt() { anomaly.location = before_; }
 
 private:
     SourceLocation const* before_;
 };
 
 /// Text for messages: "demo.cpp:12, in int main()", or the call stack.
-[[gnu::cold]] inline std::string place_text(Origin const& origin) {
-    return origin.place.empty() ? call_stack_text(origin.stack) : origin.place;
+[[gnu::cold]] inline std::string location_text(Origin const& origin) {
+    return origin.location.empty() ? call_stack_text(origin.stack) : origin.location;
 }
 
 /// True for a location in xgrad's own headers; then the call stack is reported instead.
@@ -58,9 +59,9 @@ private:
 
 [[gnu::cold]] inline std::shared_ptr<Origin const> make_origin() {
     auto origin = std::make_shared<Origin>();
-    if (auto const* const at = anomaly.place; at && !is_own(*at))
-        origin->place = std::string(at->file_name()) + ":" + std::to_string(at->line()) + ", in " +
-                        at->function_name();
+    if (auto const* const at = anomaly.location; at && !is_own(*at))
+        origin->location = std::string(at->file_name()) + ":" + std::to_string(at->line()) +
+                           ", in " + at->function_name();
     else origin->stack = call_stack();
     if (anomaly.running) {
         origin->parent_name = anomaly.running->name();
@@ -74,11 +75,12 @@ private:
 [[gnu::cold]] inline std::string origin_text(Node const& node) {
     auto const* const hooks = NodeHooks::of(node);
     if (!hooks || !hooks->origin) return {};
-    std::string text = " It was recorded at " + place_text(*hooks->origin) + ".";
+    std::string text = " It was recorded at " + location_text(*hooks->origin) + ".";
     for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
-        text += " That was induced by the backward pass of " + o->parent_name +
-                (o->parent ? ", which was recorded at " + place_text(*o->parent) : std::string()) +
-                ".";
+        text +=
+            " That was induced by the backward pass of " + o->parent_name +
+            (o->parent ? ", which was recorded at " + location_text(*o->parent) : std::string()) +
+            ".";
     return text;
 }
 

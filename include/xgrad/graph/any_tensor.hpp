@@ -81,7 +81,7 @@ struct TensorImpl {
     bool requires_grad = false; // of a leaf; a tensor with a grad_fn requires one anyway
     bool retains_grad = false;
     bool inference = inference_mode;
-    bool is_number =
+    bool is_constant =
         false; // a scalar constant of a recorded expression; saved tensor hooks skip it
     bool shares_block = false; // object and elements were allocated as one block
     std::uint32_t output_nr = 0;
@@ -281,14 +281,14 @@ XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept {
 }
 
 /// Converts between a double and a real tensor without dimensions.
-inline AnyTensor real_number(TypeInfo const& type, double value) {
+inline AnyTensor real_scalar(TypeInfo const& type, double value) {
     AnyTensor t(TensorImpl::make(type, Shape()));
     auto* const at = t.handle()->array.data;
     if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
     else ::new (at) double(value);
     return t;
 }
-inline double real_number(AnyTensor const& t) {
+inline double real_scalar(AnyTensor const& t) {
     auto const& a = t.impl().array;
     return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin())
                                        : *as<double>(a).begin();

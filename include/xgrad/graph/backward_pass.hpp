@@ -29,16 +29,16 @@ public:
         for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
     }
     void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
-    std::any& note(Identity of) {
-        for (auto& [key, note] : notes_)
-            if (key == of) return note;
-        return notes_.emplace_back(of, std::any()).second;
+    std::any& hook_data(Identity of) {
+        for (auto& [key, hook_data] : hook_data_)
+            if (key == of) return hook_data;
+        return hook_data_.emplace_back(of, std::any()).second;
     }
 
 private:
     BackwardPass* outer_;
     std::vector<std::function<void()>> callbacks_;
-    std::vector<std::pair<Identity, std::any>> notes_;
+    std::vector<std::pair<Identity, std::any>> hook_data_;
 };
 
 /// The innermost pass that the calling thread runs.

@@ -42,7 +42,7 @@ public:
     bool fits() const noexcept { return fits_; }
 
     void run(Root& root, bool keep_graph) {
-        LocalArray<AnyTensor, most_leaves> sums(meets_ ? leaf_count_ : 0);
+        LocalArray<AnyTensor, max_leaves> sums(meets_ ? leaf_count_ : 0);
         for (Node* next = &first_; position_ < length_; ++position_) {
             running_ = next;
             auto const edges = running_->next_edges();
@@ -70,7 +70,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_leaves = 16;
+    static constexpr std::size_t max_leaves = 16;
 
     struct Leaf {
         Node* node;
@@ -111,7 +111,7 @@ private:
                 leaves_[known].last = length_;
                 ++leaves_[known].pending;
                 meets_ = true;
-            } else if (leaf_count_ == most_leaves) fits_ = false;
+            } else if (leaf_count_ == max_leaves) fits_ = false;
             else leaves_[leaf_count_++] = {to, length_, 1, captures_.empty()};
         }
         return next;
@@ -119,14 +119,14 @@ private:
 
     XGRAD_INLINE void run_one(
         Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph) {
-        bool const watched = is_watched(node);
+        bool const observed = must_apply(node);
         if (position_ == 0) {
-            if (!watched && !root.gradient.defined() && run_from_one(node, results, keep_graph))
+            if (!observed && !root.gradient.defined() && run_from_one(node, results, keep_graph))
                 return;
             root.define();
         }
         std::span const gradients(&root.gradient, 1);
-        if (watched) run_tensor_hooks(node, gradients);
+        if (observed) run_tensor_hooks(node, gradients);
         else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) {
                      return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr;
                  }))
@@ -143,9 +143,9 @@ private:
     }
     void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph) {
         if (captures_.empty()) run_leaf(leaf, gradient, keep_graph);
-        else hand_back(leaf, gradient);
+        else capture_gradient(leaf, gradient);
     }
-    void hand_back(Node& leaf, AnyTensor& gradient) {
+    void capture_gradient(Node& leaf, AnyTensor& gradient) {
         bool hooked = false;
         for (auto& capture : captures_) {
             if (capture.edge.function.get() != &leaf) continue;
@@ -158,7 +158,7 @@ private:
     std::size_t length_ = 0, leaf_count_ = 0, position_ = 0;
     Node& first_;
     Node* running_ = &first_;
-    Leaf leaves_[most_leaves];
+    Leaf leaves_[max_leaves];
     std::span<Capture> captures_;
 };
 
@@ -167,7 +167,7 @@ private:
 /// Node. Otherwise returns false, without effect.
 template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver) {
     AutoGradMode const mode(false);
-    if (is_watched(node)) return false;
+    if (must_apply(node)) return false;
     auto const edges = node.next_edges();
     for (std::size_t k = 0; k < edges.size(); ++k) {
         Node const* const leaf = edges[k].function.get();
@@ -176,7 +176,7 @@ template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver) {
             if (edges[i].function.get() == leaf) return false;
     }
     NodeLock const lock(node);
-    auto const ready = node.hand_over();
+    auto const ready = node.ready_gradients();
     if (ready.empty()) return false;
     node.release_saved();
     for (std::size_t k = 0; k < edges.size(); ++k) {
@@ -189,7 +189,7 @@ template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver) {
 inline bool run_single_node(Node& node) {
     return run_single_node(node, [](AccumulateGrad& leaf, AnyTensor& gradient) {
         NodeLock const lock(leaf);
-        leaf.collect(gradient);
+        leaf.accumulate_gradient(gradient);
     });
 }
 /// A complete pass over a single Node: captures gradients of its leaves.

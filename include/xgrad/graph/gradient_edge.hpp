@@ -48,21 +48,21 @@ class TensorOrEdge {
 public:
     TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
     TensorOrEdge(GradientEdge e)
-        : place_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
+        : edge_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
 
     /// Undefined for a GradientEdge.
     AnyTensor const& tensor() const noexcept { return tensor_; }
-    bool requires_grad() const { return place_ || tensor_.requires_grad(); }
+    bool requires_grad() const { return edge_ || tensor_.requires_grad(); }
     /// False for an undefined tensor.
-    bool defined() const noexcept { return place_ || tensor_.defined(); }
-    Edge edge() const { return place_ ? place_ : detail::gradient_edge(tensor_); }
+    bool defined() const noexcept { return edge_ || tensor_.defined(); }
+    Edge edge() const { return edge_ ? edge_ : detail::gradient_edge(tensor_); }
     /// Null where it is not known.
-    detail::TypeInfo const* type() const { return place_ ? type_ : tensor_.impl().type; }
-    Shape const& shape() const { return place_ ? shape_ : tensor_.shape(); }
+    detail::TypeInfo const* type() const { return edge_ ? type_ : tensor_.impl().type; }
+    Shape const& shape() const { return edge_ ? shape_ : tensor_.shape(); }
 
 private:
     AnyTensor tensor_;
-    Edge place_;
+    Edge edge_;
     detail::TypeInfo const* type_ = nullptr;
     Shape shape_;
 };

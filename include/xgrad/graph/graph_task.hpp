@@ -1,7 +1,7 @@
 // GraphTask: one backward pass over any graph. Its data structures:
-// - notes_: the state of each Node: the number of gradients that are pending, and those that
+// - states_: the state of each Node: the number of gradients that are pending, and those that
 // arrived.
-// - Node::task_ and slot_: the index of a Node in notes_, without a lookup. Where two passes meet
+// - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
 // in a
 //   Node (threads, or backward inside backward), the second one uses a hash table instead.
 // - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
@@ -59,14 +59,14 @@ public:
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
     ~GraphTask() override {
-        for (auto const& note : notes_)
-            if (note.claimed) note.node->task_.store(nullptr, std::memory_order_release);
+        for (auto const& state : states_)
+            if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
     }
 
     void run(std::span<Root> roots) {
-        notes_.reserve(few);
+        states_.reserve(initial_capacity);
         captures_.empty() ? discover(roots) : discover_needed(roots);
-        if (roots.size() != 1 || !start_at_once(roots[0])) start(roots);
+        if (roots.size() != 1 || !start_from_ready(roots[0])) start(roots);
         for (Index next; (next = pop()) != none;) evaluate(next);
     }
 
@@ -76,8 +76,8 @@ public:
     }
 
 private:
-    struct Note {
-        explicit Note(Node& n) noexcept : node(&n) {}
+    struct NodeState {
+        explicit NodeState(Node& n) noexcept : node(&n) {}
 
         Node* node;
         std::uint32_t pending = 0;
@@ -94,15 +94,15 @@ private:
         }
     };
     using Index = std::uint32_t;
-    using Elsewhere = std::unordered_map<Node const*, Index>;
+    using OverflowTable = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
-    static constexpr std::size_t few = 8; // initial capacity, in Nodes
+    static constexpr std::size_t initial_capacity = 8; // initial capacity, in Nodes
 
     Index lookup(Node const& node) const {
         if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
-        if (!elsewhere_) return none;
-        auto const it = elsewhere_->find(&node);
-        return it == elsewhere_->end() ? none : it->second;
+        if (!overflow_) return none;
+        auto const it = overflow_->find(&node);
+        return it == overflow_->end() ? none : it->second;
     }
 
     void start(std::span<Root> roots) {
@@ -110,37 +110,37 @@ private:
         for (auto& root : roots)
             add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
         for (auto const& root : roots)
-            if (auto& note = notes_[lookup(*root.edge.function)];
-                note.pending == 0 && !std::exchange(note.queued, true))
+            if (auto& state = states_[lookup(*root.edge.function)];
+                state.pending == 0 && !std::exchange(state.queued, true))
                 push(lookup(*root.edge.function));
     }
     /// Starts from a single Node whose gradients the forward pass has computed already. Returns
     /// false for any other, without effect.
-    bool start_at_once(Root const& root) {
+    bool start_from_ready(Root const& root) {
         Node& node = *root.edge.function;
-        auto const& note = notes_[lookup(node)];
-        if (root.gradient.defined() || note.pending || note.captured || !note.needed ||
-            is_watched(node))
+        auto const& state = states_[lookup(node)];
+        if (root.gradient.defined() || state.pending || state.captured || !state.needed ||
+            must_apply(node))
             return false;
         LocalArray<AnyTensor, 8> results(node.next_edges().size());
         if (!run_from_one(node, results.span(), keep_graph_)) return false;
-        pass_on(node, results.data());
+        send_along_edges(node, results.data());
         return true;
     }
 
     /// Index of the state of a Node, and whether it is new.
     std::pair<Index, bool> enter(Node& node) {
         if (auto const known = lookup(node); known != none) return {known, false};
-        auto const index = static_cast<Index>(notes_.size());
-        auto& note = notes_.emplace_back(node);
+        auto const index = static_cast<Index>(states_.size());
+        auto& state = states_.emplace_back(node);
         if (node.num_outputs() > 1)
-            note.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
+            state.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
         if (claim(node)) {
-            note.claimed = true;
+            state.claimed = true;
             node.slot_ = index;
         } else {
-            if (!elsewhere_) elsewhere_ = std::make_unique<Elsewhere>();
-            elsewhere_->emplace(&node, index);
+            if (!overflow_) overflow_ = std::make_unique<OverflowTable>();
+            overflow_->emplace(&node, index);
         }
         return {index, true};
     }
@@ -159,9 +159,9 @@ private:
 
     void discover(std::span<Root const> roots) {
         for (auto const& root : roots) enter(*root.edge.function);
-        for (std::size_t i = 0; i < notes_.size(); ++i)
-            for (auto const& edge : edges_of(*notes_[i].node))
-                if (edge) ++notes_[enter(*edge.function).first].pending;
+        for (std::size_t i = 0; i < states_.size(); ++i)
+            for (auto const& edge : edges_of(*states_[i].node))
+                if (edge) ++states_[enter(*edge.function).first].pending;
     }
 
     /// discover() for captures: also marks the Nodes that lead to a captured gradient. Depth-first,
@@ -172,15 +172,15 @@ private:
             std::size_t next = 0;
         };
         CachedVector<Visit> path;
-        path.reserve(few);
+        path.reserve(initial_capacity);
         auto const begin = [&](Node& node) {
             auto const [index, fresh] = enter(node);
             if (!fresh) return index;
-            notes_[index].needed = false;
+            states_[index].needed = false;
             for (auto const& capture : captures_)
                 if (capture.edge.function.get() == &node) {
-                    notes_[index].captured = true;
-                    notes_[index].needed |= capture.also_run;
+                    states_[index].captured = true;
+                    states_[index].needed |= capture.also_run;
                 }
             path.push_back({index});
             return index;
@@ -190,62 +190,62 @@ private:
             while (!path.empty()) {
                 auto& [index, next] = path.back();
                 auto const here = index;
-                auto const edges = edges_of(*notes_[here].node);
+                auto const edges = edges_of(*states_[here].node);
                 if (next == edges.size()) {
                     path.pop_back();
-                    if (!path.empty()) notes_[path.back().index].needed |= is_used(here);
+                    if (!path.empty()) states_[path.back().index].needed |= is_used(here);
                 } else if (auto const& edge = edges[next++]) {
                     auto const to = begin(*edge.function);
-                    ++notes_[to].pending;
-                    notes_[here].needed |= is_used(to); // final where the Node was visited before
+                    ++states_[to].pending;
+                    states_[here].needed |= is_used(to); // final where the Node was visited before
                 }
             }
         }
     }
-    bool is_used(Index index) const { return notes_[index].needed || notes_[index].captured; }
+    bool is_used(Index index) const { return states_[index].needed || states_[index].captured; }
 
     void add_gradient(Index index, std::uint32_t output, AnyTensor&& gradient) {
-        detail::add_gradient(notes_[index].arrived()[output], std::move(gradient));
+        detail::add_gradient(states_[index].arrived()[output], std::move(gradient));
     }
 
     void evaluate(Index index) {
-        Node& node = *notes_[index].node;
+        Node& node = *states_[index].node;
         if (!is_used(index)) return;
-        auto gradients = notes_[index].arrived();
+        auto gradients = states_[index].arrived();
         if (captures_.empty() && is_leaf(node)) return run_leaf(node, gradients[0], keep_graph_);
         run_tensor_hooks(node, gradients);
-        if (notes_[index].captured)
+        if (states_[index].captured)
             for (auto& capture : captures_)
                 if (capture.edge.function.get() == &node)
                     capture.gradient = gradients[capture.edge.input_nr];
-        if (!notes_[index].needed) return;
+        if (!states_[index].needed) return;
 
         auto const edges = node.next_edges();
         LocalArray<AnyTensor, 8> results(edges.size());
         auto const sum_at = [this](Edge const& edge) {
-            return &notes_[lookup(*edge.function)].arrived()[edge.input_nr];
+            return &states_[lookup(*edge.function)].arrived()[edge.input_nr];
         };
-        if (edges.empty() || is_watched(node) ||
+        if (edges.empty() || must_apply(node) ||
             !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at))
             run_node(node, gradients, results.span(), keep_graph_);
         for (auto& g : gradients) g = {};
-        pass_on(node, results.data());
+        send_along_edges(node, results.data());
     }
     /// Sends the gradients that a Node computed along its edges.
-    void pass_on(Node const& node, AnyTensor* results) {
+    void send_along_edges(Node const& node, AnyTensor* results) {
         for (auto const& edge : node.next_edges()) {
             auto& result = *results++;
             if (!edge) continue;
             auto const next = lookup(*edge.function);
             if (is_used(next)) add_gradient(next, edge.input_nr, std::move(result));
-            if (--notes_[next].pending == 0) push(next);
+            if (--states_[next].pending == 0) push(next);
         }
     }
 
     /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
     /// outside the heap.
     void push(Index index) {
-        notes_[index].queued = true;
+        states_[index].queued = true;
         if (next_ == none && ready_.empty()) next_ = index;
         else {
             push_heap(std::exchange(next_, none));
@@ -254,9 +254,9 @@ private:
     }
     void push_heap(Index index) {
         if (index == none) return;
-        if (ready_.capacity() == 0) ready_.reserve(few);
+        if (ready_.capacity() == 0) ready_.reserve(initial_capacity);
         ready_.emplace_back(
-            notes_[index].node->sequence_nr(), ~index); // leaves run in the order of discovery
+            states_[index].node->sequence_nr(), ~index); // leaves run in the order of discovery
         std::ranges::push_heap(ready_);
     }
     Index pop() {
@@ -267,8 +267,8 @@ private:
         return index;
     }
 
-    CachedVector<Note> notes_;
-    std::unique_ptr<Elsewhere> elsewhere_; // null in most passes
+    CachedVector<NodeState> states_;
+    std::unique_ptr<OverflowTable> overflow_; // null in most passes
     CachedVector<std::pair<std::uint64_t, Index>> ready_;
     Index next_ = none;
     std::span<Capture> captures_;

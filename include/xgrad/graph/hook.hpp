@@ -37,12 +37,12 @@ namespace detail {
 /// A key that is unique in the program. An address is not: memory is reused. Copies are equal.
 class Identity {
 public:
-    Identity() noexcept : number_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
+    Identity() noexcept : id_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
     bool operator==(Identity const&) const noexcept = default;
 
 private:
     static inline constinit std::atomic<std::uint64_t> last{0};
-    std::uint64_t number_;
+    std::uint64_t id_;
 };
 
 /// A T that the first caller of made() creates; thread-safe, without a lock.

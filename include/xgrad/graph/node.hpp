@@ -68,7 +68,7 @@ public:
     /// Returns gradients of the inputs that the forward pass has computed already, for one real
     /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
     /// are none. They stay until the Node runs again, also after release_saved().
-    virtual std::span<AnyTensor> hand_over() { return {}; }
+    virtual std::span<AnyTensor> ready_gradients() { return {}; }
     /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
     /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
     /// does not support this.
@@ -224,15 +224,15 @@ struct NodeHooks {
     }
     static OutputHooks& at(Node& node, std::uint32_t output_nr) {
         std::unique_ptr<OutputHooks> fresh;
-        for (auto* place = &made(node).outputs;;) {
-            auto* found = place->load(std::memory_order_acquire);
+        for (auto* link = &made(node).outputs;;) {
+            auto* found = link->load(std::memory_order_acquire);
             if (!found) {
                 if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
-                if (place->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+                if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
                     return *fresh.release();
             }
             if (found->output_nr == output_nr) return *found;
-            place = &found->next;
+            link = &found->next;
         }
     }
 };

@@ -62,7 +62,7 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
 }
 
 /// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
-[[gnu::cold]] inline std::string formula_clause(Node const& node) {
+[[gnu::cold]] inline std::string expression_clause(Node const& node) {
     auto const formula = node.formula();
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
@@ -71,11 +71,11 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
             fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i,
-                "th output.", formula_clause(node), origin_text(node));
+                "th output.", expression_clause(node), origin_text(node));
 }
 
 /// apply() in anomaly mode.
-[[gnu::cold]] inline void apply_watched(
+[[gnu::cold]] inline void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto* const outer = std::exchange(anomaly.running, &node);
     try {
@@ -85,27 +85,27 @@ inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
         anomaly.running = outer;
         warn("Error detected in ", node.name(),
             ". Traceback of forward call that caused the error:", origin_text(node),
-            formula_clause(node));
+            expression_clause(node));
         throw;
     }
     anomaly.running = outer;
 }
 
 /// run_node() for a Node with hooks, or in anomaly mode.
-[[gnu::cold]] inline void run_watched_node(Node& node, NodeHooks const* hooks,
+[[gnu::cold]] inline void run_observed_node(Node& node, NodeHooks const* hooks,
     std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
     if (hooks)
         hooks->prehooks.for_each([&](auto const& hook) {
             take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end())));
         });
     bool const accumulates = hooks && is_leaf(node) && gradients[0].defined() &&
-                             static_cast<AccumulateGrad&>(node).collects();
+                             static_cast<AccumulateGrad&>(node).accumulates_gradient();
     bool const has_posthooks = hooks && hooks->posthooks.any();
     Gradients grad_outputs;
     if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
     {
         NodeLock const lock(node);
-        if (anomaly.enabled) apply_watched(node, gradients, results);
+        if (anomaly.enabled) apply_in_anomaly_mode(node, gradients, results);
         else node.apply(gradients, results);
         if (accumulates)
             hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](
@@ -132,12 +132,12 @@ inline void run_node(
         if (!keep_saved) node.release_saved();
         return;
     }
-    run_watched_node(node, hooks, gradients, results, keep_saved);
+    run_observed_node(node, hooks, gradients, results, keep_saved);
 }
 
 /// True where a Node must run by apply(): it has hooks, anomaly mode is on, or the pass is
 /// recorded.
-inline bool is_watched(Node const& node) noexcept {
+inline bool must_apply(Node const& node) noexcept {
     return grad_mode || anomaly.enabled || NodeHooks::of(node);
 }
 
@@ -145,7 +145,7 @@ inline bool is_watched(Node const& node) noexcept {
 inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
     if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
         NodeLock const lock(node);
-        return static_cast<AccumulateGrad&>(node).collect(gradient);
+        return static_cast<AccumulateGrad&>(node).accumulate_gradient(gradient);
     }
     std::span const arrived(&gradient, 1);
     run_tensor_hooks(node, arrived);
@@ -153,7 +153,7 @@ inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
 }
 
 /// Runs a Node by f instead of apply(). Returns false where f does, without effect.
-template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F f) {
+template <class F> XGRAD_INLINE bool run_by(Node& node, bool keep_saved, F f) {
     NodeLock const lock(node);
     if (!f()) return false;
     if (!keep_saved) node.release_saved();
@@ -163,8 +163,8 @@ template <class F> XGRAD_INLINE bool run_shorter(Node& node, bool keep_saved, F 
 /// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already; returns
 /// false for any other.
 XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool keep_saved) {
-    return run_shorter(node, keep_saved, [&] {
-        auto const ready = node.hand_over();
+    return run_by(node, keep_saved, [&] {
+        auto const ready = node.ready_gradients();
         std::ranges::move(ready, results.begin());
         return !ready.empty();
     });
@@ -185,8 +185,7 @@ XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients,
             any = true;
         }
     if (!any) return false;
-    if (run_shorter(node, keep_saved, [&] { return node.apply_onto(gradients, results); }))
-        return true;
+    if (run_by(node, keep_saved, [&] { return node.apply_onto(gradients, results); })) return true;
     for (std::size_t i = 0; i < edges.size(); ++i)
         if (results[i].defined()) *sum_at(edges[i]) = std::move(results[i]);
     return false;

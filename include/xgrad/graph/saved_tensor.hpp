@@ -25,8 +25,8 @@ public:
             detail::fail<GraphError>(
                 "Inference tensors cannot be saved for backward. To work around you can make a "
                 "clone to get a normal tensor and use it in autograd.");
-        bool const is_collecting_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
-        return {is_collecting_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_number};
+        bool const is_own_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
+        return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
     }
     /// Saves output `output_nr` of a Node without its grad_fn, which is the Node itself.
     static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) {
@@ -37,19 +37,19 @@ public:
     /// edge. The edge is empty, leads to a leaf (then the leaf itself is restored), or leads to the
     /// grad_fn.
     [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array,
-        std::uint32_t version, Edge const& history) {
+        std::uint32_t version, Edge const& edge) {
         SavedTensor saved;
         saved.version_ = version;
-        if (history && detail::is_leaf(*history.function)) {
-            auto leaf = static_cast<detail::AccumulateGrad&>(*history.function).variable();
+        if (edge && detail::is_leaf(*edge.function)) {
+            auto leaf = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
             if (leaf.impl().array.data == array.data) {
                 saved.value_ = std::move(leaf);
                 return saved;
             }
         }
         saved.value_ = AnyTensor(detail::TensorImpl::make(type, std::move(array)));
-        saved.value_.impl().grad_fn = history.function;
-        saved.value_.impl().output_nr = history.input_nr;
+        saved.value_.impl().grad_fn = edge.function;
+        saved.value_.impl().output_nr = edge.input_nr;
         return saved;
     }
     [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved) {
@@ -64,7 +64,7 @@ public:
         packed_.reset();
     }
     bool requires_grad() const {
-        return packed_ ? static_cast<bool>(packed_->history)
+        return packed_ ? static_cast<bool>(packed_->edge)
                        : value_.defined() && value_.requires_grad();
     }
 
@@ -75,15 +75,15 @@ public:
         AnyTensor t = detail::alias(!packed_                  ? value_
                                     : packed_->open.defined() ? packed_->open
                                                               : unpacked());
-        t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->history.function;
-        t.impl().output_nr = is_result() ? output_nr_ : packed_->history.input_nr;
+        t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->edge.function;
+        t.impl().output_nr = is_result() ? output_nr_ : packed_->edge.input_nr;
         return t;
     }
 
     /// unpack() without a copy of the handle where the saved tensor itself can be returned;
     /// `buffer` stores the tensor otherwise.
-    AnyTensor const& unpacked_into(AnyTensor& room, Node& owner) {
-        if (packed_ || is_result()) return room = unpack(owner);
+    AnyTensor const& unpacked_into(AnyTensor& buffer, Node& owner) {
+        if (packed_ || is_result()) return buffer = unpack(owner);
         check(owner);
         return value_;
     }
@@ -133,7 +133,7 @@ private:
     struct Packed {
         std::shared_ptr<detail::Packing const> packing;
         std::shared_ptr<void const> data;
-        Edge history; // of an operand
+        Edge edge; // of an operand
         DType dtype;
         Shape shape;
         AnyTensor open = {};
@@ -141,10 +141,10 @@ private:
 
     static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
 
-    SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_number)
+    SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
         : value_(std::move(t)), version_(value_.impl().array.storage->version()),
           output_nr_(output_nr) {
-        if (detail::default_packing && !is_number) [[unlikely]]
+        if (detail::default_packing && !is_constant) [[unlikely]]
             pack(*detail::default_packing);
     }
 

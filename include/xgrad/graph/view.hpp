@@ -26,14 +26,14 @@ struct Geometry {
     }
 
     /// The view of an array with the strides of the base.
-    [[gnu::cold]] AnyArray window(AnyArray const& a) const {
+    [[gnu::cold]] AnyArray view_of(AnyArray const& a) const {
         AnyArray w = a;
         w.set_view(shape, strides, offset);
         return w;
     }
     /// Adds the gradient of a view to that of its base, which has the strides of the base.
     void scatter_add(AnyArray const& whole, AnyArray const& part) const {
-        type->scatter_add(window(whole), part);
+        type->scatter_add(view_of(whole), part);
     }
     /// Memory with the strides of the base.
     [[gnu::cold]] AnyArray like_base() const {
@@ -94,12 +94,12 @@ private:
     AnyTensor result;
     if (map == ViewMap::gather)
         result =
-            tensor_of(*g.type, g.window(in.strides == g.base_strides ? in : g.copy_like_base(in)));
+            tensor_of(*g.type, g.view_of(in.strides == g.base_strides ? in : g.copy_like_base(in)));
     else if (map == ViewMap::erase) {
         AnyArray out = is_exclusive(x) && !x.requires_grad() && in.strides == g.base_strides
                            ? in
                            : g.copy_like_base(in);
-        g.type->zero_elements(g.window(out));
+        g.type->zero_elements(g.view_of(out));
         result = tensor_of(*g.base_type, std::move(out));
     } else {
         AnyArray out = g.like_base();
@@ -207,7 +207,7 @@ inline Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base) {
         new ViewNode(std::make_shared<Geometry const>(Geometry::of(*view.view->base, view)),
             ViewMap::gather, base, "AsStrided"));
 }
-inline void take_history(TensorImpl& view, Ref<Node> node) {
+inline void set_grad_fn(TensorImpl& view, Ref<Node> node) {
     move_retain_grad(view, node.get(), 0);
     view.grad_fn = std::move(node);
     view.output_nr = 0;
@@ -256,13 +256,13 @@ inline bool made_unrecorded(CreationMeta meta) {
     auto const edge = gradient_edge(AnyTensor(info.base));
     if (!edge && !view.grad_fn) return; // the base may want a gradient later
     if (made_unrecorded(info.meta)) fail_unrecorded_view(info.meta, changed);
-    if (!overlaps_itself(info.base->array)) take_history(view, fresh_view_node(view, edge));
+    if (!overlaps_itself(info.base->array)) set_grad_fn(view, fresh_view_node(view, edge));
     info.version = now;
 }
 /// Sets the grad_fn of a view and marks it as up to date.
 inline void renew_view(TensorImpl& view, Ref<Node> node) noexcept {
     auto const lock = view.view->lock();
-    take_history(view, std::move(node));
+    set_grad_fn(view, std::move(node));
     view.view->version = view.array.storage->version();
 }
 

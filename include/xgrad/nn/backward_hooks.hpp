@@ -143,7 +143,7 @@ private:
                     after->size(), ", but expected ", count_results_);
             gradients = std::move(*after);
         });
-        if (arguments_require_grad_) xgrad::detail::current_pass->note(identity_) = gradients;
+        if (arguments_require_grad_) xgrad::detail::current_pass->hook_data(identity_) = gradients;
         else call_without_arguments(gradients);
         return picked(gradients, results_);
     }
@@ -161,7 +161,7 @@ private:
 
     /// It comes to the arguments, if it has come to the results.
     Gradients leave(Gradients const& grad_inputs) const {
-        std::any const note = std::exchange(xgrad::detail::current_pass->note(identity_), {});
+        std::any const note = std::exchange(xgrad::detail::current_pass->hook_data(identity_), {});
         if (!note.has_value()) return {};
         auto const& grad_output = std::any_cast<Gradients const&>(note);
         Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);

@@ -55,7 +55,7 @@ struct GradOptions {
 
 namespace detail {
 
-[[noreturn, gnu::cold]] inline void fail_without_history(std::size_t index) {
+[[noreturn, gnu::cold]] inline void fail_without_grad_fn(std::size_t index) {
     fail<GraphError>(
         "element ", index, " of tensors does not require grad and does not have a grad_fn");
 }
@@ -73,7 +73,7 @@ inline void check_implicit_gradient(TypeInfo const& type, Shape const& shape, st
 /// The Root of an output of this type and shape; the shape must outlive it.
 inline Root root_at(
     Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index) {
-    if (!edge) fail_without_history(index);
+    if (!edge) fail_without_grad_fn(index);
     if (!type)
         fail<GraphError>("output ", index,
             " is a GradientEdge that was made from a Node, which does not know its shape: make it "
@@ -369,7 +369,7 @@ template <Scalar T> void Tensor<T>::backward() const {
             t.grad_fn && !t.view && t.array.numel == 1 && detail::run_single_node(*t.grad_fn))
             return;
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
-    if (!root.edge) detail::fail_without_history(0);
+    if (!root.edge) detail::fail_without_grad_fn(0);
     detail::check_implicit_gradient(root.type, root.shape, 0);
     detail::run_pass({&root, 1}, {}, false, false);
 }

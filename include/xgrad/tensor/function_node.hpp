@@ -116,7 +116,7 @@ protected:
         for (auto const& t : dirty_) t.impl().array.storage->bump();
         Tensors const returned = results;
         std::vector<std::uint32_t> fresh;
-        std::vector<NewHistory> changes;
+        std::vector<NewGradFn> changes;
         for (std::uint32_t i = 0; i < returned.size(); ++i) {
             auto const& t = returned[i];
             auto& output = outputs_.emplace_back();
@@ -316,9 +316,9 @@ private:
     /// Converts a value to a constant: an input that has no grad_fn, or an array that forward
     /// created.
     AnyTensor as_constant(AnyTensor const& t) const {
-        bool const has_history = t.impl().grad_fn || t.impl().requires_grad ||
+        bool const has_grad_fn = t.impl().grad_fn || t.impl().requires_grad ||
                                  (contains(inputs_, t) && t.requires_grad());
-        return has_history ? alias(t) : t;
+        return has_grad_fn ? alias(t) : t;
     }
 
     void save(Tensors const& returned, Tensors const& results) {

@@ -31,10 +31,10 @@ public:
         }
     }
 
-    std::span<AnyTensor> hand_over() override {
+    std::span<AnyTensor> ready_gradients() override {
         if (!has_gradients_ready()) return {};
         Opened const opened(*this);
-        return hand_over_ready();
+        return take_ready_gradients();
     }
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
@@ -102,10 +102,10 @@ private:
         if (!sum_) return apply_shortest(gradient.impl().array, results, room);
         bool const ready = has_gradients_ready();
         if ((ready || handed_over_) && !gradient.requires_grad())
-            if (double const factor = real_number(gradient);
+            if (double const factor = real_scalar(gradient);
                 std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
                 if (!ready) make_ready_again();
-                std::ranges::move(hand_over_ready(), results.begin());
+                std::ranges::move(take_ready_gradients(), results.begin());
                 return scale(results, factor);
             }
         if (table().use->load(std::memory_order_relaxed) < 0)
@@ -131,7 +131,7 @@ private:
                                              [](auto const& s) { return s.is_packed(); }));
     }
     /// Returns the gradients that are computed already. A further pass computes them again.
-    std::span<AnyTensor> hand_over_ready() noexcept {
+    std::span<AnyTensor> take_ready_gradients() noexcept {
         auto const ready = this->ready();
         for (auto const& gradient : ready)
             gradient.handle()->inference = inference_mode; // as if computed now

@@ -105,21 +105,21 @@ private:
     };
 
     void arrived(All, std::size_t i, AnyTensor const& gradient) {
-        auto& note = current_pass->note(identity_);
-        if (!note.has_value()) {
+        auto& data = current_pass->hook_data(identity_);
+        if (!data.has_value()) {
             Arrived fresh;
             fresh.gradients.resize(targets_.size());
             for (auto const& t : targets_)
                 fresh.expected += !t.alive.expired() && current_pass->reaches(*t.node);
-            note = std::move(fresh);
+            data = std::move(fresh);
         }
-        auto& all = std::any_cast<Arrived&>(note);
+        auto& all = std::any_cast<Arrived&>(data);
         all.gradients[i] = gradient;
         if (++all.count == all.expected) f_(std::as_const(all.gradients));
     }
     void arrived(Any, std::size_t, AnyTensor const& gradient) {
-        auto& note = current_pass->note(identity_);
-        if (std::exchange(note, true).has_value()) return;
+        auto& data = current_pass->hook_data(identity_);
+        if (std::exchange(data, true).has_value()) return;
         f_(gradient);
     }
 

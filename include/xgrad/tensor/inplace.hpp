@@ -68,10 +68,10 @@ inline void check_in_place(AnyTensor const& t, std::string_view operation, bool 
 
 /// The new grad_fn of a tensor that is changed in place. Everything is allocated before an element
 /// is written.
-class NewHistory {
+class NewGradFn {
 public:
     /// `written` leads to the grad_fn of the new values.
-    NewHistory(AnyTensor const& t, Edge written)
+    NewGradFn(AnyTensor const& t, Edge written)
         : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
         if (t.is_view())
             edge_ = {Ref<Node>(new CopySlices(
@@ -186,7 +186,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
         if (aside) {
             Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
             Tensor<T> const converted = cast<T>(values);
-            std::optional<NewHistory> history;
+            std::optional<NewGradFn> history;
             if (recorded) history.emplace(t, gradient_edge(converted));
             copy_elements(out, converted.array_of());
             if (history) return history->begin();
@@ -197,7 +197,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                     if (in.plan)
                         written = {
                             FusedNode::make(&apart.formula, apart.operands, in, nullptr, t), 0};
-                    NewHistory history(t, std::move(written));
+                    NewGradFn history(t, std::move(written));
                     evaluate_into(table.kernels, &apart.formula, in.arrays, in.space(),
                         output_operand(out, element_type<T>));
                     return history.begin();

@@ -51,7 +51,7 @@ void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::str
 namespace detail {
 /// ", grad_fn=<MulBackward>", or <Invalid> for a view whose grad_fn was lost when its base was
 /// changed.
-[[gnu::cold]] inline std::string history_text(AnyTensor const& t) {
+[[gnu::cold]] inline std::string grad_fn_text(AnyTensor const& t) {
     try {
         if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
     } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
@@ -65,7 +65,7 @@ template <Scalar T> std::string to_string(Tensor<T> const& t) {
     std::string s = "Tensor(";
     detail::array_text(t.array_of(), 0, 0, s);
     return detail::message_of(
-        {s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::history_text(t), ")"});
+        {s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::grad_fn_text(t), ")"});
 }
 /// Prints a tensor of any type. A template, as all functions here, so that only programs that print
 /// contain it.

@@ -97,7 +97,7 @@ inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, voi
         sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
     auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
-    AnyTensor result = real_number(table.result_type, sum);
+    AnyTensor result = real_scalar(table.result_type, sum);
     result.handle()->grad_fn = std::move(node);
     return result;
 }

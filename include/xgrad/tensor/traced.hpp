@@ -38,7 +38,7 @@ template <class P, Number N> auto traced_operand(N n) {
     using L = std::conditional_t<RealScalar<P> && std::same_as<kind_of<N>, Z>, R, kind_of<N>>;
     using S = typename L::template over<result_precision<L, P>>;
     Tensor<S> const t(converted<S>(n));
-    t.impl().is_number = true;
+    t.impl().is_constant = true;
     return t;
 }
 

@@ -90,7 +90,7 @@ std::vector<Tensor<T>> record_views(
 }
 
 /// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
-inline AnyArray window_on(
+inline AnyArray view_on(
     AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
     a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
     return a;
@@ -108,7 +108,7 @@ auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_
             shape.erase(axis);
             strides.erase(axis);
         }
-        return window_on(a, std::move(shape), std::move(strides), offset, sizeof(T));
+        return view_on(a, std::move(shape), std::move(strides), offset, sizeof(T));
     };
 }
 
@@ -169,7 +169,7 @@ Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t
         }
         shape.push_back(static_cast<std::size_t>(count));
         strides.push_back(step);
-        return detail::window_on(a, std::move(shape), std::move(strides), start, sizeof(T));
+        return detail::view_on(a, std::move(shape), std::move(strides), start, sizeof(T));
     });
 }
 
@@ -186,7 +186,7 @@ Tensor<precision_of<T>> view_as_real(Tensor<T> const& z) {
         for (auto& s : strides) s *= 2;
         shape.push_back(2);
         strides.push_back(1);
-        return detail::window_on(a, std::move(shape), std::move(strides), 0, sizeof(P));
+        return detail::view_on(a, std::move(shape), std::move(strides), 0, sizeof(P));
     });
 }
 /// The inverse of view_as_real: the last axis must have extent 2 and unit steps. A view.
@@ -206,8 +206,7 @@ template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const&
         shape.erase(shape.size() - 1);
         strides.erase(strides.size() - 1);
         for (auto& s : strides) s /= 2;
-        return detail::window_on(
-            a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
+        return detail::view_on(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
     });
 }
 
@@ -236,7 +235,7 @@ Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std
     return record_view<P>(name, z, [part](AnyArray const& a) {
         Strides strides = a.strides;
         for (auto& s : strides) s *= 2;
-        return window_on(a, a.shape, std::move(strides), part, sizeof(P));
+        return view_on(a, a.shape, std::move(strides), part, sizeof(P));
     });
 }
 } // namespace detail
