@@ -19,9 +19,9 @@ struct BroadcastLeaves {
     static constexpr std::size_t longest = 4096; // the tile loop takes longer rows
 
     LeafMask all = 0, scalars = 0,
-             columns = 0;   // subsets of `all`
-    std::size_t period = 1; // elements of the longest row; the others divide it
-    std::size_t run = 1;    // positions for which one element of a column stands
+             columns = 0;      // subsets of `all`
+    std::size_t period = 1;    // elements of the longest row; the others divide it
+    std::size_t positions = 1; // positions for which one element of a column stands
 
     /// Adds a leaf. False if it is broadcast along other axes.
     bool add(std::size_t k, Shape const& shape, Shape const& space) {
@@ -32,16 +32,16 @@ struct BroadcastLeaves {
             period = std::max(period, n);
         } else {
             if (n == 0 || !is_column(shape, space)) return false;
-            std::size_t const places = numel(space) / n;
-            if (places > longest || (columns && run != places)) return false;
-            run = places;
+            std::size_t const count = numel(space) / n;
+            if (count > longest || (columns && positions != count)) return false;
+            positions = count;
             columns |= LeafMask{1} << k;
         }
         all |= LeafMask{1} << k;
         return true;
     }
-    /// A block is a multiple of this. Of `period` and `run`, the shorter divides the longer.
-    std::size_t row() const noexcept { return std::max(period, run); }
+    /// A block is a multiple of this. Of `period` and `positions`, the shorter divides the longer.
+    std::size_t row() const noexcept { return std::max(period, positions); }
 
 private:
     static bool is_row(Shape const& shape, Shape const& space) {
@@ -78,7 +78,7 @@ public:
         : table_(table), broadcast_(broadcast), count_(count),
           block_(block_of(count, table, broadcast.row())),
           buffer_size_((std::max({block_ * table.largest_element, broadcast.period * widest,
-                            broadcast.columns ? block_ / broadcast.run * widest : 0}) +
+                            broadcast.columns ? block_ / broadcast.positions * widest : 0}) +
                            63) /
                        64 * 64),
           bytes_((static_cast<std::size_t>(std::popcount(broadcast.all)) * (buffers_each + 1) + 1) *
@@ -151,7 +151,7 @@ public:
     }
     /// The leaves that have one value in a block.
     LeafMask constant() const noexcept {
-        return broadcast_.scalars | (block_ == broadcast_.run ? broadcast_.columns : 0);
+        return broadcast_.scalars | (block_ == broadcast_.positions ? broadcast_.columns : 0);
     }
 
     /// Calls kernel(operands, elements, leaves whose gradients are added to what the destination
@@ -166,7 +166,7 @@ public:
             gather_columns(n);
             if (sums)
                 for (std::size_t k = operands - table_.leaves; k < operands; ++k)
-                    fetch_for_stores(at_[k], n * step_[k]); // gradients are the last operands
+                    prefetch_for_stores(at_[k], n * step_[k]); // gradients are the last operands
             kernel(at_, n, (done ? added_at_once_ : 0) | (accumulated ? summed_ : 0));
             done += n;
             scatter_columns(n);
@@ -207,20 +207,21 @@ private:
     void gather_columns(std::size_t n) {
         for (std::size_t i = 0; i < column_count_; ++i) {
             auto& [info, at, operand] = columns_[i];
-            std::size_t const rows = n / broadcast_.run;
-            info->gather.rows(static_cast<std::byte*>(at_[operand]), broadcast_.run * info->element,
-                at, static_cast<std::ptrdiff_t>(info->element), 0, broadcast_.run, rows);
+            std::size_t const rows = n / broadcast_.positions;
+            info->gather.rows(static_cast<std::byte*>(at_[operand]),
+                broadcast_.positions * info->element, at,
+                static_cast<std::ptrdiff_t>(info->element), 0, broadcast_.positions, rows);
             at += rows * info->element;
         }
     }
     void scatter_columns(std::size_t n) {
         for (std::size_t i = 0; i < column_sum_count_; ++i) {
             auto& sum = column_sums_[i];
-            std::size_t const rows = n / broadcast_.run;
+            std::size_t const rows = n / broadcast_.positions;
             std::memset(sum.total, 0, rows * sum.info->wide_element);
             sum.info->accumulate.rows(static_cast<std::byte*>(at_[sum.operand]),
-                broadcast_.run * sum.info->element, sum.total,
-                static_cast<std::ptrdiff_t>(sum.info->wide_element), 0, broadcast_.run, rows);
+                broadcast_.positions * sum.info->element, sum.total,
+                static_cast<std::ptrdiff_t>(sum.info->wide_element), 0, broadcast_.positions, rows);
             sum.info->scatter_wide(sum.total, sum.to, 1, rows);
             sum.to += rows * sum.info->element;
         }

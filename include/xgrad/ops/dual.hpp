@@ -98,7 +98,7 @@ template <class Y, class... L> struct OnDuals<Y(L...)> {
         }(std::index_sequence_for<X...>{});
     }
     /// The result for arguments of any kinds, promoted as the signature says.
-    template <class P, class Op, class... X> XGRAD_INLINE static auto word(Op const& op, X... x) {
+    template <class P, class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X... x) {
         return promoted<P>(op, lifted<L, P>(x)...);
     }
 
@@ -126,7 +126,7 @@ private:
 };
 
 template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x) {
-    return OnDuals<signature_for<Op, typename RuleValue<X>::kind...>>::template word<
+    return OnDuals<signature_for<Op, typename RuleValue<X>::kind...>>::template result<
         widest_precision<typename RuleValue<X>::precision...>>(op, x...);
 }
 

@@ -68,18 +68,18 @@ inline void reduce_contiguous(
     for (std::size_t k = 0; k < n; ++k)
         operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
     operands[n] = out;
-    bool const passes_on = table.is_identity && out.needs_tile();
-    if (passes_on) operands[n].from = 0;
+    bool const copies = table.is_identity && out.needs_tile();
+    if (copies) operands[n].from = 0;
     auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
-        if (!passes_on) table.forward(expression, at, elements, facts.constant);
+        if (!copies) table.forward(expression, at, elements, facts.constant);
     };
     TileLoop(space, operands.data(), n + 1).run(tile_body(body));
 }
 
 [[gnu::noinline]] inline void evaluate_in_blocks(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, BroadcastLeaves const& repeats, AnyArray const& out) {
+    AnyArray const* const* leaves, BroadcastLeaves const& broadcast, AnyArray const& out) {
     std::size_t const n = table.leaves;
-    BlockLoop loop(out.numel, table, repeats, 1);
+    BlockLoop loop(out.numel, table, broadcast, 1);
     loop.inputs(leaves);
     loop.contiguous(n, out.data, table.result->element);
     loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) {
@@ -109,15 +109,17 @@ inline void evaluate_into(KernelTable const& table, void const* expression,
     AnyArray const* const* leaves, Shape const& space, TileOperand const& out) {
     std::size_t const count = numel(space);
     if (count == 0) return;
-    auto const repeats = find_broadcast(table, leaves, space);
-    bool const in_order = repeats && repeats->all == 0;
-    if (in_order && out.reduces && out.constant)
+    auto const broadcast = find_broadcast(table, leaves, space);
+    bool const all_contiguous = broadcast && broadcast->all == 0;
+    if (all_contiguous && out.reduces && out.constant)
         return reduce_all(table, expression, leaves, count, out);
-    if (in_order && out.reduces && table.is_identity)
+    if (all_contiguous && out.reduces && table.is_identity)
         if (auto const extent = reduced_extents(space, out.array->shape))
             return reduce_contiguous(leaves[0]->data, *extent, out);
-    if (out.needs_tile() || !repeats) return evaluate_tiled(table, expression, leaves, space, out);
-    if (!in_order) return evaluate_in_blocks(table, expression, leaves, *repeats, *out.array);
+    if (out.needs_tile() || !broadcast)
+        return evaluate_tiled(table, expression, leaves, space, out);
+    if (!all_contiguous)
+        return evaluate_in_blocks(table, expression, leaves, *broadcast, *out.array);
     evaluate_contiguous(table, expression, leaves, *out.array);
 }
 

@@ -11,7 +11,8 @@ namespace xgrad {
 namespace detail {
 
 /// The gradient of the extremum of a row, shared equally by the elements that have its value.
-template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
+template <class T>
+void distribute_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
     auto const share_by = [=](auto has_it) {
         double count = 0;
         for (std::size_t i = 0; i < n; i += max_summed)
@@ -28,7 +29,7 @@ template <class T> void share_in_row(T const* x, std::size_t n, T extremum, T gr
 }
 /// The same of each column.
 template <class T>
-void share_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum,
+void distribute_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum,
     T const* gradient, T* out) {
     auto const part_of = []<class V>(V v, V most, V part) XGRAD_LAMBDA_INLINE {
         return choice(v == most || v != v, part, V(0));
@@ -77,9 +78,9 @@ struct ExtremumGradient : Arraywise {
                     *const to = out.begin();
         for (std::size_t at = 0, c = 0; c < rows * columns; at += reduced * columns, c += columns) {
             if (columns == 1)
-                detail::share_in_row(from + at, reduced, most[c], gradient[c], to + at);
+                detail::distribute_in_row(from + at, reduced, most[c], gradient[c], to + at);
             else
-                detail::share_in_columns(
+                detail::distribute_in_columns(
                     from + at, reduced, columns, most + c, gradient + c, to + at);
         }
         return in_place ? out : detail::rows_put_back(over, std::move(out));

@@ -129,16 +129,16 @@ private:
             std::size_t const count = std::min(chunk, n - i);
             for (std::size_t k = 0; n > chunk && k < count_; ++k)
                 if (auto const& o = operands_[k]; o.output && !o.absent && !o.needs_tile())
-                    fetch_for_stores(at[k], count * o.element);
+                    prefetch_for_stores(at[k], count * o.element);
             body.call(body.context, at.data(), count, facts);
-            bool const collects = ++accumulated % max_accumulated == 0 || i + count == n;
+            bool const flushes = ++accumulated % max_accumulated == 0 || i + count == n;
             for (std::size_t k = 0; k < count_; ++k) {
                 auto const& o = operands_[k];
                 if (o.absent || !o.output || !o.needs_tile()) continue;
                 if (!(facts.added_to & TileFacts::bit(k)))
                     o.transfer(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data,
                         0, count);
-                else if (collects) {
+                else if (flushes) {
                     o.transfer(at[k], o.array->data, 0, chunk);
                     begin_accumulating(k, chunk, facts);
                 }
@@ -233,7 +233,7 @@ private:
             if (added_to) facts.added_to |= TileFacts::bit(k);
             tiled |= !direct && o.from < 0;
         }
-        bool const fetches = tiled && !transposes; // transposed rows fill the L1 cache
+        bool const prefetches = tiled && !transposes; // transposed rows fill the L1 cache
         std::size_t const longest = std::min(row, tiled ? part : max_summed);
         Shape index(last, 0);
         for (;;) {
@@ -254,7 +254,8 @@ private:
                         auto* const place = walk.at(r, done);
                         if (walk.access == Access::in_place) {
                             at[k] = place;
-                            if (o.output && fetches) fetch_for_stores(place, count * o.element);
+                            if (o.output && prefetches)
+                                prefetch_for_stores(place, count * o.element);
                         } else if (walk.access == Access::transposed)
                             at[k] = tile(k) + r * pitch_of(o, longest) * o.element;
                         else if (walk.access == Access::gathered)
@@ -309,12 +310,12 @@ private:
             auto const& o = operands_[k];
             at[k] = tile(k);
             if (o.absent) continue;
-            bool const repeats = std::all_of(step_[k].begin(),
+            bool const is_broadcast = std::all_of(step_[k].begin(),
                 step_[k].begin() + extent_.size() - 1, [](auto step) { return step == 0; });
-            access[k] = o.in_place && o.whole       ? Access::in_place
-                        : !o.output                 ? (repeats ? Access::ready : Access::gathered)
-                        : repeats && accumulates(k) ? Access::accumulated
-                                                    : Access::scattered;
+            access[k] = o.in_place && o.whole ? Access::in_place
+                        : !o.output           ? (is_broadcast ? Access::ready : Access::gathered)
+                        : is_broadcast && accumulates(k) ? Access::accumulated
+                                                         : Access::scattered;
             if (access[k] == Access::accumulated) begin_accumulating(k, longest, facts);
             else if (access[k] == Access::ready) transfer_rows(k, at[k], 0, longest / row);
         }
@@ -326,17 +327,17 @@ private:
                 auto const& o = operands_[k];
                 if (access[k] == Access::in_place) {
                     at[k] = o.array->data + i * o.element;
-                    if (o.output) fetch_for_stores(at[k], count * o.element);
+                    if (o.output) prefetch_for_stores(at[k], count * o.element);
                 } else if (access[k] == Access::gathered) transfer_rows(k, at[k], first, rows);
             }
             body.call(body.context, at.data(), count, facts);
-            bool const collects = ++accumulated % max_accumulated == 0 || i + count == n;
+            bool const flushes = ++accumulated % max_accumulated == 0 || i + count == n;
             for (std::size_t k = 0; k < count_; ++k) {
                 if (access[k] == Access::scattered)
                     transfer_rows(k,
                         at[operands_[k].from < 0 ? k : static_cast<std::size_t>(operands_[k].from)],
                         first, rows);
-                else if (access[k] == Access::accumulated && collects) {
+                else if (access[k] == Access::accumulated && flushes) {
                     transfer_rows(k, at[k], 0, longest / row);
                     begin_accumulating(k, longest, facts);
                 }

@@ -69,7 +69,7 @@ inline constinit TileBuffer zero_tile{};
 /// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
 /// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
 /// processors since Zen 3 lose by it.
-inline void fetch_for_stores(
+inline void prefetch_for_stores(
     [[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes) {
 #if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
     constexpr std::size_t line = 64;
