@@ -61,8 +61,8 @@ template <class P> XGRAD_INLINE Batch<P> erfc_of_positive(Batch<P> x) {
     auto const a = smaller(Batch<P>(Constants::max), x); // NaN passes through
     auto const h = (a + Batch<P>(magic)) - Batch<P>(magic), e = (a - h) * (a + h);
     auto const of_rest = e * (1 - e * (P(0.5) - e * (P(1. / 6) - e * P(1. / 24)))); // 1 - e^-e
-    auto const scaled = polynomial<0, 1>(Constants::scaled, (a - 3) / (a + 3)) / (a + 1);
-    auto const y = exp(-h * h) * scaled;
+    auto const scaled = polynomial<0, 1>(Constants::scaled, (a - 3) / (a + 3));
+    auto const y = exp(-h * h) * scaled / (a + 1);
     return y - y * of_rest;
 }
 
