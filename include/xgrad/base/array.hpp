@@ -1,4 +1,8 @@
-// Storage and Array: memory with a version counter, and a strided window on it. No gradients here.
+// Storage and Array: memory with a version counter, and a strided view of it. No gradients here.
+//
+// An Array is a pointer to its first element, a shape and strides in elements. Several arrays may
+// share a Storage; an operation in place increments the version of the Storage. AnyArray does not
+// know its element type. Read next: memory.hpp, which allocates the blocks.
 #pragma once
 
 #include <atomic>
@@ -17,9 +21,10 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
-/// A block of memory and how often it was changed in place. Header and data are one allocation,
-/// which a small storage may share with an object in front of it: the last of the two gives it
-/// back.
+/// A block of memory and a version: the number of changes in place. Header and data are one
+/// allocation. A small storage may stand behind another object in one block ("shared"); the last of
+/// the two owners frees the block. A small tensor and
+/// its elements then cost one allocation.
 class Storage {
 public:
     static constexpr std::size_t header = 16;
@@ -35,10 +40,10 @@ public:
         deallocate(s, total);
     }
 
-    /// Up to how many bytes lie in a block together with an object.
+    /// The largest number of bytes of a storage that shares its block with an object.
     static constexpr std::size_t max_shared_bytes = 64;
-    /// The block for an object of `before` bytes with a storage behind it, which follows by
-    /// make_behind().
+    /// Allocates a block for an object of `before` bytes and a storage behind it; make_behind()
+    /// then constructs the storage.
     [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes) {
         if constexpr (cache_blocks) return allocate(SizeClass::of(shared_bytes(before, bytes)));
         else return system_allocate(shared_bytes(before, bytes));
@@ -50,16 +55,16 @@ public:
         auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
         return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
     }
-    /// The storage that follows an object of so many bytes.
+    /// The storage behind an object of `before` bytes.
     static Storage* behind(void* object, std::size_t before) noexcept {
         return reinterpret_cast<Storage*>(static_cast<std::byte*>(object) + before + sizeof(Seam));
     }
-    /// To be called once when the object in front is gone, and by the storage itself at its own
-    /// end.
+    /// Each of the two owners calls this once: the object in front in its destructor, the storage
+    /// in destroy().
     static void release_block(Storage* s) noexcept {
         if (s->seam()->owners.decrement()) s->free_block();
     }
-    /// Both ends at once, where the object in front is the storage's last owner.
+    /// Frees the block for both owners.
     void free_block() noexcept {
         auto* const seam = this->seam();
         deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes());
@@ -78,7 +83,7 @@ public:
     static constexpr bool only_owners_share() noexcept { return true; }
 
 private:
-    /// Between an object and the storage in its block.
+    /// Stands between an object and the storage in its block.
     struct Seam {
         RefCount owners{2};
         std::size_t before; // bytes of the object
@@ -93,7 +98,7 @@ private:
     static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept {
         return before + sizeof(Seam) + header + bytes;
     }
-    /// Large data starts on a cache line; small data follows the header closely.
+    /// Large data is aligned to a cache line; small data follows the header.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept {
         return bytes < 256 ? header : block_alignment;
     }
@@ -103,7 +108,7 @@ private:
 };
 static_assert(sizeof(Storage) <= Storage::header);
 
-/// A strided window on a Storage; what type its elements have is known to the owner.
+/// A strided view of a Storage, without the type of its elements: the owner knows it.
 struct AnyArray {
     Ref<Storage> storage;
     std::byte* data = nullptr;
@@ -113,19 +118,19 @@ struct AnyArray {
     bool contiguous = true; // row-major without gaps
 
     AnyArray() = default;
-    /// In row-major order, without memory.
+    /// A row-major layout without memory.
     explicit AnyArray(Shape const& s) : shape(s) { numel = lay_out(shape, strides); }
     struct Number {};
-    /// Of no dimensions, without memory.
+    /// One element of no dimensions, without memory.
     explicit AnyArray(Number) noexcept : numel(1) {}
     struct Layout {
         AnyArray const& of;
     };
-    /// Laid out as another one, without memory.
+    /// The layout of another array, without memory.
     explicit AnyArray(Layout l)
         : numel(l.of.numel), shape(l.of.shape), strides(l.of.strides), contiguous(l.of.contiguous) {
     }
-    /// Fresh memory for elements of this many bytes, not initialised.
+    /// Allocates uninitialised memory for elements of `element` bytes.
     AnyArray(Shape const& s, std::size_t element) : AnyArray(s) {
         set_storage(Storage::make(numel * element));
     }
@@ -137,12 +142,12 @@ struct AnyArray {
 
     bool defined() const noexcept { return static_cast<bool>(storage); }
 
-    /// Gives elements in row-major order another shape of as many.
+    /// Changes the shape of a row-major array; the number of elements stays.
     void reshape(Shape s) {
         shape = std::move(s);
         strides = row_major(shape);
     }
-    /// Looks at the same memory through another window, which starts `bytes` after this one's.
+    /// Makes this array another view of the same storage, which starts `bytes` after this one.
     void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0) {
         data += bytes;
         numel = xgrad::numel(s);
@@ -157,14 +162,14 @@ template <Scalar T> struct Array : AnyArray {
     using value_type = T;
 
     Array() = default;
-    /// Fresh memory of this shape, not initialised.
+    /// Allocates uninitialised memory.
     explicit Array(Shape const& s) : AnyArray(s, sizeof(T)) {}
     Array(Shape const& s, T value) : Array(s) { std::uninitialized_fill_n(begin(), numel, value); }
 
     T* begin() const noexcept { return reinterpret_cast<T*>(data); }
     T* end() const noexcept { return begin() + numel; }
 
-    /// Another window on the same memory; `offset` in elements from this one's start.
+    /// Another view of the same storage; `offset` counts elements from the start of this one.
     Array view(Shape s, Strides st, std::ptrdiff_t offset = 0) const {
         Array out;
         out.storage = storage;
@@ -179,8 +184,8 @@ template <class T> Array<T> const& as(AnyArray const& a) noexcept {
 }
 template <class T> Array<T>& as(AnyArray& a) noexcept { return static_cast<Array<T>&>(a); }
 
-/// Visits an index space in row-major order: f(count, offsets) for each run along the last axis,
-/// where offsets[k] is the start of the run in operand k.
+/// Visits an index space in row-major order: calls f(count, offsets) for each row along the last
+/// axis, where offsets[k] is the start of the row in operand k, in elements.
 template <std::size_t K, class F>
 void for_each_run(Shape const& shape, Strides const* const (&strides)[K], F f) {
     std::ptrdiff_t offset[K] = {};
@@ -210,7 +215,7 @@ template <class To, class From> To converted(From v) {
     else return static_cast<To>(v);
 }
 
-/// Visits the elements of two windows of one shape side by side: f(element of a, element of b).
+/// Calls f(element of a, element of b) for each index of two arrays of one shape.
 template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array<B> const& b, F f) {
     Strides const* const strides[] = {&a.strides, &b.strides};
     std::size_t const rank = a.shape.size();
@@ -223,8 +228,7 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
     });
 }
 
-/// Copies between two windows of which one has its neighbours along the last axis and the other
-/// along axis d.
+/// Copies between two views: one has stride 1 along the last axis, the other along axis d.
 inline void copy_transposed_axis(
     AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element) {
     std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
@@ -241,7 +245,7 @@ inline void copy_transposed_axis(
     });
 }
 
-/// An axis for copy_transposed_axis() that is worth it, or none.
+/// An axis that copy_transposed_axis() copies faster than a strided loop, or none.
 inline std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from) {
     for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
         bool const reads = from.strides[d] == 1 && to.strides.back() == 1,
@@ -251,7 +255,7 @@ inline std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray c
     return {};
 }
 
-/// Copies elements between two windows of one shape, converting as needed.
+/// Copies the elements of a view to another one of the same shape and converts their type.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from) {
     if (std::same_as<To, From> && to.contiguous && from.contiguous) {
         if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
@@ -270,7 +274,7 @@ template <class To, class From> void copy_elements(Array<To> const& to, Array<Fr
     for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
-/// The same elements in row-major order: the array itself where it is so already.
+/// The array itself if it is C-contiguous, else a contiguous copy.
 template <class T> Array<T> contiguous(Array<T> const& a) {
     if (a.contiguous) return a;
     Array<T> out(a.shape);
@@ -278,12 +282,12 @@ template <class T> Array<T> contiguous(Array<T> const& a) {
     return out;
 }
 
-/// A window of shape `to` that repeats `a` along stretched axes.
+/// A view of shape `to` with stride 0 along broadcast axes.
 template <class T> Array<T> broadcast_view(Array<T> const& a, Shape const& to) {
     return a.view(to, broadcast_strides(a.shape, a.strides, to));
 }
 
-/// The window on `count` positions of one axis from `start` on.
+/// The view of `count` indices of one axis from `start` on.
 template <class T>
 Array<T> part_along(Array<T> const& a, std::size_t axis, std::size_t start, std::size_t count) {
     Shape shape = a.shape;
@@ -292,8 +296,7 @@ Array<T> part_along(Array<T> const& a, std::size_t axis, std::size_t start, std:
         std::move(shape), a.strides, static_cast<std::ptrdiff_t>(start) * a.strides[axis]);
 }
 
-/// True where the elements fill their memory without gaps, in the order of some permutation of the
-/// axes.
+/// True if some permutation of the axes makes the array C-contiguous: the elements have no gaps.
 inline bool is_dense(AnyArray const& a) {
     if (a.contiguous) return true;
     std::size_t const rank = a.shape.size();
@@ -307,15 +310,15 @@ inline bool is_dense(AnyArray const& a) {
     return static_cast<std::size_t>(next) == a.numel;
 }
 
-/// Fresh memory for elements of this many bytes, laid out like `a` where that is dense, else in
-/// row-major order.
+/// Allocates uninitialised memory for elements of `element` bytes, with the layout of `a` if that
+/// is dense, else row-major.
 inline AnyArray fresh_like(AnyArray const& a, std::size_t element) {
     AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
     out.set_storage(Storage::make(out.numel * element));
     return out;
 }
 
-/// True where two elements share a place.
+/// True if an axis has stride 0: several indices share one element.
 inline bool overlaps_itself(AnyArray const& a) {
     for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
         if (a.shape[d] > 1 && a.strides[d] == 0) return true;

@@ -1,9 +1,10 @@
-// The discrete Fourier transform of one line, or of many, for any length.
+// The discrete Fourier transform of one line or of many lines, for any length.
 //
-// A length without large prime factors is done by columns: a short line is one column, many short
-// lines are the columns of a tile, a long line is a matrix whose columns are transformed twice
+// FftPlan chooses the algorithm. Lengths without large prime factors use Columns (fft_columns.hpp),
+// which transforms all columns of a tile at once: one short line is one column, many short lines
+// are the columns of a tile, and a long line is a matrix whose columns are transformed twice
 // (fft_four_step.hpp). A length with a large prime factor becomes a convolution of a smooth length
-// (Bluestein). FftPlan chooses; fft and fft_many, at the end, keep its plans.
+// (Bluestein's algorithm). fft and fft_many, at the end, cache plans by length.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +26,9 @@ template <class T> class FftPlan;
 
 namespace kernel {
 
-/// A length with a large prime factor: jk = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a
-/// convolution with exp(pi i j^2 / n), done with transforms of a smooth length.
+/// Bluestein's algorithm for lengths with a large prime factor: jk = (j^2 + k^2 - (k - j)^2) / 2
+/// makes the transform a convolution with exp(pi i j^2 / n), computed by transforms of a smooth
+/// length.
 template <class T> class Convolution {
     using Complex = std::complex<T>;
 
@@ -73,7 +75,7 @@ public:
     }
 
 private:
-    /// The next length of at least n that is a power of two, or one times 9/8, 5/4, 3/2 or 15/8.
+    /// The smallest length of at least n that is a power of two times 1, 9/8, 5/4, 3/2 or 15/8.
     static std::size_t smooth_length(std::size_t n) {
         std::size_t const power = std::bit_floor(n), some_eighths[] = {8, 9, 10, 12, 15};
         for (auto const eighths : some_eighths)
@@ -86,13 +88,13 @@ private:
 };
 } // namespace kernel
 
-/// The transforms of n points, prepared: factors, roots of unity, the way to go. Threads may share
-/// a plan.
+/// A plan for transforms of n points: the algorithm, the factors of n and the twiddle factors. It
+/// is immutable, so that threads may share it.
 template <class T> class FftPlan {
     using Complex = std::complex<T>;
 
 public:
-    /// For n >= 1 points.
+    /// A plan for n >= 1 points.
     explicit FftPlan(std::size_t n) : n_(n) {
         if (!kernel::Columns<T>::can(n)) {
             convolution_ = std::make_unique<kernel::Convolution<T>>(n);
@@ -105,13 +107,13 @@ public:
 
     std::size_t size() const { return n_; }
 
-    /// Numbers T of working memory that a transform needs.
+    /// The size of the scratch memory of a transform, in elements T.
     std::size_t scratch_size() const {
         if (convolution_) return convolution_->scratch_size();
         return std::max(four_step_ ? four_step_->scratch_size() : 0,
             columns_ ? 2 * kernel::ScratchParts<T>::needed(n_ * kernel::tile_width(n_)) : 0);
     }
-    /// Complex numbers in its tables.
+    /// The number of complex numbers in the plan's tables.
     std::size_t table_size() const {
         return (convolution_ ? convolution_->table_size() : 0) +
                (four_step_ ? four_step_->table_size() : 0) +
@@ -128,8 +130,8 @@ public:
         else transform_tile({in, is, 0}, {out, os, 0}, 1, backward, scratch);
     }
 
-    /// `count` transforms: line i begins at in + i * in_distance and goes to out + i *
-    /// out_distance.
+    /// Computes `count` transforms: line i starts at in + i * in_distance, its transform at out + i
+    /// * out_distance.
     void transform_many(Complex const* in, std::ptrdiff_t is, std::ptrdiff_t in_distance,
         Complex* out, std::ptrdiff_t os, std::ptrdiff_t out_distance, std::size_t count, int sign,
         T* scratch) const {
@@ -157,7 +159,7 @@ private:
         kernel::store_tile(done.exchanged(backward), n_, columns, out, other.exchanged(backward));
     }
 
-    /// The largest divisor up to the root of n.
+    /// The largest divisor of n up to sqrt(n).
     static std::size_t middle_divisor(std::size_t n) {
         std::size_t best = 1;
         for (std::size_t d = 1; d * d <= n; ++d)
@@ -173,7 +175,8 @@ private:
     std::unique_ptr<kernel::Convolution<T>> convolution_;
 };
 
-/// The plan for n points that this thread used lately, or a new one.
+/// The plan for n points from this thread's cache (least recently used plans are dropped), or a new
+/// one.
 template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
     using Plan = std::shared_ptr<FftPlan<T> const>;
     constexpr std::size_t max_plans = 16, max_numbers = std::size_t{1} << 22;
@@ -196,9 +199,9 @@ template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
     return plan;
 }
 
-/// `howmany` unnormalised DFTs of n points, T = float or double, n >= 1: line i begins at in + i *
-/// in_dist and its transform at out + i * out_dist; see fft. Lines that lie side by side (a column
-/// pass) are taken together.
+/// Computes `howmany` unnormalised DFTs of n points for T = float or double, n >= 1: line i starts
+/// at in + i * in_dist, its transform at out + i * out_dist; see fft. Interleaved lines (the
+/// columns of a matrix) are transformed together.
 template <class T>
 void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
     std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,

@@ -1,12 +1,12 @@
-// The kernel under fft.hpp: the discrete Fourier transform of all columns of a tile at once, for
-// lengths without large prime factors.
+// The discrete Fourier transform of all columns of a tile at once, for lengths without large prime
+// factors.
 //
-// Real and imaginary parts are kept apart (Split) and the columns of the tile lie side by side, so
-// every pass runs along contiguous lanes, its twiddle factors are scalars, and no data moves within
-// a register. A pass takes one factor of the length (decimation in frequency) and writes its
-// results where the next one wants them (Stockham), so nothing is ever put into bit-reversed order.
-// Only exp(-2 pi i / n) occurs: who exchanges real and imaginary parts on the way in and out gets
-// the other sign. Read Columns, at the end, first.
+// Real and imaginary parts are stored in separate arrays (Split), and a row of the tile is
+// contiguous. So every pass is a loop over contiguous lanes with scalar twiddle factors and without
+// shuffles. Each pass handles one factor of the length (decimation in frequency) and writes its
+// results in the order in which the next pass reads them (Stockham), so that there is no bit
+// reversal. The code knows only exp(-2 pi i / n): a caller that exchanges real and imaginary parts
+// of input and output gets the other sign. Read Columns, at the end, first.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace xgrad::detail::kernel {
 
-/// A complex number, or a vector of them, with plain arithmetic (operator* of std::complex looks
-/// after infinities).
+/// A complex number or a vector of complex numbers. Its product is the plain formula; that of
+/// std::complex also handles infinities.
 template <class V> struct Cx {
     V re, im;
 };
@@ -44,14 +44,14 @@ template <class V, class W>
     return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
 }
 
-/// Where an array of complex numbers is whose real and imaginary parts are stored apart.
+/// A pointer to an array of complex numbers whose real and imaginary parts are in separate arrays.
 template <class T> struct Split {
     T* re;
     T* im;
 
     Split operator+(std::size_t i) const { return {re + i, im + i}; }
-    /// With real and imaginary parts exchanged, or as it is: on both sides of a transform this
-    /// turns the sign around.
+    /// Exchanges real and imaginary parts if `yes`. Exchanged input and output invert the sign of
+    /// the transform.
     Split exchanged(bool yes) const { return yes ? Split{im, re} : *this; }
     template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const {
         return {load<V>(re + i), load<V>(im + i)};
@@ -62,8 +62,8 @@ template <class T> struct Split {
     }
 };
 
-/// exp(-2 pi i k / n), correctly rounded but for rare cases: computed one precision up from angles
-/// of at most pi / 4.
+/// exp(-2 pi i k / n), computed in the next higher precision from angles of at most pi / 4, so that
+/// it is almost always correctly rounded.
 template <class T> class Roots {
     using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
@@ -73,7 +73,7 @@ public:
         for (std::size_t k = 0; k < step_; ++k) fine_.push_back(root(k % n));
         for (std::size_t k = 0; k < n; k += step_) coarse_.push_back(root(k));
     }
-    /// For k < n.
+    /// exp(-2 pi i k / n) for k < n.
     Cx<T> operator()(std::size_t k) const {
         auto const w = times(coarse_[k / step_], fine_[k % step_]);
         return {static_cast<T>(w.re), static_cast<T>(w.im)};
@@ -99,7 +99,7 @@ private:
     std::vector<Cx<Wide>> fine_, coarse_;
 };
 
-// ───────── transforms of a few points in registers
+// ───────── butterflies: transforms of a few points in registers
 
 template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[2]) {
     auto const a = x[0];
@@ -157,11 +157,10 @@ template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (
 
 // ───────── passes
 
-/// One factor of the length. Seen by the pass, its input is x[radix][rows][lanes], its output
-/// y[rows][radix][lanes].
+/// A pass for one factor of the length: input x[radix][rows][lanes], output y[rows][radix][lanes].
 struct Pass {
     std::size_t radix, rows, repeat; // lanes = repeat * columns of the tile
-    std::size_t twiddles;            // where its roots begin
+    std::size_t twiddles;            // index of its first twiddle factor
 };
 
 template <std::size_t R, bool Twiddled, class T>
@@ -177,7 +176,7 @@ void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes,
     });
 }
 
-/// A pass of radix R; row r of the input begins at x + r * gap.
+/// A pass of radix R; row r of the input starts at x + r * gap.
 template <std::size_t R, class T>
 void run_pass(
     Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
@@ -189,7 +188,7 @@ void run_pass(
 
 inline constexpr std::size_t largest_radix = 61;
 
-/// The same for any odd prime; the roots of that prime follow the twiddle factors.
+/// A pass for any odd prime radix; the roots of unity of that prime follow the twiddle factors.
 template <class T>
 void run_prime_pass(
     Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
@@ -246,8 +245,8 @@ public:
             radices(n), [](std::size_t radix) { return radix <= largest_radix; });
     }
 
-    /// Transforms the columns of x, whose rows begin `gap` apart. Answers where the result is: in a
-    /// or in b, its rows close together. x may be a, and is not written otherwise.
+    /// Transforms the columns of x, whose rows are `gap` elements apart. Returns where the result
+    /// is: in a or in b, with contiguous rows. x may be the same as a; else x is not written.
     Split<T> run(Split<T> x, std::size_t gap, Split<T> a, Split<T> b, std::size_t columns) const {
         for (auto const& pass : passes_) {
             run_pass(pass, x, gap, b, pass.repeat * columns, twiddles_.data() + pass.twiddles);
@@ -277,7 +276,7 @@ private:
         }
     }
 
-    /// Powers of two in eights and fours where they can be, then the primes, rising.
+    /// The factors of n: 8 and 4 as long as possible, then ascending primes.
     static std::vector<std::size_t> radices(std::size_t n) {
         std::vector<std::size_t> found;
         auto const take = [&](std::size_t radix) { found.push_back(radix), n /= radix; };

@@ -1,10 +1,9 @@
-// The discrete Fourier transform of one long line: n1 * n2 points are seen as an n1 x n2 matrix;
-// transform its columns, multiply by phases and transpose, transform the columns again (the
-// "four-step" scheme). Both times `Columns` (fft_columns.hpp) takes a tile of columns that fits the
-// cache: its SIMD lanes are full, and memory is passed only twice.
+// The discrete Fourier transform of one long line by the four-step algorithm: view n1 * n2 points
+// as an n1 x n2 matrix, transform its columns, multiply by twiddle factors, transpose, transform
+// the columns again. Both times `Columns` (fft_columns.hpp) transforms a tile of columns that fits
+// the L1 cache. All SIMD lanes are used, and memory is traversed only twice.
 //
-// Here are also the tiles themselves: how they are read from and written to memory, whatever the
-// strides.
+// load_tile and store_tile copy tiles from and to memory with any strides.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +34,7 @@ void transpose_both(std::size_t rows, std::size_t columns, Split<T> from, Split<
     transpose(rows, columns, from.im, columns, to.im, rows);
 }
 
-/// Reads a rows x columns matrix into a tile; `spare` is as large.
+/// Reads a rows x columns matrix into a tile; `spare` is as large as the tile.
 template <class T>
 void load_tile(Grid<std::complex<T> const> from, std::size_t rows, std::size_t columns,
     Split<T> tile, Split<T> spare) {
@@ -55,7 +54,7 @@ void load_tile(Grid<std::complex<T> const> from, std::size_t rows, std::size_t c
     }
 }
 
-/// The way back.
+/// Writes a tile to a rows x columns matrix; `spare` is as large as the tile.
 template <class T>
 void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::complex<T>> to,
     Split<T> spare) {
@@ -75,8 +74,8 @@ void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::
     }
 }
 
-/// Hands out parts of a scratch memory, each at a cache line. The line between real and imaginary
-/// parts keeps those of the same element out of the same cache set where sizes are powers of two.
+/// Divides a scratch buffer into arrays aligned to cache lines. One cache line of padding between
+/// real and imaginary parts avoids conflicts in a cache set if sizes are powers of two.
 template <class T> class ScratchParts {
 public:
     explicit ScratchParts(T* begin) : next_(begin) {}
@@ -94,14 +93,14 @@ private:
     T* next_;
 };
 
-/// How many columns a tile of so many rows has: two tiles fit the L1 cache together, and no SIMD
-/// vector stays half empty.
+/// The number of columns in a tile of `rows` rows: two tiles fit the L1 cache, and the width is a
+/// multiple of every SIMD vector.
 inline std::size_t tile_width(std::size_t rows) {
     constexpr std::size_t points = 512, widest_vector = 16;
     return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
 }
 
-/// Some columns in tiles of equal width: the last tile may overlap the one before.
+/// Divides columns into tiles of equal width; the last tile may overlap the one before.
 struct Tiling {
     std::size_t columns, width;
 
@@ -111,7 +110,7 @@ struct Tiling {
     std::size_t begin(std::size_t tile) const { return std::min(tile * width, columns - width); }
 };
 
-/// The transform of one line of n1 * n2 points.
+/// The four-step transform of one line of n1 * n2 points.
 template <class T> class FourStep {
 public:
     FourStep(std::size_t n1, std::size_t n2)
@@ -152,8 +151,8 @@ private:
     }
     Split<T const> phases() const { return {phases_.data(), phases_.data() + phases_.size() / 2}; }
 
-    /// The line seen as n1 x n2, its columns transformed, exchanged by their phases and transposed:
-    /// an n2 x n1 matrix.
+    /// Transforms the columns of the line as an n1 x n2 matrix, multiplies by twiddle factors and
+    /// transposes: `matrix` is n2 x n1.
     void transform_columns_of_input(std::complex<T> const* in, std::ptrdiff_t is, bool backward,
         Split<T> matrix, Split<T> a, Split<T> b) const {
         auto const tiling = first_tiling();
@@ -169,7 +168,7 @@ private:
         }
     }
 
-    /// The columns of that matrix transformed; they are the result, row by row.
+    /// Transforms the columns of `matrix` and writes the result row by row.
     void transform_columns_to_output(Split<T> matrix, std::complex<T>* out, std::ptrdiff_t os,
         bool backward, Split<T> a, Split<T> b) const {
         auto const tiling = second_tiling();
@@ -184,9 +183,9 @@ private:
         }
     }
 
-    /// to[k, j] = from[k, j] * exp(-2 pi i k (begin + j) / n). The root is the product of one for
-    /// the tile and row and one for the place in the tile: a table of all n would cost more to read
-    /// than the product.
+    /// to[k, j] = from[k, j] * exp(-2 pi i k (begin + j) / n). The twiddle factor is a product of
+    /// one for tile and row and one for the position in the tile: reading a table of all n factors
+    /// would take longer than the multiplication.
     void multiply_phases(std::size_t tile, Split<T> from, Split<T> to) const {
         auto const width = first_tiling().width;
         for (std::size_t k = 0; k < n1_; ++k) {

@@ -1,9 +1,9 @@
-// The matrix product of strided, possibly conjugated operands: one function, gemm, for the four
-// floating scalar types.
+// gemm: the matrix product of strided, possibly conjugated operands, for the four floating-point
+// scalar types.
 //
-// With XGRAD_USE_BLAS defined to 1 it calls a BLAS (gemm_blas.hpp); otherwise, and for what a BLAS
-// cannot do or is too slow to start for, it runs kernels of our own (gemm_kernel.hpp,
-// gemm_small.hpp, gemv_kernel.hpp).
+// With XGRAD_USE_BLAS=1 it calls a BLAS (gemm_blas.hpp). Without one, and for small or unusual
+// operands, it runs our own kernels: gemm_kernel.hpp (blocked), gemm_small.hpp (small matrices,
+// outer products) and gemv_kernel.hpp (matrix times vector). benchmarks/matmul.cpp compares them.
 #pragma once
 
 #include <complex>
@@ -20,8 +20,8 @@
 namespace xgrad::detail {
 namespace kernel {
 
-/// Whether our own kernel reads a matrix as fast as one core can: in vectors of wide registers. Of
-/// what is larger than the caches of a core the threads of a BLAS read more.
+/// True if our own kernel is as fast as a BLAS for this matrix-vector product: it reads the matrix
+/// by wide vectors. For a matrix larger than the caches of a core, a BLAS with threads is faster.
 template <class T> bool is_read_fast(VectorProduct<T> const& product) {
     constexpr std::size_t max_bytes = std::size_t{2} << 20,
                           lanes = width<SimdVector<real_of<T>>, real_of<T>>;
@@ -73,14 +73,14 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
     bool conj_b, T* c, std::ptrdiff_t ldc, bool accumulate) {
     constexpr bool complex = kernel::parts<T> == 2;
     if (m == 0 || n == 0) return;
-    // How many multiplications are not worth preparations; matrices of real numbers need few.
+    // Up to this many multiplications, plain loops are fastest.
     std::size_t const tiny = complex || m == 1 || n == 1 ? 64 : 8;
     kernel::Operand<T> const left{a, ars, acs, complex && conj_a},
         right{b, brs, bcs, complex && conj_b};
     kernel::VectorOperand<T> const row{a, acs, left.conj}, column{b, brs, right.conj};
     if (k == 0 || ((m | n | k) <= tiny && m * n * k <= tiny))
         kernel::multiply_tiny<T>({m, n, k, left, right, c, ldc, accumulate});
-    else if (k == 1 && n == 1 && ldc == 1) // a column times a number: a row
+    else if (k == 1 && n == 1 && ldc == 1) // a column times one element: computed as a row
         kernel::multiply_outer<T>({1, m, 1, right.transposed(), left.transposed(), c,
             static_cast<std::ptrdiff_t>(m), accumulate});
     else if (k == 1 && (m == 1 || n == 1))

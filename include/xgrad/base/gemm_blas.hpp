@@ -1,10 +1,10 @@
-// Matrix products through a BLAS that the program links: the Fortran symbols with 32-bit integers,
-// and of those only some that return nothing, since there are two conventions for functions that
-// return a complex number.
+// Matrix products by a BLAS that the program links: the Fortran symbols with 32-bit integers. It
+// calls no BLAS function with a complex result, because there are two calling conventions for
+// those.
 //
-// BLAS thinks in columns, so it is asked for the transpose of our row-major C, which is B' A'. It
-// takes an operand one of whose strides is 1, and conjugates only what it transposes; any other
-// operand is copied first.
+// BLAS is column-major, so it computes the transpose of our row-major C, which is B' A'. BLAS
+// accepts an operand if one of its strides is 1, and conjugates only a transposed operand. Any
+// other operand is copied first.
 #pragma once
 
 #include <complex>
@@ -63,7 +63,7 @@ inline bool blas_can_count(std::ptrdiff_t n) {
     return std::abs(n) <= std::numeric_limits<int>::max();
 }
 
-/// How BLAS has to read memory to see the transpose of an operand.
+/// The arguments op and ld with which BLAS reads the transpose of an operand.
 struct BlasForm {
     char op;
     int ld;
@@ -75,7 +75,7 @@ std::optional<BlasForm> blas_form(Operand<T> x, std::size_t rows, std::size_t co
     auto const form = [](char op, std::size_t lines, std::size_t length,
                           std::ptrdiff_t gap) -> Form {
         auto const least = static_cast<std::ptrdiff_t>(length);
-        if (lines == 1) gap = least; // then its stride may be anything
+        if (lines == 1) gap = least; // the stride is never used
         if (gap < least || !blas_can_count(gap)) return {};
         return BlasForm{op, static_cast<int>(gap)};
     };
@@ -85,7 +85,7 @@ std::optional<BlasForm> blas_form(Operand<T> x, std::size_t rows, std::size_t co
     return found;
 }
 
-/// A row-major copy, conjugated if the operand asks for it.
+/// A row-major copy of op(x).
 template <class T> Operand<T> copied(Operand<T> x, std::size_t rows, std::size_t columns, T* to) {
     for (std::size_t i = 0; i < rows; ++i) {
         VectorOperand<T> const row{x.at(i, 0), x.cs, x.conj};
@@ -94,7 +94,7 @@ template <class T> Operand<T> copied(Operand<T> x, std::size_t rows, std::size_t
     return {to, static_cast<std::ptrdiff_t>(columns), 1, false};
 }
 
-/// C = A B, or += : no size is 0. False if one does not fit the integers of BLAS.
+/// C = A B, or += ; no size may be 0. Returns false if a size does not fit the integers of BLAS.
 template <class T> bool blas_multiply(Product<T> const& product) {
     auto [m, n, k, a, b, c, ldc, add] = product;
     if (!blas_can_count(m) || !blas_can_count(n) || !blas_can_count(k) || !blas_can_count(ldc))
@@ -124,7 +124,8 @@ template <class T> void conjugate_y(VectorProduct<T> const& product) {
         for (std::size_t i = 0; i < product.rows; ++i) product.y_at(i) = std::conj(product.y_at(i));
 }
 
-/// y = M x, or += : no size is 0. False if BLAS would need a copy of M, or larger integers.
+/// y = M x, or += ; no size may be 0. Returns false if BLAS would need a copy of M or larger
+/// integers.
 template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
     auto [rows, columns, m, x, y, ys, add] = product;
     auto form = blas_form(m.transposed(), columns, rows);
@@ -144,7 +145,7 @@ template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
         for (std::size_t j = 0; j < columns; ++j) scratch.data()[j] = x[j];
         x = {scratch.data(), 1, false};
     }
-    // BLAS walks a vector with a negative stride from its far end, and wants the lowest address.
+    // BLAS wants the lowest address of a vector with a negative stride.
     if (x.stride < 0) x.data += static_cast<std::ptrdiff_t>(columns - 1) * x.stride;
     bool const as_stored = form->op == 'N';
     int const stored_rows = static_cast<int>(as_stored ? rows : columns);

@@ -1,11 +1,12 @@
-// The matrix product without a BLAS: the kernel under gemm.hpp.
+// The blocked matrix product without a BLAS, as in BLIS.
 //
-// As in BLIS: blocks of A and B are copied ("packed") into panels, in the order in which the inner
-// loop reads them and sized for the caches, and the inner loop keeps a small tile of C in
-// registers. Packing also swallows what else the operands bring: any strides, conjugation, and
-// complex numbers, whose real and imaginary parts are packed apart, so that the tile needs real
-// arithmetic only and no shuffles. The inner loop exists once for each width of the registers, and
-// the processor is asked which one it can run. Read BlockedProduct first.
+// BlockedProduct copies blocks of A and B that fit the caches into panels (packing), in the order
+// in which the inner loop (microkernel) reads them. The inner loop keeps a tile of C in registers.
+// Packing handles any strides and conjugation. It separates real and imaginary parts, so that the
+// inner loop needs real arithmetic only and no shuffles. There is one inner loop for each register
+// width; the processor's features select one at run time.
+//
+// Read BlockedProduct, at the end, first. Benchmark: matmul.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@ template <class R> struct Parts<std::complex<R>> {
     static constexpr std::size_t count = 2;
 };
 template <class T> using real_of = typename Parts<T>::Real;
-/// How many real numbers a T is.
+/// 2 for complex T, else 1.
 template <class T> inline constexpr std::size_t parts = Parts<T>::count;
 
 /// A matrix operand: element (i, j) is data[i * rs + j * cs], or its conjugate.
@@ -44,7 +45,7 @@ template <class T> struct Operand {
     Operand transposed() const { return {data, cs, rs, conj}; }
 };
 
-/// What is to be computed: C = A B, or C += A B if `add`; sizes and strides as in gemm.
+/// The arguments of a product C = A B, or C += A B if `add`; sizes and strides as in gemm.
 template <class T> struct Product {
     std::size_t m, n, k;
     Operand<T> a, b;
@@ -59,8 +60,8 @@ template <class T> struct Product {
 
 // ───────── the inner loop
 
-/// How much of C one run of the inner loop computes: as many rows of as many vectors as (twice, if
-/// complex) fill the registers but for those that hold a row of B and an element of A.
+/// The size of the tile of C that the inner loop computes. The tile (twice, if complex), a row of B
+/// and one element of A fill the vector registers.
 template <class T, std::size_t Bytes> struct TileShape {
     static constexpr bool complex = parts<T> == 2;
     static constexpr std::size_t lanes = Bytes > sizeof(real_of<T>) ? Bytes / sizeof(real_of<T>)
@@ -71,12 +72,12 @@ template <class T, std::size_t Bytes> struct TileShape {
                                                       : (complex ? 2 : 4);
     static constexpr std::size_t columns = vectors * lanes;
 };
-/// Of the largest of these shapes.
+/// The largest tile and the largest row of a tile, in bytes.
 inline constexpr std::size_t max_bytes_in_tile = 24 * 64, max_bytes_in_row = 4 * 64;
 
-/// tile = A B for a packed panel of A and one of B. Imaginary parts follow the real ones of a
-/// column of A, of a row of B, and of the tile. Plain loops, because GCC would compile lambdas for
-/// the narrow registers of its command line.
+/// tile = A B for a packed panel of A and one of B. In each column of A, each row of B and the
+/// tile, the imaginary parts follow the real parts. It uses no lambdas: GCC compiles a lambda for
+/// the command line's target instead of that of the enclosing function.
 template <class T, std::size_t Bytes>
 [[gnu::always_inline]] inline void multiply_body(
     std::size_t depth, real_of<T> const* a, real_of<T> const* b, real_of<T>* tile) {
@@ -158,10 +159,9 @@ template <class T> InnerLoop<T> const& best_inner_loop() {
     return loop;
 }
 
-// ───────── from and to the operands
+// ───────── packing and storing
 
-/// Packs `count` <= step rows of x: of each column the elements one after another, those of missing
-/// rows zero.
+/// Copies `count` <= `step` rows of x to a panel, column by column; missing rows are zero.
 template <class T>
 void pack_panel(
     std::size_t count, std::size_t step, std::size_t depth, Operand<T> x, real_of<T>* to) {
@@ -195,14 +195,14 @@ void pack(std::size_t count, std::size_t step, std::size_t depth, Operand<T> x, 
         pack_panel(std::min(step, count - i), step, depth, x.from(i, 0), to);
 }
 
-/// to = from, or += : count numbers.
+/// to = from, or to += from if `add`, for `count` elements.
 template <class Real> void put(std::size_t count, Real const* from, Real* to, bool add) {
     cover_once<Real>(count, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
         store(to + i, add ? load<V>(to + i) + load<V>(from + i) : load<V>(from + i));
     });
 }
 
-/// Copies the rows x columns corner of a tile to C.
+/// Writes the leading rows x columns part of a tile to C.
 template <class T>
 void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows,
     std::size_t columns, T* c, std::ptrdiff_t ldc, bool add) {
@@ -217,8 +217,9 @@ void put_tile(real_of<T> const* tile, InnerLoop<T> const& loop, std::size_t rows
     }
 }
 
-/// The product by blocks: one of A stays in the L2 cache while it meets every panel of one of B,
-/// and such a panel of B in the L1 cache meanwhile.
+/// The blocked product. A packed block of A stays in the L2 cache while it is multiplied by every
+/// panel of a block of B. A panel of B stays in the L1 cache while it is multiplied by every panel
+/// of that block of A.
 template <class T> class BlockedProduct {
     using Real = real_of<T>;
 
@@ -242,7 +243,7 @@ public:
 private:
     static constexpr std::size_t depth_block = 256, column_block = 1024 / parts<T>;
 
-    /// The block of B from row p and column j on, with all of A that it meets.
+    /// Multiplies the block of B at (p, j) by all rows of A.
     void run_block_of_b(std::size_t p, std::size_t j, Real* packed_a, Real* packed_b) const {
         auto const columns = std::min(column_block, product_.n - j),
                    depth = std::min(depth_block, product_.k - p);

@@ -1,6 +1,6 @@
-// Matrix products that are smaller than what a BLAS, or blocks, must do before they begin: C is
-// computed some rows and vectors at a time, in registers, from operands where they lie. Read
-// multiply_small, at the end, first.
+// Matrix products for which a BLAS call or packing takes longer than the multiplications. A tile of
+// C stays in registers; the operands are read in place. Read multiply_small, at the end, first.
+// Benchmark: matmul, small sizes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace xgrad::detail::kernel {
 
-/// Without vectors, for a handful of numbers.
+/// The product by plain loops, for a few elements.
 template <class T> void multiply_tiny(Product<T> const& product) {
     auto const& [m, n, k, a, b, c, ldc, add] = product;
     for (std::size_t i = 0; i < m; ++i)
@@ -24,9 +24,9 @@ template <class T> void multiply_tiny(Product<T> const& product) {
         }
 }
 
-/// Vectors of C from row i on, so many rows at a time, until fewer are left: the vector at column j
-/// and, of two vectors, the one `next` columns on. Rows of B are contiguous. Returns the first row
-/// that is left.
+/// Computes `vectors` vectors of C in each row from row i on, `rows` rows at a time: at column j
+/// and, if there are two, at column j + next. Rows of B must be contiguous. Returns the first row
+/// that is not computed: fewer than `rows` remain.
 template <class Vector, std::size_t rows, std::size_t vectors, class T>
 [[gnu::noinline]] std::size_t multiply_vectors(
     Product<T> const& product, std::size_t i, std::size_t j, std::size_t next) {
@@ -64,13 +64,13 @@ template <class Vector, std::size_t rows, std::size_t vectors, class T>
     }
     return i;
 }
-/// The same in all rows. Some rows may be computed twice, unless they are added to.
+/// multiply_vectors for all rows of C. Without `add` the last tile may overlap the one before.
 template <class Vector, std::size_t vectors, class T>
 void multiply_all_rows(Product<T> const& product, std::size_t j, std::size_t next) {
     std::size_t i = 0;
     if constexpr (vectors == 1 && sizeof(Vector) == register_bytes)
         i = multiply_vectors<Vector, 8, vectors>(
-            product, i, j, next); // fewer sums would wait for each other
+            product, i, j, next); // with fewer accumulators the latency of additions would dominate
     if (i < product.m) i = multiply_vectors<Vector, 4, vectors>(product, i, j, next);
     if (i == product.m) return;
     if (product.m >= 4 && !product.add)
@@ -78,8 +78,8 @@ void multiply_all_rows(Product<T> const& product, std::size_t j, std::size_t nex
     else multiply_vectors<Vector, 1, vectors>(product, i, j, next);
 }
 
-/// For rows of at least one vector. Where they are no whole number of vectors the last one reaches
-/// back, over what is computed twice then.
+/// The product for rows of C of at least one vector. If the row length is not a multiple of the
+/// width, the last vector overlaps the one before.
 template <class Vector, class T> void multiply_in_vectors(Product<T> const& product) {
     constexpr std::size_t w = width<Vector, T>;
     std::size_t const n = product.n;
@@ -107,7 +107,7 @@ bool multiply_in_widest_vectors(Product<T> const& product) {
     }
 }
 
-/// The same with rows of B copied, where they are not contiguous.
+/// multiply_in_widest_vectors with a contiguous copy of B.
 template <class T> [[gnu::noinline]] bool multiply_with_copy(Product<T> const& product) {
     constexpr std::size_t most = 1024; // numbers of B
     auto const& [m, n, k, a, b, c, ldc, add] = product;
@@ -121,8 +121,8 @@ template <class T> [[gnu::noinline]] bool multiply_with_copy(Product<T> const& p
         {m, n, k, a, {copy, static_cast<std::ptrdiff_t>(n), 1, false}, c, ldc, add});
 }
 
-/// Puts n numbers into a row, or adds them: value.operator()<Vector>(j) is a vector of them from
-/// number j on.
+/// to[j] = value(j), or += if `add`, for j < n; value.operator()<Vector>(j) gives a vector from j
+/// on.
 template <class R, class F> void fill_row(R* to, std::size_t n, bool add, F value) {
     using Vector = SimdVector<R>;
     constexpr std::size_t w = width<Vector, R>;
@@ -138,9 +138,8 @@ template <class R, class F> void fill_row(R* to, std::size_t n, bool add, F valu
     }
 }
 
-/// A column times a row, one row of C after the other: a BLAS would first rearrange both. Complex
-/// rows are taken as twice as many real numbers: a factor's real part meets those of B, and its
-/// imaginary part those of i B.
+/// The outer product of a column and a row; a BLAS would pack both first. A complex row is
+/// processed as 2n real numbers: C's row is re(a) B + im(a) (i B), where `rotated` holds i B.
 template <class T> void multiply_outer(Product<T> const& product) {
     using R = real_of<T>;
     constexpr std::size_t of_each = parts<T>;
@@ -175,7 +174,7 @@ template <class T> void multiply_outer(Product<T> const& product) {
     }
 }
 
-/// Of real matrices, where that is faster than all else; false where it is not.
+/// Multiplies small real matrices; returns false if another kernel is faster.
 template <class T> bool multiply_small(Product<T> const& product) {
     constexpr std::size_t most = 8192; // multiplications
     std::size_t const m = product.m, n = product.n, k = product.k;

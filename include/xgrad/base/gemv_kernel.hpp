@@ -1,9 +1,9 @@
-// The product of a matrix and a vector without a BLAS: the matrix is read once, where it is.
+// The product of a matrix and a vector without a BLAS. The matrix is read once, in place.
 //
-// Complex numbers are taken as twice as many real ones: in a row they meet those of x, and the same
-// with real and imaginary parts in each other's place; a column is multiplied by the real and by
-// the imaginary part of its factor. Only the sums are put together as complex numbers are. Read
-// multiply_vector, at the end, first.
+// Complex rows are processed as real rows of twice the length: one dot product with x and one with
+// x whose real and imaginary parts are exchanged. A complex column is multiplied by the real part
+// and by the imaginary part of its factor. The final sums are combined to complex numbers. Read
+// multiply_vector, at the end, first. Benchmark: matmul.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ template <class T> struct VectorOperand {
     }
 };
 
-/// What is to be computed: y = M x, or y += M x if `add`, for a matrix M of rows x columns; y has a
-/// stride as well.
+/// The arguments of y = M x, or y += M x if `add`, for a matrix M of rows x columns; y has stride
+/// ys.
 template <class T> struct VectorProduct {
     std::size_t rows, columns;
     Operand<T> m;
@@ -46,16 +46,16 @@ template <class T> struct VectorProduct {
     void put(std::size_t i, T value) const { y_at(i) = add ? y_at(i) + value : value; }
 };
 
-/// The sum of products of complex numbers x and y, conjugated where the flags say so, from those of
-/// their parts.
+/// A complex product, or a sum of products, from the four real ones: rr = re x re y, ri = re x im y
+/// and so on. The flags conjugate x or y.
 template <class T>
 T product_of_parts(
     real_of<T> rr, real_of<T> ii, real_of<T> ri, real_of<T> ir, bool conj_x, bool conj_y) {
     return {conj_x == conj_y ? rr - ii : rr + ii, (conj_y ? -ri : ri) + (conj_x ? -ir : ir)};
 }
 
-/// sum_i a[i] b[i] for any strides, without preparations. A sum begins at -0, which changes no
-/// product, not even that of the sign of a zero; one of nothing is 0.
+/// sum_i a[i] b[i] for any strides. The sum starts at -0: adding -0 changes no number, not even -0.
+/// An empty sum is 0.
 template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T> b) {
     real_of<T> const start = count == 0 ? real_of<T>(0) : -real_of<T>(0);
     if constexpr (parts<T> == 1) {
@@ -75,9 +75,9 @@ template <class T> T dot(std::size_t count, VectorOperand<T> a, VectorOperand<T>
     }
 }
 
-/// Adds up the lanes of each vector until `left` of them are there: to[left * i + j] is the sum of
-/// those lanes of vector[i] whose number is j, or j plus a multiple of `left`. There must be room
-/// for a whole vector. Two vectors are joined to one as long as there are two.
+/// Reduces each vector to `left` lanes: to[left * i + j] is the sum of the lanes of vector[i] with
+/// index j modulo `left`. `to` must hold at least one vector. Each step adds the halves of two
+/// vectors and writes them to one.
 template <class Real, std::size_t left, std::size_t lanes_of_each = width<SimdVector<Real>, Real>,
     class V, std::size_t n>
 [[gnu::always_inline]] inline void add_lanes(V const (&vector)[n], Real* to) {
@@ -97,8 +97,8 @@ template <class Real, std::size_t left, std::size_t lanes_of_each = width<SimdVe
     }
 }
 
-/// The vector, with zeros where the last vector of an array of `count` numbers, which ends with it,
-/// holds what is in the vector before, too.
+/// The last vector of an array of `count` elements, which overlaps the vector before: sets the
+/// lanes that both contain to zero.
 template <class Real, class V>
 [[gnu::always_inline]] inline V rest_of(V const& vector, std::size_t count) {
     if constexpr (constexpr std::size_t lanes = width<V, Real>; lanes == 1) {
@@ -114,14 +114,14 @@ template <class Real, class V>
     }
 }
 
-/// The lines of the cache that are wanted next, to be asked for one after another. Where the lines
-/// of a matrix begin in the midst of them, two vectors meet each, and processors that wait twice
-/// for it read a third slower.
+/// Prefetches the cache lines of the next rows (or columns) of a matrix. If rows are not aligned to
+/// cache lines, two loads touch each line; without prefetching some processors wait twice and read
+/// a third slower.
 class NextLines {
 public:
-    /// After the `lines` lines of `count` numbers that begin at `from`, of those that are left with
-    /// these. There is nothing to ask for where they are not in order, begin with a line of the
-    /// cache, or are few.
+    /// Prefetching starts after the `lines` rows of `count` elements at `from`; `left` rows remain
+    /// with these. It does nothing if rows are not contiguous, are aligned to cache lines, or are
+    /// few.
     template <class Real>
     NextLines(Real const* from, std::size_t lines, std::size_t count, std::ptrdiff_t gap,
         std::size_t left) {
@@ -144,10 +144,9 @@ private:
     char const* next_ = nullptr;
 };
 
-/// The products of some lines of a matrix, m.at(i, 0) and so on, with x, both contiguous and no
-/// shorter than a vector; the first ones may be there already. A complex number takes four
-/// products, two in each sum: re re and im im with x, re im and im re with x whose parts have
-/// changed places.
+/// y[i + r] = row i + r times x for `ready` <= r < `lines`. Rows and x must be contiguous and no
+/// shorter than a vector. A complex row needs two sums: with x it gives re re and im im, with x
+/// whose parts are exchanged re im and im re.
 template <std::size_t lines, class Vector, class T>
 void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::size_t ready = 0) {
     using Real = real_of<T>;
@@ -200,7 +199,7 @@ void put_dots(VectorProduct<T> const& product, std::size_t i, T const* x, std::s
                                    all[4 * r + 3], product.m.conj, product.x.conj));
 }
 
-/// For a matrix whose rows are contiguous and no shorter than a vector.
+/// The product for a matrix with contiguous rows no shorter than a vector.
 template <class Vector, class T> void multiply_rows(VectorProduct<T> const& product) {
     constexpr std::size_t many = 8 / parts<T>;
     auto const& [rows, columns, m, x, y, ys, add] = product;
@@ -216,7 +215,7 @@ template <class Vector, class T> void multiply_rows(VectorProduct<T> const& prod
     for (; i < rows; ++i) put_dots<1, Vector>(product, i, contiguous_x);
 }
 
-/// N columns of a matrix and the factors that they get, as real numbers.
+/// N columns of a matrix and their elements of x, as real numbers.
 template <std::size_t N, class T> struct ScaledColumns {
     using Real = real_of<T>;
     Real const* column[N];
@@ -234,8 +233,8 @@ template <std::size_t N, class T> struct ScaledColumns {
             from += m.cs, by += x.stride;
         });
     }
-    /// total[chain][part] += the vectors at i of the columns times their factors; columns take
-    /// turns with the chains.
+    /// total[chain][part] += column[c] * factor[c][part] for the vectors at i; column c adds to
+    /// chain c modulo `chains`, so that additions do not wait for each other.
     template <class V, std::size_t chains>
     [[gnu::always_inline]] void add(std::size_t i, V (&total)[chains][parts<T>]) const {
         unroll<N>([&](auto c) XGRAD_INLINE_LAMBDA {
@@ -247,14 +246,14 @@ template <std::size_t N, class T> struct ScaledColumns {
     }
 };
 
-/// Sums over columns, which are no shorter than a vector, for each part of the factors: of whole
-/// vectors, and of a last one that reaches back over them.
+/// The sum of scaled columns, for each part of the factors: `whole` has the full vectors, `last`
+/// the last vector of a column, which overlaps the one before.
 template <class T, class Vector = SimdVector<real_of<T>>> struct ColumnSums {
     real_of<T>* whole;
     Vector last[parts<T>];
 };
 
-/// sums += column * x for N columns from `first` on, or = if nothing is there yet.
+/// sums += column * x for N columns from `first` on; = instead of += if `fresh`.
 template <std::size_t N, class T>
 void add_columns(
     VectorProduct<T> const& product, std::size_t first, ColumnSums<T>& sums, bool fresh) {
@@ -285,7 +284,8 @@ void add_columns(
     unroll<parts<T>>([&](auto part) XGRAD_INLINE_LAMBDA { sums.last[part] += total[0][part]; });
 }
 
-/// sum[part] = the sum of all columns * x[part]: for short ones, whose sums stay in registers.
+/// sum[part] = the sum of all columns * x[part], for columns so short that the sums stay in
+/// registers.
 template <class T> void add_short_columns(VectorProduct<T> const& product, real_of<T>* sum) {
     constexpr std::size_t chains = 8 / parts<T>;
     auto const count = parts<T> * product.rows;
@@ -302,7 +302,7 @@ template <class T> void add_short_columns(VectorProduct<T> const& product, real_
     });
 }
 
-/// For a matrix whose columns are contiguous.
+/// The product for a matrix with contiguous columns.
 template <class T> void multiply_columns(VectorProduct<T> const& product) {
     using Real = real_of<T>;
     constexpr std::size_t many = 8 / parts<T>, lanes = width<SimdVector<Real>, Real>,

@@ -1,6 +1,6 @@
-// Decompositions of a matrix by a LAPACK that the program links: the Fortran symbols with 32-bit
-// integers. Matrices lie by columns, without gaps. What Fortran calls the length of a text comes
-// last, as compilers of Fortran expect it.
+// Matrix decompositions by a LAPACK that the program links: the Fortran symbols with 32-bit
+// integers. Matrices are column-major without gaps. The lengths of character arguments come last,
+// as Fortran compilers pass them.
 #pragma once
 
 #include <algorithm>
@@ -125,7 +125,7 @@ template <> struct Routines<std::complex<double>> {
     static constexpr auto gesdd = &zgesdd_;
 };
 
-/// A size as LAPACK counts.
+/// A size as LAPACK's integer type; throws ShapeError if it is too large.
 inline int count(std::size_t n) {
     if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
         fail<ShapeError>("linalg: LAPACK does not count to ", n);
@@ -133,12 +133,13 @@ inline int count(std::size_t n) {
 }
 inline int leading(int rows) { return std::max(1, rows); }
 
-/// run(work, its size), once to ask for the size.
+/// Calls run(work, size) twice: with size -1, which asks for the workspace size, and with the
+/// workspace.
 template <class T, class Run> void with_workspace(Run run) {
     T wanted{};
     int size = -1;
     run(&wanted, &size);
-    // a float may have been rounded down
+    // A size returned in a float may have been rounded down.
     using P = precision_of<T>;
     size = count(static_cast<std::size_t>(
         std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity()))));
@@ -146,15 +147,14 @@ template <class T, class Run> void with_workspace(Run run) {
     run(work.data(), &size);
 }
 
-/// P A = L U, which take the place of A. Returns 0, or the number of the first pivot that is 0,
-/// from 1 on.
+/// P A = L U in place. Returns 0, or the index, from 1 on, of the first pivot that is 0.
 template <class T> int factor_lu(int n, T* a, int* pivots) {
     int info = 0;
     int const ld = leading(n);
     Routines<T>::getrf(&n, &n, a, &ld, pivots, &info);
     return info;
 }
-/// A = L L^H, of which the lower triangle is given and replaced. Returns 0, or the order of the
+/// A = L L^H; reads the lower triangle of A and overwrites it by L. Returns 0, or the order of the
 /// first leading minor that is not positive.
 template <class T> int factor_cholesky(int n, T* a) {
     int info = 0;
@@ -163,11 +163,11 @@ template <class T> int factor_cholesky(int n, T* a) {
     return info;
 }
 
-/// What is solved with a triangle: op(A) X = B, or from the right X op(A) = B.
+/// Options of solve_triangular: op(A) X = B if `left`, else X op(A) = B.
 struct Triangular {
     bool left = true, upper = false, unit = false, adjoint = false;
 };
-/// An m x n matrix B becomes X.
+/// Solves for X; the m x n matrix B is overwritten by X.
 template <class T> void solve_triangular(Triangular is, int m, int n, T const* a, T* b) {
     T const one(1);
     int const lda = leading(is.left ? m : n), ldb = leading(m);
@@ -175,11 +175,11 @@ template <class T> void solve_triangular(Triangular is, int m, int n, T const* a
         is.unit ? "U" : "N", &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
 }
 
-/// A x = b, or A^H x = b, for some columns b of n numbers, which become x, by the factors of A.
+/// Solves A x = b, or A^H x = b, for several columns b with the factors of A; x overwrites b.
 template <class T>
 void solve_lu(bool adjoint, int n, int columns, T const* lu, int const* pivots, T* b) {
-    constexpr int few = 32; // rows for which the threads that OpenBLAS starts in getrs, however few
-                            // these are, take longer than the work
+    constexpr int few = 32; // up to here the threads that OpenBLAS starts in getrs cost more than
+                            // the work
     if (n > few) {
         int info = 0;
         Routines<T>::getrs(adjoint ? "C" : "N", &n, &columns, lu, &n, pivots, b, &n, &info, 1);
@@ -220,9 +220,8 @@ template <class T> void factor_qr(int m, int n, T* a, T* q) {
     });
 }
 
-/// Eigenvalues, ascending, of a Hermitian matrix of which one triangle is given; its eigenvectors
-/// take its place if they are wanted. Returns 0, or something else where the algorithm failed to
-/// converge.
+/// The eigenvalues, ascending, of a Hermitian matrix; reads one triangle. If `vectors`, the
+/// eigenvectors overwrite the matrix. Returns nonzero if the algorithm did not converge.
 template <class T> int eigen(bool vectors, bool upper, int n, T* a, precision_of<T>* values) {
     using P = precision_of<T>;
     int info = 0;
@@ -246,9 +245,8 @@ template <class T> int eigen(bool vectors, bool upper, int n, T* a, precision_of
     return info;
 }
 
-/// Singular values, descending, of an m x n matrix, which is overwritten; with u and vh also the
-/// first min(m, n) singular vectors. Returns 0, or something else where the algorithm failed to
-/// converge.
+/// The singular values, descending, of an m x n matrix, which is overwritten; with u and vh also
+/// the first min(m, n) singular vectors. Returns nonzero if the algorithm did not converge.
 template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* u, T* vh) {
     using P = precision_of<T>;
     int info = 0;

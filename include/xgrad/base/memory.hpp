@@ -1,6 +1,7 @@
-// The buffer cache: freed blocks wait in per-thread lists by size class, so that a loop allocates
-// only in its first round and touches no fresh page afterwards. Nodes and tensors live here too.
-// Under AddressSanitizer every block goes straight to the system, so that a use after free is seen.
+// The buffer cache. Each thread has free lists of blocks by size class, so that a training loop
+// allocates from the system only in its first iteration and touches no new page afterwards.
+// Storages, Nodes and tensors use it. With AddressSanitizer every block comes from the system, so
+// that a use after free is detected.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +25,8 @@ inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER;
 
 inline constexpr std::size_t block_alignment = 64;
 
-/// Small blocks come from the system at its own alignment, which costs a Node eight bytes and not
-/// up to eighty.
+/// Blocks of up to this size have the system's default alignment: alignment to a cache line would
+/// add up to eighty bytes to a Node instead of eight.
 inline constexpr std::size_t small_block = 512;
 
 inline void* system_allocate(std::size_t bytes) {
@@ -37,7 +38,7 @@ inline void system_deallocate(void* p, std::size_t bytes) noexcept {
     else ::operator delete(p, std::align_val_t{block_alignment});
 }
 
-/// Size classes: multiples of 32 bytes up to 512, then four steps in each doubling.
+/// Size classes: multiples of 32 bytes up to 512, then four classes for each power of two.
 struct SizeClass {
     std::size_t index;
     std::size_t bytes;
@@ -111,8 +112,8 @@ private:
     std::size_t held_ = 0;
 };
 
-/// Objects of static storage duration may be freed after this thread's cache is gone: they bypass
-/// it.
+/// The cache of this thread, or null. After the thread has destroyed its cache, blocks of objects
+/// with static storage duration bypass it.
 inline constinit thread_local BlockCache* block_cache = nullptr;
 inline constinit thread_local bool block_cache_ended = false;
 
@@ -146,7 +147,8 @@ inline BlockCache* this_thread_cache() noexcept {
     system_deallocate(p, c.bytes);
 }
 
-/// A block of a size class, and its return to the cache of the thread that calls.
+/// Takes a block from the cache of the calling thread, or allocates one. deallocate() returns a
+/// block to the cache of the thread that calls it, which may be another one.
 [[gnu::always_inline]] inline void* allocate(SizeClass c) {
     if (BlockCache* const cache = block_cache) [[likely]]
         if (void* const p = cache->take(c)) [[likely]]
@@ -158,20 +160,20 @@ inline BlockCache* this_thread_cache() noexcept {
         deallocate_unkept(p, c);
 }
 
-/// A block of at least `bytes` bytes, aligned to a cache line if it is larger than half a kilobyte;
-/// throws std::bad_alloc.
+/// Allocates a block of at least `bytes` bytes, aligned to a cache line above 512 bytes. Throws
+/// std::bad_alloc.
 inline void* allocate(std::size_t bytes) {
     if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
     else return system_allocate(bytes);
 }
 
-/// Returns a block of allocate(bytes).
+/// Frees a block of allocate(bytes).
 inline void deallocate(void* p, std::size_t bytes) noexcept {
     if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
     else system_deallocate(p, bytes);
 }
 
-/// Gives a class the cache as its allocator.
+/// A base class: operators new and delete use the cache.
 struct Cached {
     [[gnu::always_inline]] static void* operator new(std::size_t bytes) {
         if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
@@ -183,7 +185,7 @@ struct Cached {
     }
 };
 
-/// The same for standard containers.
+/// An allocator for standard containers that uses the cache.
 template <class T> struct CachedAllocator {
     using value_type = T;
     CachedAllocator() = default;
@@ -194,7 +196,7 @@ template <class T> struct CachedAllocator {
 };
 template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
 
-/// An array for the length of a scope: on the stack up to N elements.
+/// A local array of n elements: on the stack up to N, else on the heap.
 template <class T, std::size_t N> class LocalArray {
 public:
     explicit LocalArray(std::size_t n) : size_(n), data_(reinterpret_cast<T*>(stack_)) {
@@ -207,7 +209,7 @@ public:
     ~LocalArray() {
         if (size_ > N) [[unlikely]]
             delete[] data_;
-        else std::destroy_n(data_, size_); // what else was made is empty
+        else std::destroy_n(data_, size_);
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
@@ -216,8 +218,7 @@ public:
 private:
     static constexpr bool is_small =
         N * sizeof(T) <= 128 &&
-        std::is_nothrow_default_constructible_v<T>; // all N are made: a number that the compiler
-                                                    // knows
+        std::is_nothrow_default_constructible_v<T>; // then all N are constructed: a constant count
 
     std::size_t const size_;
     T* data_;

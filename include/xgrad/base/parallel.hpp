@@ -1,5 +1,5 @@
-// Several threads for large kernels: off until set_num_threads() asks for them. Work is cut into
-// the same parts whatever the number of threads, so that results do not depend on it.
+// A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
+// the same parts, so that results do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -19,23 +19,22 @@ namespace xgrad {
 
 namespace detail {
 
-/// A function to be called once for each index; it must not throw.
+/// A function that the pool calls once for each index below `count`; it must not throw.
 struct IndexedJob {
     void (*call)(void* context, std::size_t index);
     void* context;
     std::size_t count;
 };
 
-/// Threads that wait for work. One job runs at a time; a job that comes meanwhile, from another
-/// thread or from inside the running one, is done by its caller alone.
+/// The thread pool. It runs one job at a time. If a job is running, another thread or a nested call
+/// runs its own job alone, on the calling thread.
 class WorkerPool {
 public:
     static WorkerPool& instance() {
         static WorkerPool pool;
         return pool;
     }
-    /// False where a job has to be done by its caller: before set_size(), and when the program
-    /// ends.
+    /// False if the caller must run its job itself: before set_size(), and while the program exits.
     static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
     static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
 
@@ -111,8 +110,8 @@ private:
     bool ending_ = false;
 };
 
-/// Calls f(0), ..., f(count - 1), each once, on all threads that are wanted. Of what is thrown,
-/// something is thrown on.
+/// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
+/// one of the exceptions at the end.
 template <class F> void for_each_index(std::size_t count, F f) {
     if (count <= 1 || !WorkerPool::is_wanted()) {
         for (std::size_t i = 0; i < count; ++i) f(i);
@@ -136,8 +135,8 @@ template <class F> void for_each_index(std::size_t count, F f) {
     if (context.thrown) std::rethrow_exception(context.thrown);
 }
 
-/// How many elements one thread takes at a time; a multiple of every pack, so that parts are
-/// computed as the whole would be.
+/// The number of elements in a part. It is a multiple of every batch width, so that parts have the
+/// same batches as the whole array.
 inline constexpr std::size_t part_size = std::size_t{1} << 15;
 
 /// Calls f(part, first element, number of elements) for each part of n elements.
@@ -148,14 +147,14 @@ template <class F> void for_each_part(std::size_t n, F f) {
 
 } // namespace detail
 
-/// Lets formulas over many elements, and convolutions, run on n threads; 0 stands for one for each
-/// core, and 1, as at the start, for none but the caller's. Results are the same to the last bit
+/// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
+/// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
 /// for every n. Matrix products follow the settings of the BLAS.
 inline void set_num_threads(std::size_t n) {
     detail::WorkerPool::instance().set_size(
         n ? n : std::max(1u, std::thread::hardware_concurrency()));
 }
-/// On how many threads formulas over many elements run.
+/// The number of threads that run elementwise expressions over many elements.
 inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
 
 } // namespace xgrad
