@@ -10,7 +10,7 @@ namespace xgrad {
 struct Gelu : Transcendental<R(R)> {
     static constexpr std::string_view written = "gelu";
     XGRAD_INLINE auto value(auto x) const {
-        return 0.5 * x * erfc(x * (-1 / std::numbers::sqrt2)); // 1 + erf would lose its digits
+        return 0.5 * x * erfc(x * (-1 / std::numbers::sqrt2)); // 1 + erf would cancel
     }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
         return 0.5 * erfc(x * (-1 / std::numbers::sqrt2)) +

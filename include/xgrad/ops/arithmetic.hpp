@@ -116,10 +116,10 @@ struct Rsqrt : Elementwise<R(R), C(C)> {
 template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 namespace detail {
-/// Batches and probes: a rule is read on them where its result is not differentiated.
+/// Batches and probes: the types on which a rule's result is not differentiated.
 template <class... X>
 concept Undifferentiated = ((simd::AnyBatch<X> || Probe<X>)&&...);
-/// Stands for a power a^b that is not computed yet.
+/// A power a^b that is not computed yet.
 struct NoPower {};
 
 template <simd::AnyBatch X> X high_power_factor(int m, int n, X b, X log_a);
@@ -142,8 +142,8 @@ template <simd::AnyBatch X> X high_power_factor(int m, int n, X b, X log_a) {
 }
 } // namespace detail
 
-// The derivative of a^b, m times for a and n times for b, beside the power itself, as batches and
-// probes read it.
+// The derivative of a^b, m times for a and n times for b, given the power itself. For batches and
+// probes.
 template <class Y, simd::AnyBatch X>
 XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
     X below; // a^(b-m)
@@ -157,7 +157,7 @@ XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
     auto const regular = where(is_flat, 0, below * detail::power_factor(m, n, b, log(a)));
     if constexpr (requires { a.im; }) return regular; // complex powers have no other limits at 0
     else {
-        // The highest power of log(a), which goes to -infinity, is n; n - 1 where (b)_m has a root.
+        // log(a) tends to -infinity; its highest power is n, or n - 1 where (b)_m has a root.
         auto const slope = detail::power_factor(m, 1, b, X(0));
         auto const leading = where(falling == 0, -slope, falling);
         auto const pole = (n % 2 ? -HUGE_VAL : HUGE_VAL) * leading;
@@ -168,9 +168,9 @@ namespace detail {
 template <class Y, Probe X> X pow_derivative(int, int, Y, X a, X b) { return joined(a, b); }
 } // namespace detail
 
-/// The derivative of a^b, m times for a and n times for b: one function, so that the order of both
-/// makes no difference. At a = 0 it is the limit from above, infinite where that is; but the
-/// derivatives for b alone are 0 at 0^0.
+/// The derivative of a^b, m times for a and n times for b. Being one function, it does not depend
+/// on the order of differentiation. At a = 0 it is the limit from above, which may be infinite; but
+/// the derivatives for b alone are 0 at 0^0.
 template <class Y = detail::NoPower> struct PowDerivative : Transcendental<R(R, R), C(C, C)> {
     static constexpr std::string_view written = "pow";
     int m = 0, n = 0;
@@ -208,7 +208,7 @@ struct Pow : Transcendental<R(R, R), C(C, C)> {
     }
 };
 
-/// Power x^p with a real number p; small whole ones are products.
+/// Power x^p with a real constant p; small integer powers are products.
 struct PowNumber : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "pow";
     double p = 1;

@@ -138,8 +138,8 @@ auto where(M&& mask, A&& a, B&& b) {
     return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
 }
 
-/// The larger of two; where they are equal each gets half the gradient. NaN is passed on, with its
-/// gradient to both.
+/// The larger of two; where they are equal each gets half the gradient. NaN is propagated, and both
+/// get the gradient.
 struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "maximum";
     XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
@@ -173,8 +173,9 @@ auto minimum(A&& a, B&& b) {
     return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
-/// x kept within [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; a
-/// bound that was taken gets it instead of x, and where lower > upper all goes to upper.
+/// Clamps x to [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; where a
+/// bound is the result, the bound gets the gradient instead of x; where lower > upper, upper gets
+/// all of it.
 struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
     static constexpr std::string_view written = "clamp";
     XGRAD_INLINE auto value(auto x, auto lower, auto upper) const {
@@ -197,7 +198,7 @@ auto clamp(X&& x, L&& lower, U&& upper) {
     return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
 }
 
-/// x kept above a lower bound; gradient 1 for x at the bound.
+/// Clamps x to a lower bound; gradient 1 for x at the bound.
 struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "clamp_min";
     XGRAD_INLINE auto value(auto x, auto lower) const {
@@ -216,7 +217,7 @@ auto clamp_min(X&& x, L&& lower) {
     return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
 }
 
-/// x kept below an upper bound; gradient 1 for x at the bound.
+/// Clamps x to an upper bound; gradient 1 for x at the bound.
 struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "clamp_max";
     XGRAD_INLINE auto value(auto x, auto upper) const {
@@ -235,7 +236,7 @@ auto clamp_max(X&& x, U&& upper) {
     return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
 }
 
-/// x with other numbers for NaN and the infinities; gradient 0 where it was replaced.
+/// Replaces NaN and infinities by other numbers; gradient 0 where x was replaced.
 struct NanToNum : Elementwise<R(R)> {
     static constexpr std::string_view written = "nan_to_num";
     double nan = 0, posinf = std::numeric_limits<double>::max(),

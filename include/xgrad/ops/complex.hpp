@@ -1,5 +1,5 @@
-// Operations of complex numbers: parts, modulus, direction, conjugate. On real operands they mean
-// what they say there.
+// Operations on complex numbers: parts, modulus, direction, conjugate. Real operands are complex
+// numbers with imaginary part 0.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>
@@ -66,7 +66,7 @@ template <Operand X> auto sgn(X const& x) {
 }
 
 namespace detail {
-/// Whether a word of a rule is real: its real part has its own type.
+/// True if a value in a rule is real: then real() returns its own type.
 template <class X>
 inline constexpr bool is_real_value = std::same_as<decltype(real(std::declval<X>())), X>;
 } // namespace detail

@@ -1,4 +1,4 @@
-// How many elements there are that are not 0, and whether some or all are so.
+// Counts of nonzero elements, and whether any or all are nonzero.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>
@@ -8,8 +8,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// The number of elements over axes that are true, or not 0, as int64; NaN is not 0. Not
-/// differentiable.
+/// Counts the elements over axes that are true or not 0, as int64; NaN counts. Not differentiable.
 template <Operand X> auto count_nonzero(X const& x, Axes const& axes, bool keep = false) {
     auto const over = detail::checked_axes("count_nonzero", x, axes);
     if constexpr (std::same_as<typename X::kind, B>) return sum(x, over, keep);

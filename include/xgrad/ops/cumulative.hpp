@@ -1,5 +1,5 @@
-// Sums and products of all that comes before, sums in logarithms, and the recurrence to which
-// gradients of these lead.
+// Cumulative sums, products and logarithms of sums of exponentials, and the linear recurrence that
+// computes their gradients.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>
@@ -14,8 +14,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// What goes on along an axis from a start: step(what there is, place of the element in row-major
-/// order, whether it is the first) is what there is next.
+/// Scans along an axis: next state = step(state, index of the element in row-major order, true for
+/// the first one).
 template <Scalar T, class Step>
 Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step) {
     Array<T> out(shape);
@@ -44,7 +44,7 @@ Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> st
 
 } // namespace detail
 
-/// The sum of the elements up to each one along an axis; reversed, of those from each one on.
+/// Cumulative sum along an axis; if reversed, from the end.
 struct CumulativeSum : Arraywise {
     std::size_t axis = 0;
     bool reversed = false;
@@ -63,15 +63,14 @@ struct CumulativeSum : Arraywise {
     }
 };
 
-/// The sum of the elements up to each one, and with it, along an axis. Of integers and masks: sums
-/// of int64.
+/// Cumulative sum along an axis, inclusive. Integers and masks are summed in int64.
 template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis) {
     if constexpr (std::same_as<typename X::kind, B>) return cumsum(cast<std::int64_t>(x), axis);
     else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.shape())}, x);
 }
 
 namespace detail {
-/// Each element in the place of the next one along an axis, and a number in the first place.
+/// Shifts the elements by one along an axis; the first position gets a constant.
 template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_type first) {
     if (x.shape()[axis] == 0) return x;
     Pad<typename X::value_type> one_on{{}, Axes(x.dim(), 0), Axes(x.dim(), 0), first};
@@ -81,8 +80,8 @@ template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_
 }
 } // namespace detail
 
-/// y_i = b_i + a_i y_(i-1) along an axis, from y_0 = b_0 on, which is linear in b. Transposed, the
-/// adjoint of that map: y_i = b_i + conj(a_(i+1)) y_(i+1).
+/// Linear recurrence y_i = b_i + a_i y_(i-1) along an axis, with y_0 = b_0. It is linear in b;
+/// `transposed` is the adjoint of that map: y_i = b_i + conj(a_(i+1)) y_(i+1).
 struct Recurrence : Arraywise {
     std::size_t axis = 0;
     bool transposed = false;
@@ -113,9 +112,9 @@ struct Recurrence : Arraywise {
     }
 };
 
-/// The product of the elements up to each one along an axis. The gradient of element i is the
-/// conjugate product of those before it times a sum over what comes from there on, which is a
-/// recurrence; so zeros need no division.
+/// Cumulative product along an axis. The gradient of element i is the conjugate product of the
+/// elements before it, times a recurrence over the gradients from i on. Nothing is divided, so
+/// zeros need no special case.
 struct CumulativeProduct : Arraywise {
     std::size_t axis = 0;
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
@@ -133,8 +132,7 @@ struct CumulativeProduct : Arraywise {
     }
 };
 
-/// The product of the elements up to each one, and with it, along an axis. Of integers and masks:
-/// products of int64.
+/// Cumulative product along an axis, inclusive. Integers and masks are multiplied in int64.
 template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis) {
     if constexpr (std::same_as<typename X::kind, B>) return cumprod(cast<std::int64_t>(x), axis);
     else
@@ -151,9 +149,8 @@ template <class P> P log_of_sum(P a, P b) {
 }
 } // namespace detail
 
-/// The logarithm y_i of the sum of exponentials up to each one along an axis. The gradient of
-/// element i is its share in y_i times a sum over the gradients from there on, each times the share
-/// of y_i in its place: a recurrence with factors up to 1.
+/// Cumulative log-sum-exp y_i along an axis. The gradient of element i is exp(x_i - y_i) times a
+/// recurrence over the gradients from i on, whose factors exp(y_i - y_(i+1)) are at most 1.
 struct LogCumulativeSumExp : Arraywise {
     std::size_t axis = 0;
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};

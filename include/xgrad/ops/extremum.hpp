@@ -10,7 +10,7 @@ namespace xgrad {
 
 namespace detail {
 
-/// The gradient of the extremum of a row, shared equally by the elements that have its value.
+/// Distributes the gradient of the extremum of a row equally to the elements that have its value.
 template <class T>
 void distribute_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
     auto const share_by = [=](auto has_it) {
@@ -27,7 +27,7 @@ void distribute_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out
     if (extremum == extremum) share_by([=](auto v) XGRAD_LAMBDA_INLINE { return v == extremum; });
     else share_by([](auto v) XGRAD_LAMBDA_INLINE { return v != v; });
 }
-/// The same of each column.
+/// Distributes the gradients of the extrema of the columns.
 template <class T>
 void distribute_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum,
     T const* gradient, T* out) {
@@ -57,7 +57,7 @@ void distribute_in_columns(T const* x, std::size_t rows, std::size_t columns, T 
 
 } // namespace detail
 
-/// The gradient of an extremum y of x over some axes, from that of y.
+/// The gradient of an extremum y of x over some axes, from the gradient of y.
 struct ExtremumGradient : Arraywise {
     Axes over; // normalised
     static constexpr detail::Uses uses[] = {
@@ -96,7 +96,7 @@ struct ExtremumGradient : Arraywise {
                            sum(where(has_it, h, 0), over) / sum(where(has_it, unit, 0), over)),
             Axes(g.shape()));
     }
-    /// Which elements those are does not change.
+    /// The set of these elements is constant.
     template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const {
         return std::remove_cvref_t<decltype(h)>();
     }
@@ -130,13 +130,13 @@ auto extremum(std::string_view operation, X const& x, Axes const& over, bool kee
 }
 } // namespace detail
 
-/// Largest element over axes; elements that share it share the gradient equally. NaN is passed on.
+/// Maximum over axes. Elements that attain it get equal parts of the gradient. NaN is propagated.
 template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false) {
     return detail::extremum<Amax>("amax", x, axes, keep);
 }
 template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
 
-/// Smallest element over axes; ties and NaN as for amax.
+/// Minimum over axes; ties and NaN as for amax.
 template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false) {
     return detail::extremum<Amin>("amin", x, axes, keep);
 }

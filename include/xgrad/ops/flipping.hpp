@@ -1,4 +1,4 @@
-// Elements in another order along axes: reversed, or moved on with those at the end put first.
+// Elements in another order along axes: reversed (flip) or rotated (roll).
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>
@@ -7,7 +7,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// The elements in reverse order along some axes. It is its own adjoint.
+/// Reverses the elements along some axes. Flip is its own adjoint.
 struct Flip : Arraywise {
     Axes axes; // normalised
 
@@ -30,13 +30,13 @@ struct Flip : Arraywise {
     }
 };
 
-/// The elements in reverse order along axes. A copy.
+/// Reverses the elements along axes. A copy.
 template <Operand X> auto flip(X const& x, Axes const& axes) {
     return express(Flip{{}, detail::normalize_axes("flip", axes, x.shape())}, x);
 }
 
-/// The elements moved on along axes; those that leave at the end come in at the beginning. The
-/// adjoint moves them back.
+/// Rotates the elements along axes: those shifted past the end return at the beginning. The adjoint
+/// shifts back.
 struct Roll : Arraywise {
     Shape shifts; // for each axis, less than its extent
 
@@ -53,7 +53,7 @@ struct Roll : Arraywise {
     }
 
 private:
-    /// Two parts along each axis that moves, from `axis` on.
+    /// Copies two parts along each axis that is shifted, from `axis` on.
     template <class T>
     void copy_parts(
         detail::Array<T> const& to, detail::Array<T> const& from, std::size_t axis) const {
@@ -68,15 +68,14 @@ private:
 };
 
 namespace detail {
-/// A shift as one from 0 on that is less than the extent.
+/// A shift modulo the extent.
 inline std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
     auto const n = static_cast<std::ptrdiff_t>(extent);
     return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
 }
 } // namespace detail
 
-/// The elements moved on by a shift along each of some axes, or back where it is negative; what
-/// leaves at one end comes in at the other. A copy.
+/// Rotates the elements by a shift along each of some axes, backwards if it is negative. A copy.
 template <Operand X> auto roll(X const& x, Axes const& shifts, Axes const& axes) {
     Shape const extents = x.shape();
     detail::normalize_axes("roll", axes, extents); // each at most once
@@ -93,7 +92,7 @@ template <Operand X> auto roll(X const& x, Axes const& shifts, Axes const& axes)
 template <Operand X> auto roll(X const& x, std::ptrdiff_t shift, std::ptrdiff_t axis) {
     return roll(x, Axes{shift}, Axes{axis});
 }
-/// Along all elements in row-major order.
+/// Rotates all elements in row-major order.
 template <Operand X> auto roll(X const& x, std::ptrdiff_t shift) {
     auto const row = detail::in_one_row("roll", x);
     return detail::only_reshaped(reshape(roll(row, shift, 0), Axes(x.shape())));
@@ -115,12 +114,11 @@ auto shifted_by_half(
 }
 } // namespace detail
 
-/// A spectrum with frequency 0 in the middle of each of some axes, by default all: what fft()
-/// gives, from the negative frequencies on.
+/// Shifts frequency 0 of a spectrum of fft() to the middle of each of some axes, by default all.
 template <Operand X> auto fftshift(X const& x, Axes const& axes = {}) {
     return detail::shifted_by_half("fftshift", x, axes, 1);
 }
-/// The inverse of fftshift, which is another one where an extent is odd.
+/// The inverse of fftshift. The two differ if an extent is odd.
 template <Operand X> auto ifftshift(X const& x, Axes const& axes = {}) {
     return detail::shifted_by_half("ifftshift", x, axes, -1);
 }

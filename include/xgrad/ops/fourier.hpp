@@ -38,8 +38,8 @@ inline double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
     return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
 }
 
-/// 1 for the bins of a half spectrum that stand for themselves, 2 for those that also stand for
-/// their mirror image.
+/// The weights of the bins of a half spectrum: 1 for bins that are their own mirror image, else 2
+/// for the bin and its mirror image; inverse 1 and 1/2.
 template <RealScalar P>
 Array<P> half_spectrum_weights(std::size_t n, std::size_t rank, std::size_t axis, bool inverse) {
     Shape shape(rank, 1);
@@ -52,8 +52,8 @@ Array<P> half_spectrum_weights(std::size_t n, std::size_t rank, std::size_t axis
 
 } // namespace detail
 
-/// Complex transform over axes, in either direction, times a factor. Its adjoint is that in the
-/// other direction.
+/// Complex transform over axes, in either direction, times a factor. The adjoint is the transform
+/// in the other direction.
 struct Dft : Arraywise {
     Axes axes; // normalised
     int sign = -1;
@@ -146,7 +146,7 @@ inline auto RealDft::pullback(wrt<0>, auto const& g, auto const&, auto const& x)
 
 namespace detail {
 
-/// x cut or padded with zeros to extent n along an axis.
+/// Crops x or pads it with zeros to extent n along an axis.
 template <class X> auto resized(X const& x, std::size_t axis, std::size_t n) {
     auto const have = x.shape()[axis];
     if (have == n) return x;

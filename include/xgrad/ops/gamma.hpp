@@ -37,7 +37,7 @@ inline double digamma(double x) {
 }
 
 /// The sum of (x / (x + k))^s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin: x^s
-/// times Hurwitz' zeta function, which itself may be larger or smaller than all numbers.
+/// times Hurwitz' zeta function, which itself may overflow or underflow.
 inline double scaled_zeta(double s, double x) {
     double const first = x;
     auto const power = [&](double at) { return std::pow(first / at, s); };
@@ -59,8 +59,7 @@ inline double scaled_zeta(double s, double x) {
     }
     return sum;
 }
-/// n! x^-(n + 1) times a factor, where n! and the power alone may be larger or smaller than all
-/// numbers.
+/// n! x^-(n + 1) times a factor; n! and the power alone may overflow or underflow.
 inline double scaled_factorial(int n, double x, double factor) {
     double const s = n + 1., power = std::pow(x, -s);
     constexpr int largest = 170; // whose factorial is finite

@@ -1,5 +1,6 @@
-// Elements and slices picked by their numbers along an axis, and the ways back of their gradients.
-// A number may occur several times: what comes back is added.
+// index_select, gather and their transposes index_add and scatter_add: elements and slices selected
+// by indices along an axis. An index may occur several times: gradients and added values are
+// accumulated.
 #pragma once
 
 #include <functional>
@@ -11,11 +12,11 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Slices by their numbers along an axis, which becomes the axes of the numbers.
+/// Selects slices along an axis. The axes of the index replace that axis.
 struct IndexSelect : Arraywise {
-    detail::Array<std::int64_t> index; // row-major; each number is one of a slice
+    detail::Array<std::int64_t> index; // row-major; each element is the index of a slice
     std::size_t axis = 0;
-    std::int64_t frozen = -1;   // the number of a slice that gets no gradient
+    std::int64_t frozen = -1;   // index of a slice that gets no gradient
     bool zeroes_frozen = false; // as the transpose of IndexAdd does
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
@@ -34,7 +35,7 @@ struct IndexSelect : Arraywise {
         });
         return out;
     }
-    /// Adds gradients of the slices to what lies where they came from.
+    /// Adds the gradients of the selected slices to the slices that they came from.
     template <Scalar T>
     void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const {
         auto const from = detail::contiguous(gradient);
@@ -48,8 +49,8 @@ struct IndexSelect : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 
 private:
-    /// f(where it begins, how many elements it has, whether it gets a gradient) for each slice of
-    /// an array in row-major order.
+    /// Calls f(offset, number of elements, true if it gets a gradient) for each slice of an array
+    /// in row-major order.
     template <class F> void each_slice(Shape const& of, F f) const {
         auto const count = [](auto first, auto last) {
             return std::accumulate(first, last, std::size_t{1}, std::multiplies());
@@ -63,7 +64,7 @@ private:
     }
 };
 
-/// Zeros of a shape, to which slices are added: the transpose of IndexSelect.
+/// Zeros of a shape to which slices are added: the transpose of IndexSelect.
 struct IndexAdd : Arraywise {
     IndexSelect picked;
     Shape shape;
@@ -84,8 +85,8 @@ auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) co
     return express(IndexAdd{{}, *this, x.shape()}, g);
 }
 
-/// One element for each number: the result at place p is the element whose place along the axis is
-/// the number at p, and along the others that of p.
+/// Selects one element for each index: the result at position p is the element with index[p] along
+/// the axis and with p along the others.
 struct Gather : Arraywise {
     detail::Array<std::int64_t> index; // row-major
     std::size_t axis = 0;
@@ -96,7 +97,7 @@ struct Gather : Arraywise {
         each_element(x, [&](T const& from) { *to++ = from; });
         return out;
     }
-    /// Adds gradients of the elements to what lies where they came from.
+    /// Adds the gradients of the selected elements to the elements that they came from.
     template <Scalar T>
     void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const {
         auto const from = detail::contiguous(gradient);
@@ -118,7 +119,7 @@ private:
     }
 };
 
-/// Zeros of a shape, to which elements are added: the transpose of Gather.
+/// Zeros of a shape to which elements are added: the transpose of Gather.
 struct ScatterAdd : Arraywise {
     Gather picked;
     Shape shape;

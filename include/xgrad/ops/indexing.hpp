@@ -1,4 +1,5 @@
-// Indexing: windows on a part of an array, and the writing back of a gradient into such a window.
+// Basic indexing: a view of a part of an array, and its adjoint, which writes a gradient into that
+// part of zeros.
 #pragma once
 
 #include <optional>
@@ -25,8 +26,8 @@ inline Slice slice(std::optional<std::ptrdiff_t> start = {},
 
 namespace detail {
 
-/// What an index takes of one axis: `count` positions from `start` on. The step is 0 where the axis
-/// goes.
+/// What an index selects of one axis: `count` positions from `start` on. The step is 0 if the index
+/// removes the axis.
 struct AxisPart {
     std::size_t start, count;
     std::ptrdiff_t step = 1;
@@ -34,18 +35,18 @@ struct AxisPart {
 
 } // namespace detail
 
-/// A window on an array: some indices, slices and new axes. A view.
+/// A view of an array by integers, slices and new axes.
 struct Window : Arraywise {
     static constexpr bool is_part =
         true; // each element of the result is another one of the argument
 
-    // Of each index; the step is 0 where the axis goes, and new_axis where there was none.
+    // For each index; the step is 0 if it removes the axis, and new_axis if it adds one.
     Shape start, count;
     Strides step;
     static constexpr std::ptrdiff_t new_axis = -1;
 
     Window() = default;
-    /// All of an array.
+    /// Selects all of an array.
     explicit Window(Shape const& shape)
         : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
 
@@ -75,7 +76,7 @@ private:
             if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
             if (step[i] == 0) continue;
             out.shape[at] = count[i];
-            // Of one position no step is taken; it may be so large that the product overflows.
+            // For a single position the step is ignored: the product with it might overflow.
             out.strides[at++] = is_new                         ? 0
                                 : count[i] > 1 && has_elements ? stride * step[i]
                                                                : stride;
@@ -91,7 +92,7 @@ private:
     }
 };
 
-/// Zeros of a given shape with x in a window: the adjoint of Window.
+/// Zeros of a shape with x in the selected part: the adjoint of Window.
 struct Embed : Arraywise {
     Shape shape;
     Window window;
@@ -155,7 +156,7 @@ AxisPart part_of_axis(I const& range, std::size_t n, std::size_t axis) {
         Slice{first, first + (static_cast<std::ptrdiff_t>(count) - 1) * step + 1, step}, n, axis);
 }
 
-/// Turns indices into a Window, axis by axis; axes not named are taken whole.
+/// Converts indices to a Window, axis by axis. Axes that are not indexed are selected whole.
 class WindowBuilder {
 public:
     WindowBuilder(Shape const& shape, std::size_t named) : shape_(shape), named_(named) {}

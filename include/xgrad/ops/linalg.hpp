@@ -9,8 +9,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// How a matrix product takes a factor: as matrices, or with its last axis alone as rows or
-/// columns.
+/// The role of a factor in a matrix product: matrices, or a last axis of rows or columns.
 struct MatmulFactor {
     enum class Form : std::uint8_t { matrix, row, column };
 
@@ -19,14 +18,14 @@ struct MatmulFactor {
 
     bool is_row() const noexcept { return form == (transposed ? Form::column : Form::row); }
     bool is_column() const noexcept { return form == (transposed ? Form::row : Form::column); }
-    /// How many axes are the factor's own; those before them are a stack.
+    /// The number of axes that belong to a matrix or a vector; those before them are batch axes.
     std::size_t axes() const noexcept { return form == Form::matrix ? 2 : 1; }
 };
 
-/// Matrix products over broadcast leading axes, each factor conjugated and transposed or not. A row
-/// times matrices, and matrices times a column, have one axis less; a row times a column is not for
-/// this operation. Each rule is such a product again: with the other factor's adjoint, which costs
-/// flags and no copy.
+/// Matrix products over broadcast batch axes, with each factor optionally conjugated and
+/// transposed. A row times matrices, or matrices times a column, has one axis less; a row times a
+/// column is not allowed. Each gradient is such a product with the adjoint of the other factor,
+/// which sets flags and copies nothing.
 struct Matmul : Arraywise {
     MatmulFactor a_is, b_is;
     static constexpr bool is_multilinear = true;
@@ -39,8 +38,8 @@ struct Matmul : Arraywise {
             std::conditional_t<detail::is_complex<A> || detail::is_complex<B>, std::complex<P>, P>;
         return product<Y>(promoted<Y>(a), promoted<Y>(b));
     }
-    /// For y = op(a) op(b), op(a) gets g op(b)^H, which op takes back to a; as op may transpose,
-    /// the order of factors may turn.
+    /// For y = op(a) op(b), the gradient of op(a) is g op(b)^H; op maps it back to a. If op
+    /// transposes, the factors change their order.
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& a, auto const& b) const {
         MatmulFactor const from_g{a_is.conj, a_is.transposed, result_form()},
             from_b{a_is.conj == b_is.conj, a_is.transposed == b_is.transposed, b_is.form};
@@ -62,7 +61,7 @@ private:
         return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix;
     }
 
-    /// A factor's matrices as they enter the product.
+    /// The matrices of a factor as the product reads them.
     struct Matrix {
         std::size_t rows = 1, columns = 1;
         std::ptrdiff_t row_step = 1, column_step = 1;
@@ -144,7 +143,7 @@ private:
         });
         return out;
     }
-    /// A gradient with the shape and the realness of the factor that it is for.
+    /// Reduces a gradient to the shape of its factor, and to its real part if the factor is real.
     template <class G, class X> static auto like(G g, X const& x) {
         using T = typename X::value_type;
         if constexpr (std::same_as<G, X>)
@@ -157,8 +156,8 @@ private:
 
 namespace detail {
 
-/// A factor of a product: its tensor, and whether it is to be conjugated. conj(z) is taken apart,
-/// so that it needs no copy.
+/// A factor of a product: its tensor and a flag for conjugation. conj(z) is unwrapped, so it needs
+/// no copy.
 template <class T, bool conjugated = false> struct Factor {
     static constexpr bool conj = conjugated;
     T tensor;

@@ -1,4 +1,4 @@
-// Elements picked by a mask, and their way back.
+// Elements selected by a mask, and the adjoint that scatters them.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>

@@ -1,4 +1,4 @@
-// Arrays with more at their borders, or with less.
+// Padding: arrays extended or cropped at their borders.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>
@@ -11,12 +11,12 @@ namespace xgrad {
 /// 3 4] 1 2.
 enum class PadMode { constant, reflect, replicate, circular };
 
-/// Slices of one value before and after those of x along each axis; where a width is negative,
-/// slices of x are left out instead. The adjoint has the opposite widths, and adds zeros.
+/// Adds slices of one value before and after x along each axis; a negative width removes slices of
+/// x. The adjoint has the opposite widths and pads with zeros.
 template <Scalar T> struct Pad : Arraywise {
     Axes before, after; // for each axis
     T fill{};
-    static constexpr bool is_multilinear = false; // the value that is added does not follow x
+    static constexpr bool is_multilinear = false; // the padding value does not depend on x
 
     auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;
@@ -48,7 +48,7 @@ template <Scalar T> struct Pad : Arraywise {
     }
 };
 
-/// Slices before and after those of x along one axis that repeat some of x, as a mode says.
+/// Pads along one axis with slices of x, as the mode says.
 struct PadBorder : Arraywise {
     std::size_t axis = 0, before = 0, after = 0;
     PadMode mode = PadMode::reflect;
@@ -64,8 +64,8 @@ struct PadBorder : Arraywise {
         });
         return out;
     }
-    /// f(what is added, what it repeats) for the windows on a padded array before and after x, and
-    /// those on x that they repeat.
+    /// Calls f(padding, source) with views: the slices before and after x in the padded array, and
+    /// the slices of x that they repeat.
     template <class T, class F>
     void each_side(detail::Array<T> const& padded, detail::Array<T> const& x, F f) const {
         auto const n = x.shape[axis];
@@ -86,8 +86,7 @@ struct PadBorder : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
 };
 
-/// The slices within the border, with those in it added to what they repeat: the adjoint of
-/// PadBorder.
+/// Crops the padding and adds it to the slices that it repeats: the adjoint of PadBorder.
 struct FoldBorder : Arraywise {
     PadBorder border;
 
@@ -113,7 +112,7 @@ auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const 
 
 namespace detail {
 
-/// With 0 in place of positive ones.
+/// The widths with positive ones replaced by 0.
 inline Axes negative_ones(Axes widths) {
     for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
     return widths;
@@ -122,10 +121,10 @@ inline std::size_t if_positive(std::ptrdiff_t width) {
     return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
 }
 
-/// Widths as pad() takes them, for each axis: those before it and those after it.
+/// The widths of pad(), for each axis: before it and after it.
 struct PadWidths {
     Axes before, after;
-    bool cut = false, add = false; // whether there are negative ones, and positive ones
+    bool cut = false, add = false; // some widths are negative; some are positive
 
     PadWidths(Axes const& widths, Shape const& extents)
         : before(extents.size(), 0), after(extents.size(), 0) {
@@ -163,9 +162,8 @@ inline void check_border(PadBorder const& b, std::size_t extent) {
 
 } // namespace detail
 
-/// x with more positions before and after, as the widths say: two for the last axis, then two for
-/// the one before it, and so on, as in PyTorch. A negative width takes positions away, which comes
-/// first. A copy.
+/// Pads x by the widths: two for the last axis, then two for the one before it, and so on, as in
+/// PyTorch. Negative widths crop first. A copy.
 template <Operand X>
 auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant,
     std::type_identity_t<typename X::scalar> value = {}) {

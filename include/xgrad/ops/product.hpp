@@ -10,8 +10,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// finish(factor times the product of the others) for each of n numbers: forward for what comes
-/// before, then back for what comes after. Returns the product of all.
+/// Calls finish(factor times the product of the other n - 1 elements) for each element: one pass
+/// for the products of the elements before it, one for those after it. Returns the product of all.
 template <class T, class F>
 T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish) {
     T before(1);
@@ -20,15 +20,15 @@ T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish) 
     return before;
 }
 
-/// The same in batches, without a factor. Every lane of some batches is a chain of its own, and
-/// what is left over is one more.
+/// The products of the other elements, in batches. Each lane of a few batches is an independent
+/// chain; the tail is one more.
 template <Differentiable T, class F>
 void products_of_others(T const* x, std::size_t n, T* out, F finish) {
     using Batch = simd::batch_of<T, precision_of<T>>;
     constexpr std::size_t width = simd::Batch<precision_of<T>>::width, batches = 4,
                           block = batches * width;
     std::size_t const end = n - n % block;
-    T others(1); // of what is left over
+    T others(1); // of the tail
     if (end) {
         Batch part[batches] = {1, 1, 1, 1};
         for (std::size_t i = 0; i < end; i += block)
@@ -58,16 +58,16 @@ void products_of_others(T const* x, std::size_t n, T* out, F finish) {
 
 } // namespace detail
 
-/// The gradient of a product over some axes: that of the result, one number for all where it is but
-/// one, times the conjugate product of the other elements.
+/// The gradient of a product over some axes: the gradient of the result times the conjugate product
+/// of the other elements.
 struct ProdGradient : Arraywise {
     Axes over; // normalised
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
 
     template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const {
-        using W =
-            detail::wide<T>; // what is multiplied in another order must not overflow on the way
+        using W = detail::wide<T>; // multiplied in another order, an intermediate product must not
+                                   // overflow
         detail::Array<W> buffer;
         auto const* const rows = detail::rows_over(over, x, buffer);
         detail::Array<W> out(buffer.defined() ? buffer.shape : x.shape);
@@ -88,8 +88,8 @@ struct ProdGradient : Arraywise {
         return reshape(
             materialize_expression(sum(h * conj(express(*this, unit, x)), over)), Axes(g.shape()));
     }
-    /// By x_j depends what comes out for all but j, as the product of all but the two: one j after
-    /// another, with x_j replaced by 1.
+    /// The derivative for x_j: every other output depends on x_j by the product of all elements but
+    /// the two. Computed for one j after another, with x_j replaced by 1.
     auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const {
         using T = typename std::remove_cvref_t<decltype(x)>::value_type;
         auto out = materialize_expression(h * T(0));

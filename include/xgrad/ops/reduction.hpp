@@ -35,8 +35,7 @@ template <Operand X> auto mean(X const& x) {
 template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false) {
     auto const over = detail::checked_axes("logsumexp", x, axes);
     if constexpr (std::same_as<typename X::kind, R>)
-        if (over.size() ==
-            x.dim()) { // a number in the expression: exponentials and their gradients are one pass
+        if (over.size() == x.dim()) { // a scalar: the exponentials and their gradients are one pass
             auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
             auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
             return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
@@ -73,8 +72,8 @@ struct AbsPower : Elementwise<R(R), R(C)> {
 };
 
 /// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0
-/// at 0. Elements are not scaled: their p-th powers, and the sum of these, must lie in the range of
-/// their type.
+/// at 0. Elements are not scaled: their p-th powers, and the sum of these, must not overflow or
+/// underflow in their type.
 template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false) {
     if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
     detail::checked_axes("norm", x, axes);

@@ -9,10 +9,9 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// The elements several times: x with axes of extent 1 put in, these repeated, and all of it under
-/// another shape. The adjoint adds up.
+/// repeat: inserts axes of extent 1, broadcasts them and reshapes the result. The adjoint sums.
 struct Repeat : Arraywise {
-    Shape spread, repeated, shape; // x with axes put in; with them repeated; the result
+    Shape spread, repeated, shape; // x with axes inserted; broadcast; the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         numel(repeated);
@@ -37,8 +36,8 @@ struct Repeat : Arraywise {
     }
 };
 
-/// x as often along each axis as its count says. Where there are more counts than axes, x gets new
-/// leading ones; where there are fewer, they are those of the last axes. A copy.
+/// Tiles x: as often along each axis as its count says. More counts than axes add leading axes;
+/// fewer belong to the last axes. A copy.
 template <Operand X> auto tile(X const& x, Shape const& counts) {
     Shape const from = x.shape();
     Repeat r;
@@ -51,7 +50,7 @@ template <Operand X> auto tile(X const& x, Shape const& counts) {
     }
     return express(std::move(r), x);
 }
-/// The same with a count for each axis, as in PyTorch.
+/// Tiles x with a count for each axis, as in PyTorch.
 template <Operand X> auto repeat(X const& x, Shape const& counts) {
     if (counts.size() < x.dim())
         detail::fail<ShapeError>(
@@ -69,7 +68,7 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count, std::
     r.shape[d] = detail::multiply_extents("repeat_interleave", r.shape[d], count);
     return express(std::move(r), x);
 }
-/// Each element, in row-major order.
+/// Each element in row-major order.
 template <Operand X> auto repeat_interleave(X const& x, std::size_t count) {
     return repeat_interleave(detail::in_one_row("repeat_interleave", x), count, 0);
 }

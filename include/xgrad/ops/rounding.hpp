@@ -1,4 +1,4 @@
-// Rounding to whole numbers, and remainders of divisions by them.
+// Rounding to integers, and remainders.
 #pragma once
 
 #include <xgrad/ops/dual.hpp>
@@ -14,7 +14,7 @@ inline RealProbe round(RealProbe x) { return x; }
 inline RealProbe fmod(RealProbe a, RealProbe b) { return joined(a, b); }
 } // namespace detail
 
-/// The largest whole number that is not above x; gradient 0.
+/// The largest integer that is not above x; gradient 0.
 struct Floor : Elementwise<Z(Z), R(R)> {
     static constexpr std::string_view written = "floor";
     XGRAD_INLINE auto value(auto x) const { return floor(x); }
@@ -25,7 +25,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto floor(X x) {
     return detail::on_duals(Floor{}, x);
 }
 
-/// The smallest whole number that is not below x; gradient 0.
+/// The smallest integer that is not below x; gradient 0.
 struct Ceil : Elementwise<Z(Z), R(R)> {
     static constexpr std::string_view written = "ceil";
     XGRAD_INLINE auto value(auto x) const { return ceil(x); }
@@ -34,7 +34,7 @@ struct Ceil : Elementwise<Z(Z), R(R)> {
 template <Operand X> auto ceil(X const& x) { return express(Ceil{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto ceil(X x) { return detail::on_duals(Ceil{}, x); }
 
-/// x without its fraction; gradient 0.
+/// x rounded toward 0; gradient 0.
 struct Trunc : Elementwise<Z(Z), R(R)> {
     static constexpr std::string_view written = "trunc";
     XGRAD_INLINE auto value(auto x) const { return trunc(x); }
@@ -45,7 +45,7 @@ template <detail::DualNumber X> XGRAD_INLINE auto trunc(X x) {
     return detail::on_duals(Trunc{}, x);
 }
 
-/// The nearest whole number, of two the even one; gradient 0.
+/// x rounded to the nearest integer, ties to even; gradient 0.
 struct Round : Elementwise<Z(Z), R(R)> {
     static constexpr std::string_view written = "round";
     XGRAD_INLINE auto value(auto x) const { return round(x); }
@@ -56,13 +56,13 @@ template <detail::DualNumber X> XGRAD_INLINE auto round(X x) {
     return detail::on_duals(Round{}, x);
 }
 
-/// a less a whole multiple of b, with the sign of a, as in C; NaN for b = 0. The multiple is that
-/// of trunc(a/b), and counts as constant.
+/// a - b trunc(a/b), with the sign of a, as in C; NaN for b = 0. The gradient treats trunc(a/b) as
+/// constant.
 struct Fmod : Transcendental<R(R, R)> {
     static constexpr std::string_view written = "fmod";
     XGRAD_INLINE auto value(auto a, auto b) const { return fmod(a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    // a/b itself may be rounded up to the next whole number.
+    // a/b may be rounded up to the next integer.
     XGRAD_INLINE auto partial(wrt<1>, auto y, auto a, auto b) const { return -round((a - y) / b); }
 };
 template <class A, class B>
@@ -76,8 +76,8 @@ XGRAD_INLINE auto fmod(A a, B b) {
     return detail::on_duals(Fmod{}, a, b);
 }
 
-/// a less a whole multiple of b, with the sign of b, as in Python; NaN for b = 0. The multiple is
-/// that of floor(a/b), and counts as constant.
+/// a - b floor(a/b), with the sign of b, as in Python; NaN for b = 0. The gradient treats
+/// floor(a/b) as constant.
 struct Remainder : Transcendental<R(R, R)> {
     static constexpr std::string_view written = "remainder";
     XGRAD_INLINE auto value(auto a, auto b) const {

@@ -1,4 +1,4 @@
-// Operations that move elements and compute nothing: views of the same memory where possible, and
+// Operations that change shapes and orders and compute nothing: views where strides allow it, and
 // their adjoints.
 #pragma once
 
@@ -11,7 +11,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// The elements as another scalar type; the gradient is converted back.
+/// Converts the elements to another scalar type; the gradient is converted back.
 template <Scalar To> struct Cast : Arraywise {
     static constexpr std::string_view written = "cast";
     template <Scalar T> auto value(detail::Array<T> const& x) const {
@@ -32,8 +32,8 @@ template <Scalar To, Operand X> auto cast(X const& x) {
     else return express(Cast<To>{}, x);
 }
 
-/// The same elements in row-major order under another shape; one extent may be -1, to be found. A
-/// view where strides can say so, else a copy.
+/// The elements in row-major order with another shape; one extent may be -1, to be inferred. A view
+/// where strides allow it, else a copy.
 struct Reshape : Arraywise {
     Axes to;
     char const* asked_by = "reshape";
@@ -74,24 +74,24 @@ template <Operand X> auto reshape(X const& x, Axes const& shape) {
     return express(Reshape{{}, shape}, x);
 }
 namespace detail {
-/// A result that was only given its shape: no view for a user, who never had the tensor that it
-/// looks into.
+/// Marks a result that was only reshaped as no view: the user never had the tensor that it would be
+/// a view of.
 template <class T> T only_reshaped(T t) {
     if constexpr (requires { t.impl().view.reset(); }) t.impl().view.reset();
     return t;
 }
 } // namespace detail
 namespace detail {
-/// All elements in one row, for the function of this name.
+/// All elements as a vector, for the function of this name.
 template <Operand X> auto in_one_row(char const* name, X const& x) {
     return express(Reshape{{}, Axes{-1}, name}, x);
 }
 } // namespace detail
-/// All elements in one row.
+/// All elements as a vector.
 template <Operand X> auto flatten(X const& x) { return detail::in_one_row("flatten", x); }
 
 namespace detail {
-/// The order that undoes another one.
+/// The inverse permutation.
 inline Axes inverse_of(Axes const& order) {
     Axes inverse(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
@@ -148,7 +148,7 @@ template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdi
         axes[detail::normalize_axis("transpose", axis1, shape)]);
     return permute(x, axes);
 }
-/// Some axes moved to other places; the others stay in order. A view.
+/// Moves some axes to other positions; the others keep their order. A view.
 template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to) {
     Shape const& shape = x.shape();
     auto const rank = shape.size();
@@ -177,7 +177,7 @@ template <Operand X> auto mT(X const& x) {
     return transpose(x, -2, -1);
 }
 
-/// Repeated along axes of extent 1 and new leading axes, by NumPy's rules. A view.
+/// Broadcasts along axes of extent 1 and new leading axes, by NumPy's rules. A view.
 struct BroadcastTo : Arraywise {
     static constexpr std::string_view written = "broadcast_to";
     Shape shape;
@@ -196,7 +196,7 @@ template <Operand X> auto broadcast_to(X const& x, Shape const& shape) {
     return express(BroadcastTo{{}, shape}, x);
 }
 
-/// Without this axis where its extent is 1, or without all such axes.
+/// Removes an axis of extent 1, or all such axes.
 template <Operand X> auto squeeze(X const& x, std::ptrdiff_t axis) {
     Shape shape(x.shape());
     auto const at = detail::normalize_axis("squeeze", axis, shape);
@@ -216,8 +216,8 @@ template <Operand X> auto unsqueeze(X const& x, std::ptrdiff_t axis) {
     return reshape(x, Axes(shape));
 }
 
-/// One axis as several with these extents, of which one may be -1, to be found. A view where
-/// strides can say so.
+/// Splits one axis into several with these extents, of which one may be -1, to be inferred. A view
+/// where strides allow it.
 template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const& sizes) {
     Axes shape(x.shape());
     auto const at = detail::normalize_axis("unflatten", axis, shape);
@@ -239,7 +239,7 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
     return reshape(x, shape);
 }
 
-/// Summed over the axes along which `shape` was broadcast to that of x.
+/// Sums over the axes along which `shape` was broadcast to that of x.
 template <Operand X> auto sum_to(X const& x, Shape const& shape) {
     auto const& from = x.shape();
     if (from == shape) return x;

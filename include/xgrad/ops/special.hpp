@@ -25,7 +25,7 @@ struct Erf : Transcendental<R(R)> {
 template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
 template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
 
-/// 1 - erf(x), which keeps its digits where that is small.
+/// 1 - erf(x), accurate where it is small.
 struct Erfc : Transcendental<R(R)> {
     static constexpr std::string_view written = "erfc";
     XGRAD_INLINE auto value(auto x) const { return erfc(x); }
@@ -84,7 +84,7 @@ struct XLogYSlope : Transcendental<R(R, R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return nothing; }
     XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto y) const { return reciprocal(y); }
 };
-// What the next rule calls.
+// Called by the rule of xlogy.
 XGRAD_INLINE auto xlogy_slope(auto x, auto y)
     requires(!AnyOperand<decltype(x), decltype(y)>)
 {
@@ -114,7 +114,8 @@ auto xlogy(X&& x, Y&& y) {
     return express(XLogY{}, std::forward<X>(x), std::forward<Y>(y));
 }
 
-/// log(e^a + e^b), without overflow. Equal infinities share the gradient, as equal numbers do.
+/// log(e^a + e^b), without overflow. Equal infinities get half the gradient each, as equal numbers
+/// do.
 struct LogAddExp : Transcendental<R(R, R)> {
     static constexpr std::string_view written = "logaddexp";
     XGRAD_INLINE auto value(auto a, auto b) const {
@@ -124,7 +125,8 @@ struct LogAddExp : Transcendental<R(R, R)> {
     XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const { return sigmoid(apart(b, a)); }
 
 private:
-    /// a - b, and 0 for equal infinities; for other equal numbers its derivatives count.
+    /// a - b, but 0 for equal infinities. Equal finite numbers keep a - b, which has the right
+    /// derivatives.
     XGRAD_INLINE static auto apart(auto a, auto b) { return where(a == b && a - a != 0, 0, a - b); }
 };
 template <class A, class B>

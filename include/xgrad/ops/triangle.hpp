@@ -1,4 +1,4 @@
-// Matrices by their diagonals: triangles, matrices made of a diagonal, and the trace.
+// Triangles of matrices, matrices with a given diagonal, and the trace.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>
@@ -7,7 +7,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Matrices with zeros above a diagonal, or below it. It is its own adjoint.
+/// Sets the elements above or below a diagonal to zero. Triangle is its own adjoint.
 struct Triangle : Arraywise {
     std::ptrdiff_t offset = 0;
     bool lower = true;
@@ -58,7 +58,7 @@ template <Operand X> auto triu(X const& x, std::ptrdiff_t offset = 0) {
     return detail::triangle("triu", x, offset, false);
 }
 
-/// Square matrices of zeros with the last axis of x as one of their diagonals. The adjoint takes
+/// Square matrices of zeros with the last axis of x as one of their diagonals. The adjoint selects
 /// that diagonal.
 struct DiagEmbed : Arraywise {
     std::ptrdiff_t offset = 0;
