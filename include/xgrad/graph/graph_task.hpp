@@ -1,11 +1,15 @@
 // GraphTask: one backward pass over any graph. Its data structures:
-// - states_: the state of each Node: the number of gradients that are pending, and those that
-// arrived.
+//
+// - states_: the state of each Node: how many gradients are pending, and those that arrived.
+//
 // - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
-// in a
-//   Node (threads, or backward inside backward), the second one uses a hash table instead.
+//   in a Node (threads, or backward inside backward), the second one uses a hash table instead.
+//
 // - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
-// Invariant: a Node is queued once, after its last gradient. Read next: engine.hpp.
+//
+// Invariant: a Node is queued once, after its last gradient.
+//
+// Read next: engine.hpp.
 #pragma once
 
 #include <algorithm>

@@ -94,7 +94,7 @@ struct ProdGradient : Arraywise {
         using T = typename std::remove_cvref_t<decltype(x)>::value_type;
         auto out = materialize_expression(h * T(0));
         for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
-            auto const is_j = place_mask(x, over, j);
+            auto const is_j = position_mask(x, over, j);
             auto const without_j = materialize_expression(where(is_j, T(1), x));
             auto const part =
                 sum(where(is_j, T(0), conj(h) * express(*this, g, without_j)), over, keepdims);

@@ -82,7 +82,7 @@ private:
     }
     template <std::size_t I, Scalar X>
     decltype(auto) operand(AnyTensor const* const* operands) const {
-        if constexpr (looked_at & uses_argument(I))
+        if constexpr (all_uses & uses_argument(I))
             return static_cast<Tensor<X> const&>(*operands[I]);
         else return ShapeOnly<X>{this->shape_of(I)};
     }
@@ -99,11 +99,11 @@ private:
                                                         std::index_sequence<I...>) {
         return std::array<Uses, count>{arraywise_uses<Op>(I)...};
     }(std::index_sequence_for<T...>{});
-    static constexpr Uses looked_at = []<std::size_t... I>(std::index_sequence<I...>) {
+    static constexpr Uses all_uses = []<std::size_t... I>(std::index_sequence<I...>) {
         return (arraywise_uses<Op>(I) | ...);
     }(std::index_sequence_for<T...>{});
     static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>,
-        count, type_info<Y>, types.data(), uses.data(), looked_at};
+        count, type_info<Y>, types.data(), uses.data(), all_uses};
 
     Op op_;
 };

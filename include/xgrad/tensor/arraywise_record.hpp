@@ -21,7 +21,7 @@ public:
         TypeInfo const& result;
         TypeInfo const* const* operands;
         Uses const* uses; // what the gradient of each operand reads
-        Uses looked_at;   // union of these
+        Uses all_uses;    // union of these
     };
 
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
@@ -31,7 +31,7 @@ public:
         LocalArray<AnyTensor const*, 6> x(table_.count);
         for (std::size_t i = 0; i < table_.count; ++i)
             if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
-            else if (table_.looked_at & uses_argument(i))
+            else if (table_.all_uses & uses_argument(i))
                 x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
         pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(),
             results.data()); // a gradient has the result's shape

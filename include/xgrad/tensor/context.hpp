@@ -1,8 +1,8 @@
 // Context: data that a custom Function's forward passes to its backward.
 #pragma once
 
+#include <xgrad/tensor/function_check.hpp>
 #include <xgrad/tensor/function_node.hpp>
-#include <xgrad/tensor/function_verdict.hpp>
 
 XGRAD_COMPILED_ONCE
 
@@ -43,7 +43,7 @@ template <class R, class Visit> void each_element(R& r, Visit visit) {
 /// a default-constructible struct, are members of the Context.
 template <class F> class Context : public decltype(detail::data_of<F>())::type {
     static_assert(
-        sizeof(detail::ReportDiagnostic<typename decltype(detail::judge_context<F>())::type>) > 0);
+        sizeof(detail::ReportDiagnostic<typename decltype(detail::check_context<F>())::type>) > 0);
 
 public:
     using Saved = typename decltype(detail::saved_by<F>())::type;

@@ -17,8 +17,8 @@ public:
           space_(node.space()), operands_(layout_.total()) {
         for (std::size_t k = 0; k < layout_.leaves; ++k) {
             auto const& info = *kernels_.leaf[k];
-            operands_[k] = node.is_needed(k) ? input_operand(*values[k], info, space_)
-                                             : absent_input(info.tile_element);
+            operands_[k] = node.is_read(k) ? input_operand(*values[k], info, space_)
+                                           : absent_input(info.tile_element);
             bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
             operands_[layout_.tangents() + k] =
                 moves ? input_operand(tangents[node.edge_of(k)].impl().array, info, space_)
@@ -46,11 +46,13 @@ public:
     /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
     void want_gradients(LeafMask wanted, AnyTensor const& gradient) {
         plan_.gradients = node_.gradients().only(wanted);
-        seeds_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
-        if (seeds_.numel == 1) {
-            kernels_.result->gather(uniform_.elements, seeds_.data, 0, most_lanes);
+        grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
+        if (grad_outputs_.numel == 1) {
+            kernels_.result->gather(uniform_.elements, grad_outputs_.data, 0, max_lanes);
             plan_.constant_grad_output = uniform_.elements;
-        } else operands_[layout_.grad_output()] = input_operand(seeds_, *kernels_.result, space_);
+        } else
+            operands_[layout_.grad_output()] =
+                input_operand(grad_outputs_, *kernels_.result, space_);
         gradients_.resize(layout_.leaves);
         for (std::size_t k = 0; k < layout_.leaves; ++k) {
             if (!makes_gradient(k)) continue;
@@ -65,9 +67,9 @@ public:
 
     void run() {
         auto body = [this](void* const* at, std::size_t count, TileFacts) {
-            if (auto const done = kernels_.dual(node_.formula_object(), plan_, at, count);
+            if (auto const done = kernels_.dual(node_.expression_object(), plan_, at, count);
                 done < count)
-                run_rest(at, done, count - done);
+                compute_tail(at, done, count - done);
         };
         TileLoop(space_, operands_.data(), layout_.total()).run(tile_body(body));
     }
@@ -91,30 +93,30 @@ public:
 
 private:
     /// Kernels compute whole batches. Upper bound of the elements of a batch.
-    static constexpr std::size_t most_lanes = 16;
-    struct Rest {
-        alignas(64) std::byte elements[most_lanes * 16];
+    static constexpr std::size_t max_lanes = 16;
+    struct PaddedTail {
+        alignas(64) std::byte elements[max_lanes * 16];
     };
 
     bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
 
     /// Tail of a tile: computed on a copy that is padded with zeros.
-    void run_rest(void* const* at, std::size_t start, std::size_t count) {
+    void compute_tail(void* const* at, std::size_t start, std::size_t count) {
         std::size_t const n = layout_.total();
-        LocalArray<Rest, 12> rest(n);
-        LocalArray<void*, 12> place(n);
+        LocalArray<PaddedTail, 12> tail(n);
+        LocalArray<void*, 12> pointers(n);
         auto const in_tile = [&](std::size_t k) {
             return static_cast<std::byte*>(at[k]) + start * operands_[k].tile_element;
         };
         for (std::size_t k = 0; k < n; ++k) {
-            place[k] = at[k] ? rest[k].elements : nullptr;
+            pointers[k] = at[k] ? tail[k].elements : nullptr;
             if (at[k] && !operands_[k].output)
-                std::memcpy(rest[k].elements, in_tile(k), count * operands_[k].tile_element);
+                std::memcpy(tail[k].elements, in_tile(k), count * operands_[k].tile_element);
         }
-        kernels_.dual(node_.formula_object(), plan_, place.data(), most_lanes);
+        kernels_.dual(node_.expression_object(), plan_, pointers.data(), max_lanes);
         for (std::size_t k = 0; k < n; ++k)
             if (at[k] && operands_[k].output)
-                std::memcpy(in_tile(k), rest[k].elements, count * operands_[k].tile_element);
+                std::memcpy(in_tile(k), tail[k].elements, count * operands_[k].tile_element);
     }
 
     FusedNode const& node_;
@@ -123,8 +125,8 @@ private:
     Shape space_;
     LocalArray<TileOperand, 21> operands_;
     DualPlan plan_;
-    Rest uniform_;
-    AnyArray seeds_, tangent_;
+    PaddedTail uniform_;
+    AnyArray grad_outputs_, tangent_;
     CachedVector<AnyArray> gradients_;
 };
 

@@ -1,5 +1,5 @@
 // Function: a differentiable operation that a user defines on whole arrays, like PyTorch's
-// torch.autograd.Function. Mistakes are reported at compile time: function_verdict.hpp.
+// torch.autograd.Function. Mistakes are reported at compile time: function_check.hpp.
 #pragma once
 
 #include <xgrad/tensor/context.hpp>
@@ -192,13 +192,13 @@ template <class F> struct Function {
     /// where a tensor requires a gradient. An argument that forward returns unchanged is returned
     /// as a view.
     template <class... X> static auto apply(X&&... x) {
-        using Judge = detail::FunctionJudge<F, X...>;
-        using Verdict = decltype(Judge::all());
-        static_cast<void>(detail::ReportDiagnostic<typename Verdict::type>());
-        if constexpr (detail::is_fine<Verdict>)
-            return detail::call_function<F, typename Judge::Call, typename Judge::Output>(
-                typename Judge::Call::given{}, std::forward<X>(x)...);
-        else if constexpr (!std::is_void_v<typename Judge::Output>) return typename Judge::Output();
+        using Check = detail::FunctionCheck<F, X...>;
+        using Diagnostic = decltype(Check::all());
+        static_cast<void>(detail::ReportDiagnostic<typename Diagnostic::type>());
+        if constexpr (detail::is_ok<Diagnostic>)
+            return detail::call_function<F, typename Check::Call, typename Check::Output>(
+                typename Check::Call::given{}, std::forward<X>(x)...);
+        else if constexpr (!std::is_void_v<typename Check::Output>) return typename Check::Output();
         else if constexpr ((Operand<X> || ...)) return detail::stand_in<F>(x...);
     }
 };

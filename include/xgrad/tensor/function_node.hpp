@@ -86,7 +86,7 @@ public:
         bool const recorded = is_recorded() && is_differentiable(t.dtype());
         if (recorded && !t.is_view() && t.requires_grad() && t.is_leaf())
             fail<GraphError>(function_,
-                ": a leaf Variable that requires grad has been used in an in-place operation.");
+                ": a leaf Variable that requires grad has been used in an in-position operation.");
         check_in_place(t, std::string(function_) + "::mark_dirty", recorded);
         if (!contains(dirty_, t)) dirty_.push_back(t);
     }
@@ -350,10 +350,10 @@ private:
             fits = n == 1 || n == got[got.size() - 1 - d];
         }
         if (fits) return;
-        auto const place = count_of(argument) == 1 ? "" : ", element " + std::to_string(element);
+        auto const position = count_of(argument) == 1 ? "" : ", element " + std::to_string(element);
         fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k,
             " - got ", got, " but expected shape compatible with ", wanted, " (argument ", argument,
-            " of forward", place, ")");
+            " of forward", position, ")");
     }
 
     std::string_view function_;

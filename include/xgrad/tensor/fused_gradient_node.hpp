@@ -17,11 +17,12 @@ public:
     FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
         : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape()) {
         for (std::size_t k = 0; k < leaves(); ++k)
-            if (of.is_needed(k)) kept_ |= LeafMask{1} << of.first_of(k);
+            if (of.is_read(k)) saved_operands_ |= LeafMask{1} << of.first_of(k);
         edges_.reserve(of.next_edges().size() + 1);
         for (std::size_t k = 0; k < leaves(); ++k) {
             bool const is_target = of.makes_gradient(k);
-            if (!is_target || !(kept_ >> of.first_of(k) & 1 || of.saves_result())) continue;
+            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
+                continue;
             edges_.push_back(of.next_edges()[of.edge_of(k)]);
             differentiable_ |= LeafMask{1} << k;
         }
@@ -33,7 +34,7 @@ public:
         set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
         if (edges_.empty()) return;
         for (std::size_t k = 0; k < leaves(); ++k)
-            if (kept_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
+            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
         if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
         if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
     }
@@ -58,7 +59,7 @@ public:
         if (std::ranges::none_of(
                 tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
             return;
-        Opened const opened(*this);
+        UnpackGuard const guard(*this);
         std::vector<AnyTensor> of_operands(of_.next_edges().size());
         for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
             if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
@@ -76,7 +77,7 @@ public:
     [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < leaves(); ++k)
-            if (kept_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
+            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
         if (of_.saves_result()) all.push_back({"result", &saved_result()});
         if (differentiable_) all.push_back({"gradient", &saved_gradient()});
         return all;
@@ -87,7 +88,7 @@ private:
     SavedTensor& saved_result() noexcept { return saved_[leaves()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[leaves() + 1]; }
     bool is_saved(std::size_t i) const noexcept {
-        return i < leaves()    ? kept_ >> i & 1
+        return i < leaves()    ? saved_operands_ >> i & 1
                : i == leaves() ? of_.saves_result()
                                : differentiable_ != 0;
     }
@@ -99,35 +100,35 @@ private:
     }
 
     /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
-    class Opened {
+    class UnpackGuard {
     public:
-        explicit Opened(FusedGradientNode& n) : node_(n), opened_(n.saved_.size()) {
+        explicit UnpackGuard(FusedGradientNode& n) : node_(n), unpacked_(n.saved_.size()) {
             try {
-                for (std::size_t i = 0; i < opened_.size(); ++i)
-                    if (n.is_saved(i)) opened_[i] = n.saved_[i].open(n);
+                for (std::size_t i = 0; i < unpacked_.size(); ++i)
+                    if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
             } catch (...) {
                 close();
                 throw;
             }
         }
-        Opened(Opened const&) = delete;
-        Opened& operator=(Opened const&) = delete;
-        ~Opened() { close(); }
+        UnpackGuard(UnpackGuard const&) = delete;
+        UnpackGuard& operator=(UnpackGuard const&) = delete;
+        ~UnpackGuard() { close(); }
 
     private:
         void close() noexcept {
-            for (std::size_t i = 0; i < opened_.size(); ++i)
-                if (opened_[i]) node_.saved_[i].close();
+            for (std::size_t i = 0; i < unpacked_.size(); ++i)
+                if (unpacked_[i]) node_.saved_[i].close();
         }
         FusedGradientNode& node_;
-        CachedVector<char> opened_;
+        CachedVector<char> unpacked_;
     };
 
-    /// The pass over dual numbers, of the saved values and tangents of the operands. Needs a guard.
+    /// The pass over dual numbers, of the saved values and tangents of the operands. Reads a guard.
     DualPass pass_along(std::span<AnyTensor const> tangents) {
         LocalArray<AnyArray const*, 8> values(leaves());
         for (std::size_t k = 0; k < leaves(); ++k)
-            if (of_.is_needed(k)) values[k] = &saved_[of_.first_of(k)].array();
+            if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
         return DualPass(
             of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
     }
@@ -141,7 +142,7 @@ private:
     }
 
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        Opened const opened(*this);
+        UnpackGuard const guard(*this);
         DualPass pass = pass_along(tangents);
         if (has_gradient_edge_) pass.want_tangent();
         if (LeafMask const wanted = dependent_leaves())
@@ -157,7 +158,7 @@ private:
     /// that.
     [[gnu::cold]] void apply_recorded(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        Opened const opened(*this);
+        UnpackGuard const guard(*this);
         auto const& table = of_.table();
         std::size_t const n = leaves();
         LocalGraph graph;
@@ -169,7 +170,7 @@ private:
                 operands[k] = operands[target];
                 continue;
             }
-            if (kept_ >> first & 1) operands[k] = saved_[first].unpack(*this);
+            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
             else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
             if (is_wanted)
                 operands[k] =
@@ -199,9 +200,9 @@ private:
         AnyTensor const* pointers[64];
         for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
         AnyTensor result = alias(value);
-        Gathered const in(of_.table(), of_.formula_object(), pointers, true);
+        BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
         result.impl().grad_fn =
-            FusedNode::make(of_.formula_object(), pointers, in, nullptr, result);
+            FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
         return result;
     }
 
@@ -210,7 +211,7 @@ private:
     CachedVector<SavedTensor> saved_; // of the operands, the result and grad_output
     CachedVector<Edge> edges_;
     Shape gradient_shape_;
-    LeafMask kept_ = 0;
+    LeafMask saved_operands_ = 0;
     LeafMask differentiable_ = 0; // operands with an edge
     bool has_gradient_edge_ = false;
 };
@@ -222,12 +223,12 @@ private:
         return push_by_transposing(
             *this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
-    Opened const opened(*this);
+    UnpackGuard const guard(*this);
     std::size_t const n = leaves();
     LocalArray<AnyArray, 6> saved(n + 1);
     LocalArray<AnyArray const*, 8> values(n);
     for (std::size_t k = 0; k < n; ++k)
-        if (is_needed(k)) values[k] = &(saved[k] = saved_array(k));
+        if (is_read(k)) values[k] = &(saved[k] = saved_array(k));
     if (saves_result()) saved[n] = saved_result();
     DualPass pass(*this, values.data(), saves_result() ? &saved[n] : nullptr, tangents);
     pass.want_tangent();
@@ -236,7 +237,7 @@ private:
 }
 
 inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results) {
-    Opened const opened(*this);
+    UnpackGuard const guard(*this);
     {
         NoGradGuard const off;
         apply_fused(gradient, results);

@@ -1,11 +1,12 @@
 // FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
 // elements. apply_fused() chooses the route, from fast to general:
+//
 // - gradients that a full sum computed already (fused_sum.hpp);
 // - apply_if_simple(): all operands are contiguous and have one shape;
 // - apply_in_blocks(): broadcast operands are periodic (block_loop.hpp; benchmark: broadcast);
 // - apply_tiled(): any strides, shapes and element types (tile_loop.hpp).
-// A pass that is recorded, and forward mode, are in fused_gradient_node.hpp. Read next:
-// fused_gradient_node.hpp.
+//
+// Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
 #pragma once
 
 #include <xgrad/graph/second_order.hpp>
@@ -18,13 +19,13 @@ namespace xgrad::detail {
 class FusedNode final : public FusedSum {
 public:
     /// `over` is null without a fused sum; then `result` has the values of the expression.
-    static Ref<Node> make(void const* formula, AnyTensor const* const* operands, Gathered const& in,
-        SumOver const* over, AnyTensor const& result) {
+    static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
+        BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
         auto const bytes = block_bytes(*in.plan, over);
         void* const block = allocate(bytes);
         try {
             return Ref<Node>::first(
-                ::new (block) FusedNode(*in.plan, formula, operands, in, over, result));
+                ::new (block) FusedNode(*in.plan, expression, operands, in, over, result));
         } catch (...) {
             deallocate(block, bytes);
             throw;
@@ -33,7 +34,7 @@ public:
 
     std::span<AnyTensor> ready_gradients() override {
         if (!has_gradients_ready()) return {};
-        Opened const opened(*this);
+        UnpackGuard const guard(*this);
         return take_ready_gradients();
     }
 
@@ -45,9 +46,9 @@ public:
 
     bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         auto& gradient = gradients[0];
-        if (sum_ || !gradient.defined() || watched_)
+        if (sum_ || !gradient.defined() || saved_tensors_)
             return false; // a saved tensor is unpacked once, and apply() would unpack it again
-        Opened const opened(*this);
+        UnpackGuard const guard(*this);
         return apply_if_simple(
             gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
     }
@@ -77,8 +78,8 @@ private:
     bool would_record(AnyTensor const& gradient) const {
         bool any = gradient.requires_grad() || saves_result();
         for (std::size_t k = 0; k < leaves(); ++k)
-            any |= watched_ ? watched_[k].requires_grad()
-                            : makes_gradient(k) && plan_.kept >> first_of(k) & 1;
+            any |= saved_tensors_ ? saved_tensors_[k].requires_grad()
+                                  : makes_gradient(k) && plan_.saved >> first_of(k) & 1;
         return any;
     }
 
@@ -96,14 +97,14 @@ private:
 
     /// `buffer`: the gradient itself where is_free(): a result of its type overwrites it.
     void apply_fused(
-        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* room = nullptr) {
+        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer = nullptr) {
         if (!gradient.defined()) return;
-        Opened const opened(*this);
-        if (!sum_) return apply_shortest(gradient.impl().array, results, room);
+        UnpackGuard const guard(*this);
+        if (!sum_) return apply_shortest(gradient.impl().array, results, buffer);
         bool const ready = has_gradients_ready();
         if ((ready || handed_over_) && !gradient.requires_grad())
             if (double const factor = real_scalar(gradient);
-                std::abs(factor) >= least_factor && std::abs(factor) <= 1 / least_factor) {
+                std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor) {
                 if (!ready) make_ready_again();
                 std::ranges::move(take_ready_gradients(), results.begin());
                 return scale(results, factor);
@@ -113,22 +114,24 @@ private:
         apply_spread(gradient, results);
     }
     void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results) {
-        AnyArray const seeds = sum_->spread(gradient, space_);
-        if (table().kernels.is_identity && !is_simple(seeds)) return repeat(seeds, results);
-        apply_shortest(seeds, results);
+        AnyArray const grad_outputs = sum_->spread(gradient, space_);
+        if (table().kernels.is_identity && !is_simple(grad_outputs))
+            return repeat(grad_outputs, results);
+        apply_shortest(grad_outputs, results);
     }
     void apply_shortest(
-        AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr) {
-        if (apply_if_simple(seeds, results, room)) return;
-        if (in_blocks_ && !watched_ && is_plain(seeds) && numel(space_) != 0)
-            apply_in_blocks(seeds, results);
-        else apply_tiled(seeds, results);
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr) {
+        if (apply_if_simple(grad_outputs, results, buffer)) return;
+        if (in_blocks_ && !saved_tensors_ && is_plain(grad_outputs) && numel(space_) != 0)
+            apply_in_blocks(grad_outputs, results);
+        else apply_tiled(grad_outputs, results);
     }
 
     /// True where the gradients are computed already and no unpack hook could change a saved value.
     bool has_gradients_ready() const noexcept {
-        return waiting_ && !(watched_ && std::any_of(watched_.get(), watched_.get() + leaves(),
-                                             [](auto const& s) { return s.is_packed(); }));
+        return waiting_ && !(saved_tensors_ &&
+                               std::any_of(saved_tensors_.get(), saved_tensors_.get() + leaves(),
+                                   [](auto const& s) { return s.is_packed(); }));
     }
     /// Returns the gradients that are computed already. A further pass computes them again.
     std::span<AnyTensor> take_ready_gradients() noexcept {
@@ -137,7 +140,7 @@ private:
             gradient.handle()->inference = inference_mode; // as if computed now
         no_longer_waiting();
         handed_over_ = true;
-        if (auto const use = table().use->load(std::memory_order_relaxed); use < most_uses)
+        if (auto const use = table().use->load(std::memory_order_relaxed); use < max_uses)
             table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
         return ready;
     }
@@ -148,24 +151,25 @@ private:
     }
 
     /// True for a contiguous grad_output. That of a fused sum may be one element.
-    bool is_plain(AnyArray const& seeds) const {
-        return is_direct(seeds, *table().kernels.result, space_) || (seeds.numel == 1 && sum_);
+    bool is_plain(AnyArray const& grad_outputs) const {
+        return is_direct(grad_outputs, *table().kernels.result, space_) ||
+               (grad_outputs.numel == 1 && sum_);
     }
     /// True where all arrays that a kernel reads are contiguous and of the same shape.
-    XGRAD_INLINE bool is_simple(AnyArray const& seeds) const {
-        if (in_order_ && !watched_) [[likely]]
-            return is_plain(seeds);
-        return is_simple_again(seeds);
+    XGRAD_INLINE bool is_simple(AnyArray const& grad_outputs) const {
+        if (contiguous_ && !saved_tensors_) [[likely]]
+            return is_plain(grad_outputs);
+        return is_simple_again(grad_outputs);
     }
-    [[gnu::noinline]] bool is_simple_again(AnyArray const& seeds) const {
-        bool simple = broadcast_ == 0 && is_plain(seeds);
-        if (watched_ && saves_result())
+    [[gnu::noinline]] bool is_simple_again(AnyArray const& grad_outputs) const {
+        bool simple = broadcast_ == 0 && is_plain(grad_outputs);
+        if (saved_tensors_ && saves_result())
             simple &= is_direct(saved_result(), *table().kernels.result, space_);
         for (std::size_t k = 0; k < leaves(); ++k) {
             auto const& info = *table().kernels.leaf[k];
             simple &= info.in_place;
-            if (watched_ && plan_.kept >> k & 1)
-                simple &= is_direct(watched_[k].array(), info, space_);
+            if (saved_tensors_ && plan_.saved >> k & 1)
+                simple &= is_direct(saved_tensors_[k].array(), info, space_);
         }
         return simple;
     }
@@ -173,16 +177,18 @@ private:
     /// Computes gradients of contiguous operands; adds to results that are defined. Returns false,
     /// without effect, for other operands.
     bool apply_if_simple(
-        AnyArray const& seeds, std::span<AnyTensor> results, AnyTensor* room = nullptr) {
-        if (!is_simple(seeds)) return false;
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr) {
+        if (!is_simple(grad_outputs)) return false;
         auto const& plan = plan_;
         auto const& kernels = plan.table.kernels;
-        std::size_t const n = kernels.leaves, seed = n, result = n + 1, first_gradient = n + 2;
-        bool const repeats_seed = sum_ && !is_direct(seeds, *kernels.result, space_);
-        std::size_t const count = repeats_seed ? numel(space_) : seeds.numel;
+        std::size_t const n = kernels.leaves, grad_output = n, result = n + 1,
+                          first_gradient = n + 2;
+        bool const broadcasts_grad_output =
+            sum_ && !is_direct(grad_outputs, *kernels.result, space_);
+        std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
         std::byte* at[TileLoop::max_operands];
         for (std::size_t k = 0; k < n; ++k) {
-            at[k] = plan.needed >> k & 1 ? saved_data(k) : zero_tile.elements;
+            at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
             at[first_gradient + k] = nullptr;
         }
         LeafMask added_to = 0;
@@ -190,45 +196,47 @@ private:
             std::size_t const k = plan.target[i];
             auto const& type = *plan.table.leaf_types[k];
             if (results[i].defined()) added_to |= LeafMask{1} << k;
-            else if (room && room->handle()->type == &type)
-                results[i] = std::move(*std::exchange(room, nullptr));
+            else if (buffer && buffer->handle()->type == &type)
+                results[i] = std::move(*std::exchange(buffer, nullptr));
             else
                 results[i] =
-                    AnyTensor(repeats_seed ? TensorImpl::make(type, space_)
-                                           : TensorImpl::make(type, AnyArray::Layout{seeds}));
+                    AnyTensor(broadcasts_grad_output
+                                  ? TensorImpl::make(type, space_)
+                                  : TensorImpl::make(type, AnyArray::Layout{grad_outputs}));
             at[first_gradient + k] = results[i].handle()->array.data;
         }
-        at[seed] = seeds.data;
+        at[grad_output] = grad_outputs.data;
         if (plan.gradients.saved_result) at[result] = saved_result_data();
-        if (repeats_seed) run_on_number(at, count, added_to);
-        else if (count <= (plan.needs_all ? part_size : tile_size))
-            kernels.backward(formula_object(), plan.gradients, reinterpret_cast<void* const*>(at),
-                count, 0, added_to);
+        if (broadcasts_grad_output) apply_scalar(at, count, added_to);
+        else if (count <= (plan.reads_all ? part_size : tile_size))
+            kernels.backward(expression_object(), plan.gradients,
+                reinterpret_cast<void* const*>(at), count, 0, added_to);
         else apply_parts(at, count, false, added_to);
         return true;
     }
     /// grad_output is one element, broadcast to all.
-    [[gnu::noinline]] void run_on_number(
+    [[gnu::noinline]] void apply_scalar(
         std::byte** at, std::size_t count, LeafMask added_to) const {
         TileBuffer splat;
-        auto& seed = at[leaves()];
-        table().kernels.result->gather(splat.elements, seed, 0, std::min(count, tile_size));
-        seed = splat.elements;
+        auto& grad_output = at[leaves()];
+        table().kernels.result->gather(splat.elements, grad_output, 0, std::min(count, tile_size));
+        grad_output = splat.elements;
         if (count <= tile_size)
-            table().kernels.backward(formula_object(), plan_.gradients,
+            table().kernels.backward(expression_object(), plan_.gradients,
                 reinterpret_cast<void* const*>(at), count, 0, added_to);
         else apply_parts(at, count, true, added_to);
     }
-    [[gnu::noinline]] void apply_parts(
-        std::byte* const* at, std::size_t count, bool repeats_seed, LeafMask added_to) const {
-        std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
+    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count,
+        bool broadcasts_grad_output, LeafMask added_to) const {
+        std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
         auto const& kernels = table().kernels;
-        PartLoop loop(count, repeats_seed || !plan_.needs_all
+        PartLoop loop(count, broadcasts_grad_output || !plan_.reads_all
                                  ? tile_size
                                  : part_size); // zero_tile and the splat have tile_size elements
         for (std::size_t k = 0; k < n; ++k)
-            loop.contiguous(k, at[k], is_needed(k) ? kernels.leaf[k]->element : 0);
-        loop.contiguous(seed, at[seed], repeats_seed ? 0 : kernels.result->element);
+            loop.contiguous(k, at[k], is_read(k) ? kernels.leaf[k]->element : 0);
+        loop.contiguous(
+            grad_output, at[grad_output], broadcasts_grad_output ? 0 : kernels.result->element);
         loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
@@ -236,80 +244,82 @@ private:
                               : loop.result(gradient, at[gradient], element);
         }
         loop.run([&](std::size_t, void* const* here, std::size_t elements) {
-            kernels.backward(formula_object(), plan_.gradients, here, elements, 0, added_to);
+            kernels.backward(expression_object(), plan_.gradients, here, elements, 0, added_to);
         });
     }
 
     /// Gradient of a sum of a plain tensor: grad_output, broadcast.
-    void repeat(AnyArray const& seeds, std::span<AnyTensor> results) const {
+    void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
         auto const& info = *table().kernels.result;
         auto made = TensorImpl::make(*table().leaf_types[0], space_);
         auto* to = made->array.data;
-        Strides const* const strides[] = {&seeds.strides};
+        Strides const* const strides[] = {&grad_outputs.strides};
         for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            info.gather(to, seeds.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
-                seeds.strides.back(), n);
+            info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
+                grad_outputs.strides.back(), n);
             to += n * info.element;
         });
         results[0] = AnyTensor(std::move(made));
     }
 
-    [[gnu::noinline]] void apply_in_blocks(AnyArray const& seeds, std::span<AnyTensor> results) {
-        std::size_t const n = leaves(), seed = n, result = n + 1;
+    [[gnu::noinline]] void apply_in_blocks(
+        AnyArray const& grad_outputs, std::span<AnyTensor> results) {
+        std::size_t const n = leaves(), grad_output = n, result = n + 1;
         BroadcastLeaves repeats;
         for (std::size_t k = 0; k < n; ++k)
             if (is_broadcast(k)) repeats.add(k, leaf_shape(k), space_);
         BlockLoop loop(numel(space_), table().kernels, repeats, 3); // 3: with grad_output
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
-            if (!is_needed(k)) loop.zeros(k);
+            if (!is_read(k)) loop.zeros(k);
             else if (is_broadcast(k)) loop.broadcast(k, saved_data(k), numel(leaf_shape(k)), info);
             else loop.contiguous(k, saved_data(k), info.element);
         }
-        if (seeds.numel == 1) loop.scalar(seed, seeds.data, *table().kernels.result);
-        else loop.contiguous(seed, seeds.data, table().kernels.result->element);
+        if (grad_outputs.numel == 1)
+            loop.scalar(grad_output, grad_outputs.data, *table().kernels.result);
+        else loop.contiguous(grad_output, grad_outputs.data, table().kernels.result->element);
         saves_result()
             ? loop.contiguous(result, saved_result_data(), table().kernels.result->element)
             : loop.absent(result);
-        place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+        create_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
             results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
             return results[edge].impl();
         });
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
             table().kernels.backward(
-                formula_object(), plan_.gradients, at, count, loop.constant(), added_to);
+                expression_object(), plan_.gradients, at, count, loop.constant(), added_to);
         });
     }
 
-    void apply_tiled(AnyArray const& seeds, std::span<AnyTensor> results) {
-        std::size_t const n = leaves(), seed = n, result = n + 1, first_gradient = n + 2;
+    void apply_tiled(AnyArray const& grad_outputs, std::span<AnyTensor> results) {
+        std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
         LocalArray<TileOperand, 14> operands(first_gradient + n);
         LocalArray<AnyArray, 6> values(n + 1), gradients(n);
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
-            if (is_needed(k)) values[k] = saved_array(k);
-            operands[k] = is_needed(k) ? input_operand(values[k], info, space_)
-                                       : absent_input(info.tile_element);
-            place_gradient(
-                k, is_needed(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
+            if (is_read(k)) values[k] = saved_array(k);
+            operands[k] = is_read(k) ? input_operand(values[k], info, space_)
+                                     : absent_input(info.tile_element);
+            create_gradient(
+                k, is_read(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
         }
-        operands[seed] = input_operand(seeds, *table().kernels.result, space_);
+        operands[grad_output] = input_operand(grad_outputs, *table().kernels.result, space_);
         if (saves_result()) values[n] = saved_result();
         operands[result] = saves_result()
                                ? input_operand(values[n], *table().kernels.result, space_)
                                : absent_output();
 
         auto body = [&](void* const* at, std::size_t count, TileFacts facts) {
-            table().kernels.backward(formula_object(), plan_.gradients, at, count, facts.constant,
-                leaves_added_to(facts));
+            table().kernels.backward(expression_object(), plan_.gradients, at, count,
+                facts.constant, leaves_added_to(facts));
         };
         TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
         for (std::size_t k = 0; k < n; ++k)
             if (makes_gradient(k)) results[plan_.edge[k]] = finished_gradient(k, gradients[k]);
     }
 
-    static constexpr signed char most_uses = 2;
-    static constexpr double least_factor =
+    static constexpr signed char max_uses = 2;
+    static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 };
 static_assert(sizeof(FusedNode) == sizeof(FusedOperands),

@@ -1,16 +1,18 @@
 // FusedOperands: storage of a FusedNode. Compiled once for all expressions: a table of function
 // pointers (RecordTable) and the OperandPlan describe the expression.
-// One memory block: the object, saved values (KeptValue), edges, flattened expression, and, under a
-// fused sum, a SumOver and a gradient for each edge. The plan has the offsets.
-// Invariant: a saved value is a KeptValue until something needs a SavedTensor (hooks, error texts,
+// One memory block: the object, saved values (SavedValue), edges, flattened expression, and, under
+// a fused sum, a SumOver and a gradient for each edge. The plan has the offsets.
+//
+// Invariant: a saved value is a SavedValue until something needs a SavedTensor (hooks, error texts,
 // a recorded pass, an operand that is not contiguous). From then on all are SavedTensors in
-// watched_, and the KeptValues are empty.
+// saved_tensors_, and the SavedValues are empty.
+//
 // Read next: fused_sum.hpp, fused_node.hpp.
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
 #include <xgrad/ops/block_loop.hpp>
-#include <xgrad/tensor/gathered.hpp>
+#include <xgrad/tensor/bound_operands.hpp>
 #include <xgrad/tensor/waiting_gradients.hpp>
 
 XGRAD_COMPILED_ONCE
@@ -30,22 +32,22 @@ public:
         return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
     }
     void release_saved() noexcept override {
-        for (auto& kept : kept_values()) kept.storage = nullptr;
-        if (watched_) release_watched();
+        for (auto& value : saved_values()) value.storage = nullptr;
+        if (saved_tensors_) release_saved_tensors();
         drop_ready();
     }
     [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
-        watch();
+        make_saved_tensors();
         std::vector<NamedSavedTensor> all;
         for (std::size_t k = 0; k < leaves(); ++k)
-            if (plan_.kept >> k & 1) all.push_back({tensor_name(k), &watched_[k]});
-        if (saves_result()) all.push_back({"result", &watched_[leaves()]});
+            if (plan_.saved >> k & 1) all.push_back({tensor_name(k), &saved_tensors_[k]});
+        if (saves_result()) all.push_back({"result", &saved_tensors_[leaves()]});
         return all;
     }
 
     // Read by second derivatives.
     RecordTable const& table() const noexcept { return plan_.table; }
-    void const* formula_object() const noexcept { return behind() + plan_.formula_at; }
+    void const* expression_object() const noexcept { return behind() + plan_.expression_at; }
     SumOver const* sum() const noexcept { return sum_; }
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return space_; }
@@ -57,19 +59,19 @@ public:
     BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
     LeafMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
-    bool is_needed(std::size_t k) const { return plan_.needed >> k & 1; }
+    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
     bool saves_result() const noexcept { return plan_.gradients.saved_result; }
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
     AnyTensor unpack_leaf(std::size_t k) {
-        watch();
-        return watched_[first_of(k)].unpack(*this);
+        make_saved_tensors();
+        return saved_tensors_[first_of(k)].unpack(*this);
     }
     AnyTensor unpack_result() {
-        watch();
-        return watched_[leaves()].unpack(*this);
+        make_saved_tensors();
+        return saved_tensors_[leaves()].unpack(*this);
     }
 
 protected:
@@ -78,11 +80,11 @@ protected:
     std::byte const* behind() const noexcept {
         return reinterpret_cast<std::byte const*>(this + 1);
     }
-    KeptValue const& kept(std::size_t i) const noexcept {
-        return reinterpret_cast<KeptValue const*>(behind())[i];
+    SavedValue const& saved_value(std::size_t i) const noexcept {
+        return reinterpret_cast<SavedValue const*>(behind())[i];
     }
-    std::span<KeptValue> kept_values() noexcept {
-        return {reinterpret_cast<KeptValue*>(behind()), plan_.kept_values()};
+    std::span<SavedValue> saved_values() noexcept {
+        return {reinterpret_cast<SavedValue*>(behind()), plan_.saved_values()};
     }
     std::span<Edge> edges() noexcept {
         return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges};
@@ -95,12 +97,13 @@ protected:
         return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes);
     }
 
-    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* formula,
-        AnyTensor const* const* operands, Gathered const& in, SumOver const* over,
+    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* expression,
+        AnyTensor const* const* operands, BoundOperands const& in, SumOver const* over,
         AnyTensor const& result)
-        : plan_(plan), in_order_(in.in_order && plan.table.result.in_place), space_(in.space()) {
-        plan.table.copy(behind() + plan.formula_at, formula);
-        bool const plain = keep_values(operands, in, result);
+        : plan_(plan), contiguous_(in.contiguous && plan.table.result.in_place),
+          space_(in.space()) {
+        plan.table.copy(behind() + plan.expression_at, expression);
+        bool const plain = save_values(operands, in, result);
         std::size_t connected = 0;
         try {
             connect(operands, connected);
@@ -108,8 +111,8 @@ protected:
                 sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
                 std::uninitialized_value_construct_n(ready().data(), plan.edges);
             }
-            if (!in.same_shape) keep_shapes(in);
-            if (!plain) save_watched(operands, result);
+            if (!in.same_shape) save_shapes(in);
+            if (!plain) save_tensors(operands, result);
         } catch (...) {
             std::uninitialized_value_construct_n(
                 edges().data() + connected, plan.edges - connected);
@@ -121,8 +124,8 @@ protected:
     XGRAD_INLINE void destroy_block() noexcept {
         if (sum_) destroy_sum();
         std::ranges::destroy(edges());
-        std::ranges::destroy(kept_values());
-        if (auto const destroy = table().destroy) destroy(behind() + plan_.formula_at);
+        std::ranges::destroy(saved_values());
+        if (auto const destroy = table().destroy) destroy(behind() + plan_.expression_at);
     }
     [[gnu::noinline]] void destroy_sum() noexcept {
         if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0)
@@ -134,66 +137,71 @@ protected:
 
     /// Prepares the saved values for a pass (checks versions, unpacks), and drops what was unpacked
     /// at its end.
-    class Opened {
+    class UnpackGuard {
     public:
-        explicit Opened(FusedOperands& n) : Opened(&n) {
+        explicit UnpackGuard(FusedOperands& n) : UnpackGuard(&n) {
             if (!n.is_intact())
                 open(); // this constructor delegates: the destructor closes also where open()
                         // throws
         }
-        Opened(Opened const&) = delete;
-        Opened& operator=(Opened const&) = delete;
-        ~Opened() {
-            if (opened_) [[unlikely]]
+        UnpackGuard(UnpackGuard const&) = delete;
+        UnpackGuard& operator=(UnpackGuard const&) = delete;
+        ~UnpackGuard() {
+            if (unpacked_) [[unlikely]]
                 close();
         }
 
     private:
-        explicit Opened(FusedOperands* n) noexcept : node_(*n) {}
+        explicit UnpackGuard(FusedOperands* n) noexcept : node_(*n) {}
         [[gnu::cold]] void open() {
-            node_.watch();
+            node_.make_saved_tensors();
             std::size_t const n = node_.leaves();
             for (std::size_t k = 0; k < n; ++k)
-                if (node_.plan_.kept >> k & 1 && node_.watched_[k].open(node_))
-                    opened_ |= LeafMask{1} << k;
-            if (node_.saves_result() && node_.watched_[n].open(node_)) opened_ |= LeafMask{1} << n;
+                if (node_.plan_.saved >> k & 1 && node_.saved_tensors_[k].open(node_))
+                    unpacked_ |= LeafMask{1} << k;
+            if (node_.saves_result() && node_.saved_tensors_[n].open(node_))
+                unpacked_ |= LeafMask{1} << n;
         }
         [[gnu::cold]] void close() noexcept {
-            for (std::size_t k = 0; opened_ >> k; ++k)
-                if (opened_ >> k & 1) node_.watched_[k].close();
+            for (std::size_t k = 0; unpacked_ >> k; ++k)
+                if (unpacked_ >> k & 1) node_.saved_tensors_[k].close();
         }
 
         FusedOperands& node_;
-        LeafMask opened_ = 0;
+        LeafMask unpacked_ = 0;
     };
-    /// True where all KeptValues are there and unchanged, and there are no SavedTensors.
+    /// True where all SavedValues are there and unchanged, and there are no SavedTensors.
     bool is_intact() const noexcept {
-        if (watched_) return false;
+        if (saved_tensors_) return false;
         bool intact = true;
-        for (std::size_t i = 0; i < plan_.kept_values(); ++i) intact &= kept(i).is_intact();
+        for (std::size_t i = 0; i < plan_.saved_values(); ++i) intact &= saved_value(i).is_intact();
         return intact;
     }
     /// The values of operand k, and those of the result, during the life of a guard.
-    AnyArray saved_array(std::size_t k) const { return kept_array(plan_.place[k]); }
+    AnyArray saved_array(std::size_t k) const { return slot_array(plan_.slot[k]); }
     AnyArray saved_result() const {
-        return watched_ ? watched_[leaves()].array() : in_order(kept(plan_.places), space_);
+        return saved_tensors_ ? saved_tensors_[leaves()].array()
+                              : contiguous_array(saved_value(plan_.slots), space_);
     }
     /// The values of slot i.
-    AnyArray kept_array(std::size_t i) const {
-        std::size_t const k = plan_.at_place[i];
-        return watched_ ? watched_[k].array() : in_order(kept(i), leaf_shape(k));
+    AnyArray slot_array(std::size_t i) const {
+        std::size_t const k = plan_.slot_operand[i];
+        return saved_tensors_ ? saved_tensors_[k].array()
+                              : contiguous_array(saved_value(i), leaf_shape(k));
     }
     /// Address of the values of operand k, which are contiguous.
     std::byte* saved_data(std::size_t k) const {
-        return watched_ ? watched_[first_of(k)].array().data : kept(plan_.place[k]).data;
+        return saved_tensors_ ? saved_tensors_[first_of(k)].array().data
+                              : saved_value(plan_.slot[k]).data;
     }
     std::byte* saved_result_data() const {
-        return watched_ ? watched_[leaves()].array().data : kept(plan_.places).data;
+        return saved_tensors_ ? saved_tensors_[leaves()].array().data
+                              : saved_value(plan_.slots).data;
     }
-    static AnyArray in_order(KeptValue const& kept, Shape const& shape) {
+    static AnyArray contiguous_array(SavedValue const& value, Shape const& shape) {
         AnyArray a(shape);
-        a.storage = kept.storage;
-        a.data = kept.data;
+        a.storage = value.storage;
+        a.data = value.data;
         return a;
     }
 
@@ -208,18 +216,18 @@ protected:
 
 private:
     /// Saves what the gradients read. Returns false where SavedTensors must be used instead.
-    XGRAD_INLINE bool keep_values(
-        AnyTensor const* const* operands, Gathered const& in, AnyTensor const& result) noexcept {
+    XGRAD_INLINE bool save_values(AnyTensor const* const* operands, BoundOperands const& in,
+        AnyTensor const& result) noexcept {
         auto const& plan = plan_;
-        auto* const kept = kept_values().data();
-        bool plain = !default_packing & !plan.keeps_history;
-        for (std::size_t i = 0; i < plan.places; ++i) {
-            std::size_t const k = plan.at_place[i];
+        auto* const value = saved_values().data();
+        bool plain = !default_packing & !plan.saves_unconnected;
+        for (std::size_t i = 0; i < plan.slots; ++i) {
+            std::size_t const k = plan.slot_operand[i];
             plain &= in.arrays[k]->contiguous & !operands[k]->handle()->inference;
-            ::new (kept + i) KeptValue(*in.arrays[k]);
+            ::new (value + i) SavedValue(*in.arrays[k]);
         }
         if (plan.gradients.saved_result)
-            ::new (kept + plan.places) KeptValue(result.handle()->array);
+            ::new (value + plan.slots) SavedValue(result.handle()->array);
         return plain;
     }
     /// Makes the edges; `i` counts those that are made, for the destructor.
@@ -230,7 +238,7 @@ private:
             ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
         set_edges(edges, i);
     }
-    [[gnu::noinline]] void keep_shapes(Gathered const& in) {
+    [[gnu::noinline]] void save_shapes(BoundOperands const& in) {
         std::size_t const n = leaves();
         BroadcastLeaves repeats;
         in_blocks_ = table().kernels.in_place && table().result.in_place;
@@ -247,46 +255,46 @@ private:
             }
         }
     }
-    [[gnu::cold]] void save_watched(AnyTensor const* const* operands, AnyTensor const& result) {
+    [[gnu::cold]] void save_tensors(AnyTensor const* const* operands, AnyTensor const& result) {
         std::size_t const n = leaves();
-        watched_ = std::make_unique<SavedTensor[]>(n + 1);
-        for (auto& kept : kept_values()) kept.storage = nullptr;
+        saved_tensors_ = std::make_unique<SavedTensor[]>(n + 1);
+        for (auto& value : saved_values()) value.storage = nullptr;
         for (std::size_t k = 0; k < n; ++k)
-            if (plan_.kept >> k & 1) watched_[k] = SavedTensor::operand(*operands[k]);
-        if (saves_result()) watched_[n] = SavedTensor::result(result);
+            if (plan_.saved >> k & 1) saved_tensors_[k] = SavedTensor::operand(*operands[k]);
+        if (saves_result()) saved_tensors_[n] = SavedTensor::result(result);
     }
 
-    /// Converts KeptValues to SavedTensors.
-    [[gnu::cold]] void watch() {
+    /// Converts SavedValues to SavedTensors.
+    [[gnu::cold]] void make_saved_tensors() {
         NodeLock const lock(*this);
-        if (watched_) return;
+        if (saved_tensors_) return;
         std::size_t const n = leaves();
         auto saved = std::make_unique<SavedTensor[]>(n + 1);
-        auto const restore = [](KeptValue const& kept, Edge const& history, TypeInfo const& type,
+        auto const restore = [](SavedValue const& value, Edge const& edge, TypeInfo const& type,
                                  Shape const& shape) {
-            return SavedTensor::restored(type, in_order(kept, shape), kept.version, history);
+            return SavedTensor::restored(type, contiguous_array(value, shape), value.version, edge);
         };
-        for (std::size_t i = 0; i < plan_.places; ++i) {
-            std::size_t const k = plan_.at_place[i];
-            if (!kept(i).storage) continue;
+        for (std::size_t i = 0; i < plan_.slots; ++i) {
+            std::size_t const k = plan_.slot_operand[i];
+            if (!saved_value(i).storage) continue;
             std::size_t at = k;
             while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
-            saved[k] = restore(kept(i), at < n ? edges()[plan_.edge[at]] : Edge(),
+            saved[k] = restore(saved_value(i), at < n ? edges()[plan_.edge[at]] : Edge(),
                 *table().leaf_types[k], leaf_shape(k));
         }
-        if (saves_result() && kept(plan_.places).storage)
+        if (saves_result() && saved_value(plan_.slots).storage)
             saved[n] = SavedTensor::restored_result(
-                restore(kept(plan_.places), Edge(), table().result_type, space_));
-        watched_ = std::move(saved);
-        for (auto& kept : kept_values()) kept.storage = nullptr;
+                restore(saved_value(plan_.slots), Edge(), table().result_type, space_));
+        saved_tensors_ = std::move(saved);
+        for (auto& value : saved_values()) value.storage = nullptr;
     }
-    [[gnu::cold, gnu::noinline]] void release_watched() noexcept {
-        for (std::size_t k = 0; k <= leaves(); ++k) watched_[k].release();
+    [[gnu::cold, gnu::noinline]] void release_saved_tensors() noexcept {
+        for (std::size_t k = 0; k <= leaves(); ++k) saved_tensors_[k].release();
     }
 
 protected:
     OperandPlan const& plan_;
-    bool in_order_; // all operands were contiguous when they were saved
+    bool contiguous_; // all operands were contiguous when they were saved
     bool in_blocks_ =
         false; // broadcast operands are periodic, and kernels read all operands directly
     bool handed_over_ = false; // a pass has taken the gradients
@@ -295,7 +303,7 @@ protected:
     Shape space_;
     std::size_t waiting_ = 0; // bytes of gradients that are computed already
     std::unique_ptr<SavedTensor[]>
-        watched_; // of the operands and the result; null while KeptValues are used
+        saved_tensors_; // of the operands and the result; null while SavedValues are used
     std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
 };
 

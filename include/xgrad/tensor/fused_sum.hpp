@@ -16,16 +16,15 @@ namespace xgrad::detail {
 class FusedSum : public FusedOperands {
 public:
     /// True where a full sum computes its gradients too: backward() is likely to follow.
-    static bool sums_at_once(Gathered const& in) {
+    static bool sums_at_once(BoundOperands const& in) {
         auto const& table = in.plan->table;
         return in.count() != 0 && !default_packing &&
                table.use->load(std::memory_order_relaxed) >= 0 &&
-               WaitingGradients::has_room(
-                   in.count() * in.plan->edges * table.kernels.leaf[0]->element);
+               WaitingGradients::fits(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
     }
     /// Computes the scaled sum; stores the gradients until backward().
-    double sum_at_once(Gathered const& in) {
-        return sum_->scale * make_ready(in.arrays, in.in_order);
+    double sum_at_once(BoundOperands const& in) {
+        return sum_->scale * make_ready(in.arrays, in.contiguous);
     }
 
 protected:
@@ -37,20 +36,20 @@ protected:
         std::size_t const n = leaves();
         LocalArray<AnyArray, 6> values(n);
         LocalArray<AnyArray const*, 6> arrays(n);
-        for (std::size_t i = 0; i < plan_.places; ++i) values[plan_.at_place[i]] = kept_array(i);
-        bool in_order = in_order_;
+        for (std::size_t i = 0; i < plan_.slots; ++i) values[plan_.slot_operand[i]] = slot_array(i);
+        bool contiguous = contiguous_;
         for (std::size_t k = 0; k < n; ++k) {
             auto& value = values[first_of(k)];
             if (!value.defined()) value = zeroed(leaf_shape(k), table().kernels.leaf[k]->element);
-            in_order &= value.contiguous;
+            contiguous &= value.contiguous;
             arrays[k] = &value;
         }
-        make_ready(arrays.data(), in_order);
+        make_ready(arrays.data(), contiguous);
     }
 
     /// Creates a gradient of a tiled pass: zeros to accumulate into where the operand was
     /// broadcast, otherwise an array with the strides of `like`.
-    void place_gradient(
+    void create_gradient(
         std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const {
         operand = absent_output();
         if (!makes_gradient(k)) return;
@@ -77,7 +76,7 @@ protected:
 
     /// Creates the gradients of a pass in blocks by make(edge, operand).
     template <class Make>
-    void place_gradients(BlockLoop& loop, BroadcastLeaves const& repeats, Make make) const {
+    void create_gradients(BlockLoop& loop, BroadcastLeaves const& repeats, Make make) const {
         std::size_t const first_gradient = leaves() + 2;
         for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
@@ -91,8 +90,8 @@ protected:
     }
 
 private:
-    double make_ready(AnyArray const* const* arrays, bool in_order) {
-        double const sum = in_order ? sum_in_order(arrays) : sum_in_blocks_or_tiles(arrays);
+    double make_ready(AnyArray const* const* arrays, bool contiguous) {
+        double const sum = contiguous ? sum_contiguous(arrays) : sum_in_blocks_or_tiles(arrays);
         std::size_t bytes = 0;
         for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
         WaitingGradients::begin(bytes);
@@ -101,10 +100,10 @@ private:
     }
     double run(void* const* at, std::size_t count, LeafMask uniform, LeafMask added_to) const {
         return sum_->kernel(
-            formula_object(), plan_.gradients, at, sum_->scale, count, uniform, added_to);
+            expression_object(), plan_.gradients, at, sum_->scale, count, uniform, added_to);
     }
 
-    double sum_in_order(AnyArray const* const* arrays) {
+    double sum_contiguous(AnyArray const* const* arrays) {
         std::size_t const n = leaves(), first_gradient = n + 2;
         void* at[TileLoop::max_operands];
         for (std::size_t k = 0; k < n; ++k) {
@@ -145,7 +144,7 @@ private:
         loop.inputs(arrays);
         loop.absent(n);
         loop.absent(n + 1);
-        place_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+        create_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
             ready()[edge] = AnyTensor(
                 is_broadcast(k)
                     ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k))
@@ -167,7 +166,7 @@ private:
             operands[k] = first_of(k) == k
                               ? input_operand(*arrays[k], *table().kernels.leaf[k], space_)
                               : absent_output();
-            place_gradient(k, arrays[k], gradients[k], operands[first_gradient + k]);
+            create_gradient(k, arrays[k], gradients[k], operands[first_gradient + k]);
         }
         operands[n] = operands[n + 1] = absent_output();
         double sum = 0;

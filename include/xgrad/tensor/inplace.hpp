@@ -110,7 +110,7 @@ private:
 /// the values that the Node saves.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, LeafMask needed, std::span<AnyTensor const*> operands) {
+    void take(AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands) {
         before_.reserve(operands.size() + 1);
         for (std::size_t k = 0; k < operands.size(); ++k) {
             AnyTensor const& x = *operands[k];
@@ -122,7 +122,7 @@ public:
             bool save = false;
             for (std::size_t j = k; j < operands.size(); ++j) {
                 if (j != k && !operands[j]->is_same(x)) continue;
-                save |= needed >> j & 1;
+                save |= read >> j & 1;
                 if (j != k) operands[j] = &old;
             }
             if (save) {
@@ -145,15 +145,15 @@ private:
 
 /// True where writing an element of t might overwrite an element that a later element of the result
 /// reads.
-inline bool needs_room_aside(
+inline bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
-    bool aside = !out.contiguous;
+    bool use_temporary = !out.contiguous;
     for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
         AnyArray const& leaf = *leaves[k];
-        aside |= leaf.storage == out.storage &&
-                 (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+        use_temporary |= leaf.storage == out.storage &&
+                         (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
     }
-    return aside;
+    return use_temporary;
 }
 
 /// Overwrites t with the values of e, whose operands include t.
@@ -163,46 +163,46 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     static_assert(kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>,
         "in-place: the result type can't be cast to the type of the tensor that is changed");
     if constexpr (kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>) {
-        TakenApart<E> apart(e);
-        auto const& table = apart.table;
-        Gathered in(table, &apart.formula, apart.operands, true, operation);
+        FlattenedExpression<E> flat(e);
+        auto const& table = flat.table;
+        BoundOperands in(table, &flat.expression, flat.operands, true, operation);
         bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
         if (recorded) {
-            old.take(t, in.plan->needed, apart.operands);
+            old.take(t, in.plan->read, flat.operands);
             if (std::same_as<typename E::operation, Copy> && t.is_view())
-                apart.operands[0] =
+                flat.operands[0] =
                     &old.overwritten(t); // CopySlices erases the gradient of the old values
-            in = Gathered(table, &apart.formula, apart.operands, true);
+            in = BoundOperands(table, &flat.expression, flat.operands, true);
         }
         Array<T> const& out = t.array_of();
         if (!(in.space() == out.shape))
             fail<ShapeError>(operation, ": output with shape ", out.shape,
                 " doesn't match the broadcast shape ", in.space());
 
-        bool const aside = !std::same_as<S, T> || needs_room_aside(out, table, in.arrays) ||
-                           (recorded && in.plan && in.plan->gradients.saved_result);
-        if (aside) {
-            Tensor<S> const values(record_formula(table, &apart.formula, apart.operands).handle());
+        bool const use_temporary = !std::same_as<S, T> || needs_temporary(out, table, in.arrays) ||
+                                   (recorded && in.plan && in.plan->gradients.saved_result);
+        if (use_temporary) {
+            Tensor<S> const values(record_flat(table, &flat.expression, flat.operands).handle());
             Tensor<T> const converted = cast<T>(values);
-            std::optional<NewGradFn> history;
-            if (recorded) history.emplace(t, gradient_edge(converted));
+            std::optional<NewGradFn> new_grad_fn;
+            if (recorded) new_grad_fn.emplace(t, gradient_edge(converted));
             copy_elements(out, converted.array_of());
-            if (history) return history->begin();
+            if (new_grad_fn) return new_grad_fn->begin();
         } else {
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
                     if (in.plan)
                         written = {
-                            FusedNode::make(&apart.formula, apart.operands, in, nullptr, t), 0};
-                    NewGradFn history(t, std::move(written));
-                    evaluate_into(table.kernels, &apart.formula, in.arrays, in.space(),
+                            FusedNode::make(&flat.expression, flat.operands, in, nullptr, t), 0};
+                    NewGradFn new_grad_fn(t, std::move(written));
+                    evaluate_into(table.kernels, &flat.expression, in.arrays, in.space(),
                         output_operand(out, element_type<T>));
-                    return history.begin();
+                    return new_grad_fn.begin();
                 }
-            evaluate_into(table.kernels, &apart.formula, in.arrays, in.space(),
+            evaluate_into(table.kernels, &flat.expression, in.arrays, in.space(),
                 output_operand(out, element_type<T>));
         }
         out.storage->bump();

@@ -17,12 +17,12 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// A contiguous saved array, without the rest of a SavedTensor.
-struct KeptValue {
+struct SavedValue {
     Ref<Storage> storage;
     std::byte* data;
     std::uint32_t version;
 
-    explicit KeptValue(AnyArray const& a) noexcept
+    explicit SavedValue(AnyArray const& a) noexcept
         : storage(a.storage), data(a.data), version(storage->version()) {}
     bool is_intact() const noexcept { return storage && storage->version() == version; }
 };
@@ -48,7 +48,7 @@ struct OperandPattern {
 
 /// What the gradient of each operand reads: operands, one bit each. `result` tells whether the
 /// result is saved.
-struct Needs {
+struct Reads {
     std::array<LeafMask, 64> of{};
     LeafMask reached = 0; // operands that can have a gradient; a mask has none
     bool result = false;
@@ -65,91 +65,92 @@ void each_operand_with_gradient(
         if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients())
             f(child, v.table->uses(v.object, i));
 }
-[[gnu::cold]] inline void add_needs(
-    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Needs& needs) {
+[[gnu::cold]] inline void add_reads(
+    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads) {
     auto const& v = vertices[at];
     if (v.table->is_leaf) {
-        needs.of[v.first_leaf] = above;
-        needs.reached |= v.leaves;
+        reads.of[v.first_leaf] = above;
+        reads.reached |= v.leaves;
     }
     each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
         LeafMask mask = above;
         std::size_t argument = at + 1;
         for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
             if (uses & uses_argument(j)) mask |= vertices[argument].leaves;
-        if (uses & uses_result && !(at == 0 && needs.result)) mask |= v.leaves;
-        add_needs(vertices, child, mask, needs);
+        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.leaves;
+        add_reads(vertices, child, mask, reads);
     });
 }
 /// The result is saved, instead of operands, where the gradient rules of the outermost operation
 /// read it and nothing else, as that of exp does: no second evaluation. `result_exists` is false
 /// under a fused reduction.
-[[gnu::cold]] inline Needs needs_of(std::vector<TracedVertex> const& vertices, bool result_exists) {
+[[gnu::cold]] inline Reads reads_of(std::vector<TracedVertex> const& vertices, bool result_exists) {
     Uses outermost = 0;
     each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
-    Needs needs;
-    needs.result = result_exists && outermost == uses_result;
-    add_needs(vertices, 0, 0, needs);
-    return needs;
+    Reads reads;
+    reads.result = result_exists && outermost == uses_result;
+    add_reads(vertices, 0, 0, reads);
+    return reads;
 }
 
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
-    BackwardPlan gradients;     // of operands that are the same tensor the first one gets the sum
-    LeafMask needed = 0;        // operands that the gradients read
-    LeafMask kept = 0;          // the first one of each tensor among them
-    bool keeps_history = false; // a saved value requires a gradient but has no edge here
-    bool needs_all = false;     // the gradients read every operand
-    std::uint8_t edges = 0, places = 0;
+    BackwardPlan gradients; // of operands that are the same tensor the first one gets the sum
+    LeafMask read = 0;      // operands that the gradients read
+    LeafMask saved = 0;     // the first one of each tensor among them
+    bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
+    bool reads_all = false;         // the gradients read every operand
+    std::uint8_t edges = 0, slots = 0;
     std::array<std::uint8_t, 64> edge{};   // of each operand with a gradient, its edge
     std::array<std::uint8_t, 64> target{}; // of each edge, the operand that gets the gradient
     std::array<std::uint8_t, 64>
-        place{}; // of each operand that is read, its slot; a saved result has the last one
-    std::array<std::uint8_t, 64> at_place{}; // of each slot, the first operand that is saved there
+        slot{}; // of each operand that is read, its slot; a saved result has the last one
+    std::array<std::uint8_t, 64>
+        slot_operand{}; // of each slot, the first operand that is saved there
     /// Offsets of the parts of a Node from the end of the object: saved values, edges, flattened
     /// expression, and, under a fused sum, a SumOver and the gradients that are computed already.
-    std::size_t edges_at, formula_at, sum_at, bytes, bytes_with_sum;
+    std::size_t edges_at, expression_at, sum_at, bytes, bytes_with_sum;
     OperandPlan const* next = nullptr;
 
     /// True where an operand that can have a gradient requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
-    std::size_t kept_values() const noexcept {
-        return std::size_t{places} + gradients.saved_result;
+    std::size_t saved_values() const noexcept {
+        return std::size_t{slots} + gradients.saved_result;
     }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan of a pattern; made at its first use.
     static OperandPlan const& of(
-        RecordTable const& table, void const* formula, OperandPattern const& pattern) {
+        RecordTable const& table, void const* expression, OperandPattern const& pattern) {
         for (auto const* plan = table.plans->load(std::memory_order_acquire); plan;
              plan = plan->next)
             if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
                 return *plan;
-        return made(table, formula, pattern);
+        return made(table, expression, pattern);
     }
 
 private:
     /// Never freed: an expression has few patterns.
     [[gnu::cold]] static OperandPlan const& made(
-        RecordTable const& table, void const* formula, OperandPattern const& pattern) {
-        auto* const plan = new OperandPlan(table, formula, pattern);
+        RecordTable const& table, void const* expression, OperandPattern const& pattern) {
+        auto* const plan = new OperandPlan(table, expression, pattern);
         plan->next = table.plans->load(std::memory_order_relaxed);
         while (!table.plans->compare_exchange_weak(
             plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
         return *plan;
     }
 
-    OperandPlan(RecordTable const& t, void const* formula, OperandPattern const& p)
+    OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p)
         : pattern(p), table(t) {
         std::size_t const n = t.kernels.leaves;
-        auto const needs = needs_of(traced_vertices(t, formula), p.result_exists);
-        gradients.wanted = p.requires_grad & needs.reached;
-        gradients.saved_result = needs.result;
+        auto const reads = reads_of(traced_vertices(t, expression), p.result_exists);
+        gradients.wanted = p.requires_grad & reads.reached;
+        gradients.saved_result = reads.result;
         for (std::size_t k = 0; k < n; ++k) {
             auto const first = gradients.target[k] = p.first[k];
             if (!(gradients.wanted >> k & 1)) continue;
-            needed |= needs.of[k];
+            read |= reads.of[k];
             std::size_t behind =
                 k; // the nearest leaf before k that gets a gradient of the same tensor
             while (behind > 0 &&
@@ -162,23 +163,23 @@ private:
             }
         }
         for (std::size_t k = 0; k < n; ++k) {
-            if (!(needed >> k & 1)) continue;
+            if (!(read >> k & 1)) continue;
             auto const first = p.first[k];
-            if (!(kept >> first & 1)) {
-                kept |= LeafMask{1} << first;
-                at_place[place[first] = places++] = first;
+            if (!(saved >> first & 1)) {
+                saved |= LeafMask{1} << first;
+                slot_operand[slot[first] = slots++] = first;
                 bool gets_one = false;
                 for (std::size_t j = 0; j < n; ++j)
                     gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
-                keeps_history |= p.requires_grad >> first & !gets_one;
+                saves_unconnected |= p.requires_grad >> first & !gets_one;
             }
-            place[k] = place[first];
+            slot[k] = slot[first];
         }
-        needs_all = needed == (LeafMask{1} << n) - 1;
+        reads_all = read == (LeafMask{1} << n) - 1;
         auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
-        edges_at = kept_values() * sizeof(KeptValue);
-        formula_at = aligned(edges_at + edges * sizeof(Edge));
-        bytes = formula_at + t.formula_bytes;
+        edges_at = saved_values() * sizeof(SavedValue);
+        expression_at = aligned(edges_at + edges * sizeof(Edge));
+        bytes = expression_at + t.expression_bytes;
         sum_at = aligned(bytes);
         bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
     }

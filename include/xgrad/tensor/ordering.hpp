@@ -22,43 +22,43 @@ template <class T> bool is_less(T a, T b) {
     else return a < b || (b != b && a == a);
 }
 
-template <class T> struct Placed {
+template <class T> struct IndexedValue {
     T value;
-    std::int64_t place;
+    std::int64_t index;
 
     /// Stable: equal elements keep their order.
-    static bool ascending(Placed const& a, Placed const& b) {
-        return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.place < b.place);
+    static bool ascending(IndexedValue const& a, IndexedValue const& b) {
+        return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.index < b.index);
     }
-    static bool descending(Placed const& a, Placed const& b) {
-        return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.place < b.place);
+    static bool descending(IndexedValue const& a, IndexedValue const& b) {
+        return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.index < b.index);
     }
 };
 
 /// Computes `count` indices for each row of x along an axis: choose(row, its length, the indices).
 template <Scalar T, class F>
-Tensor<std::int64_t> places_along(
+Tensor<std::int64_t> indices_along(
     Array<T> const& x, std::size_t axis, std::size_t count, F choose) {
     Axes const over{static_cast<std::ptrdiff_t>(axis)};
-    Array<T> room;
-    T const* const rows = rows_over(over, x, room);
+    Array<T> buffer;
+    T const* const rows = rows_over(over, x, buffer);
     std::size_t const n = x.shape[axis];
     Shape shape;
     for (std::size_t d = 0; d < x.shape.size(); ++d)
         if (d != axis) shape.push_back(x.shape[d]);
     shape.push_back(count);
-    Array<std::int64_t> places(shape);
-    for (std::size_t row = 0; row < (count ? places.numel / count : 0); ++row)
-        choose(rows + row * n, n, places.begin() + row * count);
-    return Tensor<std::int64_t>(rows_put_back(over, std::move(places)));
+    Array<std::int64_t> indices(shape);
+    for (std::size_t row = 0; row < (count ? indices.numel / count : 0); ++row)
+        choose(rows + row * n, n, indices.begin() + row * count);
+    return Tensor<std::int64_t>(rows_put_back(over, std::move(indices)));
 }
 
 /// Indices of the first `count` elements of each row in sorted order.
 template <Scalar T>
-Tensor<std::int64_t> first_places(
+Tensor<std::int64_t> first_indices(
     Array<T> const& x, std::size_t axis, std::size_t count, bool descending) {
-    CachedVector<Placed<T>> all(x.shape[axis]);
-    return places_along(x, axis, count, [&](T const* row, std::size_t n, std::int64_t* places) {
+    CachedVector<IndexedValue<T>> all(x.shape[axis]);
+    return indices_along(x, axis, count, [&](T const* row, std::size_t n, std::int64_t* indices) {
         for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
         auto const sort = [&](auto less) {
             if (count == n) std::sort(all.begin(), all.end(), less);
@@ -66,8 +66,8 @@ Tensor<std::int64_t> first_places(
                 std::partial_sort(
                     all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), less);
         };
-        descending ? sort(Placed<T>::descending) : sort(Placed<T>::ascending);
-        for (std::size_t i = 0; i < count; ++i) places[i] = all[i].place;
+        descending ? sort(IndexedValue<T>::descending) : sort(IndexedValue<T>::ascending);
+        for (std::size_t i = 0; i < count; ++i) indices[i] = all[i].index;
     });
 }
 
@@ -91,28 +91,28 @@ inline void check_choice(std::string_view name, Shape const& shape, std::size_t 
 }
 
 template <Operand X>
-Tensor<std::int64_t> extreme_place(
+Tensor<std::int64_t> extreme_index(
     std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest) {
     check_defined(name, x);
     auto const d = normalize_axis(name, axis, x.shape());
     auto const values = values_of(x);
     check_choice(name, values.shape, d);
-    auto const places =
-        places_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* place) {
+    auto const indices =
+        indices_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* index) {
             std::size_t at = 0;
             for (std::size_t i = 1; i < n; ++i)
                 if (largest ? is_less(row[at], row[i])
                             : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i]))
                     at = i;
-            *place = static_cast<std::int64_t>(at);
+            *index = static_cast<std::int64_t>(at);
         });
-    return keep_or_drop(places, d, keep);
+    return keep_or_drop(indices, d, keep);
 }
 
 template <Operand X>
-Tensor<std::int64_t> extreme_place_of_all(char const* name, X const& x, bool largest) {
+Tensor<std::int64_t> extreme_index_of_all(char const* name, X const& x, bool largest) {
     NoGradGuard const off;
-    return extreme_place(name, in_one_row(name, x), 0, false, largest);
+    return extreme_index(name, in_one_row(name, x), 0, false, largest);
 }
 
 template <Operand X>
@@ -125,7 +125,7 @@ auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis,
     if (count && *count > n)
         fail<IndexError>(
             name, ": ", *count, " elements were asked for along axis ", d, " of shape ", t.shape());
-    auto indices = first_places(t.array_of(), d, count.value_or(n), descending);
+    auto indices = first_indices(t.array_of(), d, count.value_or(n), descending);
     return Ordered<typename X::scalar>{gather(t, static_cast<std::ptrdiff_t>(d), indices), indices};
 }
 
@@ -135,21 +135,21 @@ auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis,
 /// Not differentiable.
 template <Operand X>
 Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) {
-    return detail::extreme_place("argmax", x, axis, keep, true);
+    return detail::extreme_index("argmax", x, axis, keep, true);
 }
 /// The row-major index of the largest of all elements.
 template <Operand X> Tensor<std::int64_t> argmax(X const& x) {
-    return detail::extreme_place_of_all("argmax", x, true);
+    return detail::extreme_index_of_all("argmax", x, true);
 }
 
 /// The index of the smallest element along an axis; of the first of equal ones, or of the first
 /// NaN. Not differentiable.
 template <Operand X>
 Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) {
-    return detail::extreme_place("argmin", x, axis, keep, false);
+    return detail::extreme_index("argmin", x, axis, keep, false);
 }
 template <Operand X> Tensor<std::int64_t> argmin(X const& x) {
-    return detail::extreme_place_of_all("argmin", x, false);
+    return detail::extreme_index_of_all("argmin", x, false);
 }
 
 /// The indices that sort the elements along an axis in ascending or descending order. Stable. Not
@@ -158,7 +158,7 @@ template <Operand X>
 Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
     auto const d = detail::normalize_axis("argsort", axis, x.shape());
     auto const values = detail::values_of(x);
-    return detail::first_places(values, d, values.shape[d], descending);
+    return detail::first_indices(values, d, values.shape[d], descending);
 }
 
 /// The elements along an axis in ascending or descending order, and their indices. Stable.

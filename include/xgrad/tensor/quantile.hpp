@@ -13,21 +13,21 @@ namespace detail {
 /// For each row of x along an axis: the index of the element of the given rank and, if wanted, of
 /// the next one. Where the row has a NaN, both are the index of the first NaN.
 template <Scalar T>
-Tensor<std::int64_t> places_of_rank(
+Tensor<std::int64_t> indices_of_rank(
     Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next) {
-    CachedVector<Placed<T>> all(x.shape[axis]);
-    return places_along(
-        x, axis, with_next ? 2 : 1, [&](T const* row, std::size_t n, std::int64_t* places) {
+    CachedVector<IndexedValue<T>> all(x.shape[axis]);
+    return indices_along(
+        x, axis, with_next ? 2 : 1, [&](T const* row, std::size_t n, std::int64_t* indices) {
             auto const nan = std::find_if(row, row + n, [](T v) { return v != v; }) - row;
-            places[0] = nan;
-            if (with_next) places[1] = nan;
+            indices[0] = nan;
+            if (with_next) indices[1] = nan;
             if (static_cast<std::size_t>(nan) < n) return;
             for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
             auto const at = all.begin() + static_cast<std::ptrdiff_t>(rank);
-            std::nth_element(all.begin(), at, all.end(), Placed<T>::ascending);
-            places[0] = at->place;
+            std::nth_element(all.begin(), at, all.end(), IndexedValue<T>::ascending);
+            indices[0] = at->index;
             if (with_next)
-                places[1] = std::min_element(at + 1, all.end(), Placed<T>::ascending)->place;
+                indices[1] = std::min_element(at + 1, all.end(), IndexedValue<T>::ascending)->index;
         });
 }
 
@@ -67,10 +67,10 @@ template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = fa
     auto const t = detail::materialize(x);
     auto const n = t.shape()[d];
     detail::check_choice("median", t.shape(), d);
-    auto const places = detail::places_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
+    auto const indices = detail::indices_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
     return Ordered<typename X::scalar>{
-        detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), places), d, keep),
-        detail::keep_or_drop(places, d, keep)};
+        detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), indices), d, keep),
+        detail::keep_or_drop(indices, d, keep)};
 }
 /// The median of all elements; NaN for an empty tensor or with a NaN. Elements equal to it get
 /// equal parts of the gradient.
@@ -96,7 +96,7 @@ template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bo
         double const way = q * static_cast<double>(t.shape()[d] - 1), whole = std::floor(way);
         auto const rest = static_cast<precision_of<typename X::scalar>>(way - whole);
         auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d),
-            detail::places_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
+            detail::indices_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
         if (!(rest > 0)) return detail::keep_or_drop(neighbours, d, keep);
         auto const parts = neighbours.split(1, static_cast<std::ptrdiff_t>(d));
         return detail::keep_or_drop(

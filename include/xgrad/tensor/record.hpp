@@ -4,7 +4,7 @@
 // operands, so that functions which are no templates do the rest.
 // sum() of an expression is fused: the elements are summed while they are computed, and never
 // stored.
-// Read next: gathered.hpp, operand_plan.hpp, fused_operands.hpp, fused_node.hpp.
+// Read next: bound_operands.hpp, operand_plan.hpp, fused_operands.hpp, fused_node.hpp.
 #pragma once
 
 #include <xgrad/graph/anomaly.hpp>
@@ -44,11 +44,11 @@ template <class F> struct RecordTableOf {
     }
     static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
-    static void destroy(void* formula) noexcept { static_cast<F*>(formula)->~F(); }
+    static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
     static inline std::atomic<signed char> use{0};
-    static void list_vertices(void const* formula, std::vector<TracedVertex>& out) {
-        detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(formula), out);
+    static void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
+        detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(expression), out);
     }
     static constexpr RecordTable make() {
         RecordTable t{
@@ -60,7 +60,7 @@ template <class F> struct RecordTableOf {
             t.use = &use;
             t.traced = &traced_pass;
             t.list_vertices = &list_vertices;
-            t.traced_seed = &TracedEnds<Y, compute_precision<F>>::seed;
+            t.traced_grad_output = &TracedEnds<Y, compute_precision<F>>::grad_output;
             t.traced_result = &TracedEnds<Y, compute_precision<F>>::result;
         }
         return t;
@@ -68,21 +68,22 @@ template <class F> struct RecordTableOf {
     static constexpr RecordTable table = make();
 };
 
-inline AnyTensor record_formula(
-    RecordTable const& table, void const* formula, AnyTensor const* const* operands) {
-    Gathered const in(table, formula, operands, true);
+inline AnyTensor record_flat(
+    RecordTable const& table, void const* expression, AnyTensor const* const* operands) {
+    BoundOperands const in(table, expression, operands, true);
     bool const own_block = in.plan; // a later Node may save the array: see TensorImpl::make()
     AnyTensor result(
         in.same_shape && in.arrays[0]->contiguous
             ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
             : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
-    if (in.in_order && table.result.in_place)
-        evaluate_contiguous(table.kernels, formula, in.arrays, out);
+    if (in.contiguous && table.result.in_place)
+        evaluate_contiguous(table.kernels, expression, in.arrays, out);
     else
         evaluate_into(
-            table.kernels, formula, in.arrays, in.space(), output_operand(out, table.result));
-    if (in.plan) result.handle()->grad_fn = FusedNode::make(formula, operands, in, nullptr, result);
+            table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
+    if (in.plan)
+        result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
     return result;
 }
 
@@ -91,70 +92,71 @@ inline std::string_view sum_name(bool mean) {
 }
 
 /// Computes a sum over all elements and its gradients in one pass.
-inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* formula,
-    AnyTensor const* const* operands, Gathered const& in, bool mean) {
+inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* expression,
+    AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
     SumOver const over{
         sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
-    auto node = FusedNode::make(formula, operands, in, &over, AnyTensor());
+    auto node = FusedNode::make(expression, operands, in, &over, AnyTensor());
     double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
     AnyTensor result = real_scalar(table.result_type, sum);
     result.handle()->grad_fn = std::move(node);
     return result;
 }
 
-inline AnyTensor record_formula_sum(std::string_view operation, RecordTable const& table,
-    SumKernel kernel, void const* formula, AnyTensor const* const* operands, Axes const* over,
+inline AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
+    SumKernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
     bool keepdims, bool mean) {
-    Gathered const in(table, formula, operands, false);
+    BoundOperands const in(table, expression, operands, false);
     auto const& space = in.space();
     if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
-        return record_full_sum(table, kernel, formula, operands, in, mean);
+        return record_full_sum(table, kernel, expression, operands, in, mean);
     SumOver sum{
         sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
     AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
         table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     auto const target = sum_operand(sums, table.result);
-    if (in.in_order && !over) reduce_all(table.kernels, formula, in.arrays, in.count(), target);
-    else if (sums.numel) evaluate_into(table.kernels, formula, in.arrays, space, target);
+    if (in.contiguous && !over)
+        reduce_all(table.kernels, expression, in.arrays, in.count(), target);
+    else if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     sum.keeps_dims = keepdims;
     if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
     AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
-    if (in.plan) result.impl().grad_fn = FusedNode::make(formula, operands, in, &sum, result);
+    if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
     return result;
 }
 
 /// A flattened expression and pointers to its operands.
-template <class E> struct TakenApart {
+template <class E> struct FlattenedExpression {
     static_assert(E::leaves < 64,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
     using F = flat_expression<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
-    F formula;
+    F expression;
     AnyTensor const* operands[E::leaves];
 
-    explicit TakenApart(E const& e) : formula(FlatExpressionOf<E>::make(e)) {
+    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::make(e)) {
         each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
     }
 };
 
 /// Evaluates an expression in one pass and records it.
 template <class E> Tensor<typename E::scalar> record(E const& e) {
-    TakenApart<E> const apart(e);
+    FlattenedExpression<E> const flat(e);
     return Tensor<typename E::scalar>(
-        record_formula(apart.table, &apart.formula, apart.operands).handle());
+        record_flat(flat.table, &flat.expression, flat.operands).handle());
 }
 
 /// Reduces an expression over axes without storing its values or recording.
 template <class Fold, class E>
 Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
-    TakenApart<E> const apart(e);
-    Gathered const in(apart.table, &apart.formula, apart.operands, false);
+    FlattenedExpression<E> const flat(e);
+    BoundOperands const in(flat.table, &flat.expression, flat.operands, false);
     return reduce_expression<Fold, typename E::scalar>(
-        apart.table.kernels, &apart.formula, in.arrays, in.space(), axes, keep);
+        flat.table.kernels, &flat.expression, in.arrays, in.space(), axes, keep);
 }
 
 /// Sums an expression over axes (over all without a list) without storing its values, and records
@@ -163,10 +165,10 @@ template <class E>
 Tensor<typename E::scalar> record_sum(
     std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false) {
     check_defined(operation, e);
-    TakenApart<E> const apart(e);
+    FlattenedExpression<E> const flat(e);
     return Tensor<typename E::scalar>(
-        record_formula_sum(operation, apart.table, sum_kernel<typename TakenApart<E>::F>(),
-            &apart.formula, apart.operands, over, keepdims, mean)
+        record_flat_sum(operation, flat.table, sum_kernel<typename FlattenedExpression<E>::F>(),
+            &flat.expression, flat.operands, over, keepdims, mean)
             .handle());
 }
 
@@ -177,8 +179,8 @@ namespace xgrad {
 template <Scalar T>
 template <class Op, class... X>
     requires std::same_as<typename Expression<Op, X...>::scalar, T>
-Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation place) {
-    detail::RecordingAt const here(place);
+Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {
+    detail::RecordingAt const here(location);
     impl_ = detail::record(e).handle();
 }
 

@@ -45,10 +45,10 @@ struct RecordTable {
     ElementType const& result; // as the forward kernel writes it
     TypeInfo const& result_type;
     TypeInfo const* const* leaf_types;
-    std::size_t formula_bytes;
+    std::size_t expression_bytes;
     // The members below are null where no gradient exists.
     void (*copy)(void* to, void const* from) = nullptr;
-    void (*destroy)(void* formula) noexcept = nullptr; // null where it is trivial
+    void (*destroy)(void* expression) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
     /// Counts uses of gradients that were computed together with a sum. Negative: they were not
     /// used lately.
@@ -56,8 +56,8 @@ struct RecordTable {
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
     void (*traced)(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
         AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
-    void (*list_vertices)(void const* formula, std::vector<TracedVertex>& vertices) = nullptr;
-    AnyTensor (*traced_seed)(
+    void (*list_vertices)(void const* expression, std::vector<TracedVertex>& vertices) = nullptr;
+    AnyTensor (*traced_grad_output)(
         AnyTensor const& gradient, SumOver const* sum, Shape const& space) = nullptr;
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
@@ -78,9 +78,9 @@ struct RecordTable {
 }
 /// The vertices of an expression in prefix order: each before its operands.
 [[gnu::cold]] inline std::vector<TracedVertex> traced_vertices(
-    RecordTable const& table, void const* formula) {
+    RecordTable const& table, void const* expression) {
     std::vector<TracedVertex> vertices;
-    table.list_vertices(formula, vertices);
+    table.list_vertices(expression, vertices);
     std::size_t leaves = 0;
     measure(vertices, 0, leaves);
     return vertices;

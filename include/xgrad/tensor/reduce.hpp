@@ -78,7 +78,7 @@ template <Operand X> double finite_largest(X const& x) {
 }
 
 /// True at row-major index j of the axes `over`, broadcast along the other axes.
-template <Operand X> auto place_mask(X const& x, Axes const& over, std::size_t j) {
+template <Operand X> auto position_mask(X const& x, Axes const& over, std::size_t j) {
     Shape shape(x.dim(), 1);
     for (auto const axis : over)
         shape[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];

@@ -69,7 +69,7 @@ public:
     template <class Op, class... X>
         requires std::same_as<typename Expression<Op, X...>::scalar, T>
     Tensor(Expression<Op, X...> const& e,
-        detail::SourceLocation place = detail::SourceLocation::current());
+        detail::SourceLocation location = detail::SourceLocation::current());
     /// From an array of the library's own type.
     explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {})
         : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
@@ -111,7 +111,7 @@ public:
     auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
     /// A temporary returns a copy of the elements.
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
-    /// A writable xtensor expression of this tensor's memory. The call counts as an in-place
+    /// A writable xtensor expression of this tensor's memory. The call counts as an in-location
     /// change.
     auto mutable_array() & {
         impl().array.storage->bump();
@@ -160,8 +160,8 @@ public:
 
     /// A tensor of the same memory and version without grad_fn.
     Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
-    /// Removes the grad_fn of this tensor, in place; throws for views. Views of it keep their
-    /// grad_fn until the next in-place change of the memory; then their gradient ends at this
+    /// Removes the grad_fn of this tensor, in location; throws for views. Views of it keep their
+    /// grad_fn until the next in-location change of the memory; then their gradient ends at this
     /// tensor too.
     Tensor& detach_();
     /// A recorded copy with memory of its own.
@@ -219,8 +219,8 @@ public:
     Tensor<precision_of<T>> imag() const
         requires detail::is_complex<T>;
 
-    // In-place operations overwrite the memory, and are recorded where a gradient is required; see
-    // inplace.hpp, and inplace_forms.hpp for exp_(), clamp_() and others.
+    // In-location operations overwrite the memory, and are recorded where a gradient is required;
+    // see inplace.hpp, and inplace_forms.hpp for exp_(), clamp_() and others.
     template <detail::OperandLike X> Tensor& copy_(X const& x);
     template <detail::OperandLike X> Tensor& operator+=(X const& x);
     template <detail::OperandLike X> Tensor& operator-=(X const& x);

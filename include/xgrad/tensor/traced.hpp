@@ -160,10 +160,10 @@ private:
 };
 
 /// The kind of a vertex; a scalar constant has the precision of the expression.
-template <class X, class P> struct TracedLetter {
+template <class X, class P> struct TracedKind {
     using type = typename X::kind;
 };
-template <class N, class P> struct TracedLetter<Constant<N>, P> {
+template <class N, class P> struct TracedKind<Constant<N>, P> {
     using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
 };
 
@@ -178,7 +178,7 @@ void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) {
 template <class P, class Op, class... X>
 [[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out) {
     out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P,
-                       typename TracedLetter<X, P>::type...>>(),
+                       typename TracedKind<X, P>::type...>>(),
         &e.op});
     [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(
         std::index_sequence_for<X...>{});
@@ -187,11 +187,11 @@ template <class P, class Op, class... X>
 /// Conversions at the root of an expression of type Y and precision P.
 template <class Y, class P> struct TracedEnds {
     /// The gradient of the result, or of a sum of it, in precision P.
-    static AnyTensor seed(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
+    static AnyTensor grad_output(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
     static AnyTensor result(AnyTensor const& y);
 };
 template <class Y, class P>
-[[gnu::cold]] AnyTensor TracedEnds<Y, P>::seed(
+[[gnu::cold]] AnyTensor TracedEnds<Y, P>::grad_output(
     AnyTensor const& gradient, SumOver const* sum, Shape const& space) {
     if (!sum) return result(gradient);
     auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
@@ -213,11 +213,12 @@ public:
           wanted_(wanted) {}
     void set_result(AnyTensor y) { values_[0] = std::move(y); }
 
-    /// Sends the gradient of a vertex to the operands: sink(operand, its table, gradient).
-    template <class Sink>
-    [[gnu::cold]] void send(std::size_t at, AnyTensor const& g, Sink const& sink) {
+    /// Sends the gradient of a vertex to the operands: destination(operand, its table, gradient).
+    template <class Destination>
+    [[gnu::cold]] void backpropagate(
+        std::size_t at, AnyTensor const& g, Destination const& destination) {
         auto const& table = *vertices_[at].table;
-        if (table.is_leaf) return sink(vertices_[at].first_leaf, table, g);
+        if (table.is_leaf) return destination(vertices_[at].first_leaf, table, g);
         std::size_t child = at + 1;
         for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
             if (!(wanted_ & vertices_[child].leaves)) continue;
@@ -227,7 +228,7 @@ public:
                 if (uses & uses_argument(j)) x[j] = value(c);
             AnyTensor const part = table.pull(
                 vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
-            if (part.defined()) send(child, part, sink);
+            if (part.defined()) backpropagate(child, part, destination);
         }
     }
 
@@ -253,9 +254,9 @@ private:
 [[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves,
     AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
     auto const& table = node.table();
-    Replay replay(traced_vertices(table, node.formula_object()), leaves, node.wanted());
+    Replay replay(traced_vertices(table, node.expression_object()), leaves, node.wanted());
     if (result.defined()) replay.set_result(table.traced_result(result));
-    replay.send(0, table.traced_seed(gradient, node.sum(), node.space()),
+    replay.backpropagate(0, table.traced_grad_output(gradient, node.sum(), node.space()),
         [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
             if (!(node.wanted() >> leaf & 1)) return;
             add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));

@@ -17,7 +17,7 @@ public:
     static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
 
     /// True where `bytes` more fit below the limit. A first sum of any size fits.
-    static bool has_room(std::size_t bytes) noexcept {
+    static bool fits(std::size_t bytes) noexcept {
         auto const now = waiting.load(std::memory_order_relaxed);
         return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
     }
@@ -25,10 +25,11 @@ public:
     static void end(std::size_t bytes) noexcept { add(bytes, -1); }
 
 private:
-    static constexpr std::size_t least = 256; // smaller arrays are not counted: the Node is larger
+    static constexpr std::size_t min_bytes =
+        256; // smaller arrays are not counted: the Node is larger
 
     static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept {
-        if (bytes < least) return;
+        if (bytes < min_bytes) return;
         auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
         if (single_threaded())
             waiting.store(

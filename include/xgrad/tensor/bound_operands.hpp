@@ -1,5 +1,5 @@
-// Gathered: the bound operands of a flattened expression, after one loop over them: defined or not,
-// same tensor or not, contiguous or not, requires a gradient or not.
+// BoundOperands: the bound operands of a flattened expression, after one loop over them: defined or
+// not, same tensor or not, contiguous or not, requires a gradient or not.
 #pragma once
 
 #include <xgrad/tensor/operand_plan.hpp>
@@ -42,16 +42,16 @@ namespace xgrad::detail {
 }
 
 /// The operands as a kernel takes them.
-struct Gathered {
+struct BoundOperands {
     AnyArray const* arrays[64];
     OperandPlan const* plan = nullptr; // set where a Node must be recorded
     bool same_shape = true;
-    bool in_order = true; // all operands are contiguous and of an element type that kernels read
+    bool contiguous = true; // all operands are contiguous and of an element type that kernels read
 
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.
-    Gathered(RecordTable const& table, void const* formula, AnyTensor const* const* operands,
-        bool result_exists, std::string_view as = {}) {
+    BoundOperands(RecordTable const& table, void const* expression,
+        AnyTensor const* const* operands, bool result_exists, std::string_view as = {}) {
         std::size_t const n = table.kernels.leaves;
         bool const records = table.plans && recording();
         auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
@@ -77,13 +77,13 @@ struct Gathered {
                 (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
                 require |= LeafMask{1} << k;
         }
-        in_order = ordered;
+        contiguous = ordered;
         same_shape = same_shapes;
         if (LeafMask const differentiable = require & table.kernels.differentiable) {
             is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                         latest->pattern.result_exists == result_exists;
             auto const& found =
-                is_latest ? *latest : plan_of(table, formula, differentiable, result_exists);
+                is_latest ? *latest : plan_of(table, expression, differentiable, result_exists);
             if (found.records()) plan = &found;
         }
         if (!same_shape) widen_all(table, operands, as);
@@ -96,15 +96,15 @@ struct Gathered {
 private:
     /// Looks up a plan other than the latest one, which most evaluations of an expression use
     /// again.
-    [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* formula,
+    [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* expression,
         LeafMask differentiable, bool result_exists) const {
         OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
         std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
-        return OperandPlan::of(table, formula, pattern);
+        return OperandPlan::of(table, expression, pattern);
     }
     [[gnu::noinline]] void widen_all(
         RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
-        in_order = false;
+        contiguous = false;
         bool fits = true;
         broadcasted_ = arrays[0]->shape;
         for (std::size_t k = 1; k < table.kernels.leaves; ++k)

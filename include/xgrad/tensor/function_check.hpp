@@ -51,8 +51,8 @@ template <class F> struct Function {
 
 namespace detail {
 
-using Fine = std::type_identity<verdict::ok>;
-template <class V> inline constexpr bool is_fine = std::same_as<V, Fine>;
+using Ok = std::type_identity<verdict::ok>;
+template <class V> inline constexpr bool is_ok = std::same_as<V, Ok>;
 
 /// True where apply() accepts an X for a parameter of type V.
 template <class X, class V>
@@ -73,7 +73,7 @@ template <class T>
 inline constexpr bool can_be_data = can_be_derived_from<T> && std::is_default_constructible_v<T>;
 
 /// Checks Saved and Data of a Function.
-template <class F> consteval auto judge_context() {
+template <class F> consteval auto check_context() {
     using Sentence = verdict::Function<F>;
     if constexpr (requires { requires !is_tuple_of_tensors<typename F::Saved>; })
         return diagnostic_is<
@@ -81,11 +81,11 @@ template <class F> consteval auto judge_context() {
     else if constexpr (requires { requires !can_be_data<typename F::Data>; })
         return diagnostic_is<typename Sentence::
                 template Data_is_no_class_that_is_made_without_arguments<typename F::Data>>{};
-    else return Fine{};
+    else return Ok{};
 }
 
 /// Checks a Function that is applied to arguments of types X...
-template <class F, class... X> struct FunctionJudge {
+template <class F, class... X> struct FunctionCheck {
     using Sentence = verdict::Function<F>;
     using Call = ForwardCall<F, X...>;
     using Arguments = typename Call::arguments;
@@ -94,9 +94,9 @@ template <class F, class... X> struct FunctionJudge {
     using Outputs = elements_of<Output>;
 
     static consteval auto all() {
-        if constexpr (!is_fine<decltype(judge_context<F>())>) return judge_context<F>();
-        else if constexpr (!is_fine<decltype(forward())>) return forward();
-        else if constexpr (!is_fine<decltype(backward(gradients_of(Outputs{})))>)
+        if constexpr (!is_ok<decltype(check_context<F>())>) return check_context<F>();
+        else if constexpr (!is_ok<decltype(forward())>) return forward();
+        else if constexpr (!is_ok<decltype(backward(gradients_of(Outputs{})))>)
             return backward(gradients_of(Outputs{}));
         else return jvp(gradients_of(Arguments{}));
     }
@@ -110,7 +110,7 @@ private:
         if constexpr (std::is_member_pointer_v<forward_type<F>>)
             return diagnostic_is<typename Sentence::forward_is_not_static>{};
         else if constexpr (sizeof...(X) > Arguments::size) return diagnostic_is<WrongNumber>{};
-        else if constexpr (!is_fine<decltype(arguments<0>())>) return arguments<0>();
+        else if constexpr (!is_ok<decltype(arguments<0>())>) return arguments<0>();
         else if constexpr (std::is_void_v<Returned> && known && fewer)
             return diagnostic_is<WrongNumber>{};
         else if constexpr (std::is_void_v<Returned> && !known)
@@ -119,11 +119,11 @@ private:
         else if constexpr (!has_tensor<Outputs>)
             return diagnostic_is<typename Sentence::template forward_returns_no_tensor<Returned>>{};
         else if constexpr (!Call::takes_context) return setup_context(typename Call::given{});
-        else return Fine{};
+        else return Ok{};
     }
 
     template <std::size_t I> static consteval auto arguments() {
-        if constexpr (I == Call::given::size) return Fine{};
+        if constexpr (I == Call::given::size) return Ok{};
         else {
             using V = type_at<I, typename Call::given>;
             using Given = type_at<I, Types<X...>>;
@@ -143,7 +143,7 @@ private:
         if constexpr (requires(Context<F>& ctx, Inputs const& inputs, Output const& output) {
                           F::setup_context(ctx, inputs, output);
                       })
-            return Fine{};
+            return Ok{};
         else
             return diagnostic_is<
                 typename Sentence::template forward_takes_no_Context_and_no_setup_context_takes<
@@ -157,7 +157,7 @@ private:
     template <class... G> static consteval auto backward(Types<G...> gradients) {
         if constexpr (std::is_member_pointer_v<backward_type<F>>)
             return diagnostic_is<typename Sentence::backward_is_not_static>{};
-        else if constexpr (!is_fine<decltype(parameters(gradients))>) return parameters(gradients);
+        else if constexpr (!is_ok<decltype(parameters(gradients))>) return parameters(gradients);
         else if constexpr (!requires(Context<F>& ctx, G&... g) { F::backward(ctx, g...); })
             return diagnostic_is<
                 typename Sentence::template has_no_static_backward_for<Context<F>, G...>>{};
@@ -168,7 +168,7 @@ private:
 
     /// Checks of backward that need its parameter types.
     template <class Gradients> static consteval auto parameters(Gradients) {
-        if constexpr (!ParametersOf<backward_type<F>>::known) return Fine{};
+        if constexpr (!ParametersOf<backward_type<F>>::known) return Ok{};
         else {
             using After = WithoutContext<F, typename ParametersOf<backward_type<F>>::list>;
             if constexpr (!After::has_context)
@@ -181,7 +181,7 @@ private:
         }
     }
     template <std::size_t I, class List, class Gradients> static consteval auto parameter() {
-        if constexpr (I == List::size) return Fine{};
+        if constexpr (I == List::size) return Ok{};
         else if constexpr (!std::is_convertible_v<type_at<I, Gradients>, type_at<I, List>>)
             return diagnostic_is<
                 typename Sentence::template backward_takes_a_gradient_of_another_type<
@@ -199,7 +199,7 @@ private:
         else return gradient<0, List>();
     }
     template <std::size_t I, class List> static consteval auto gradient() {
-        if constexpr (I == List::size) return Fine{};
+        if constexpr (I == List::size) return Ok{};
         // An overloaded forward may be called with fewer arguments than backward returns gradients.
         else if constexpr (std::same_as<type_at<I, List>, std::nullopt_t> &&
                            (I < Arguments::size || !ParametersOf<forward_type<F>>::known))
@@ -231,7 +231,7 @@ private:
     /// Checks jvp, which is optional: it takes a tangent for each argument and returns one for each
     /// result.
     template <class... T> static consteval auto jvp(Types<T...>) {
-        if constexpr (!has_jvp<F, T...>) return Fine{};
+        if constexpr (!has_jvp<F, T...>) return Ok{};
         else if constexpr (!requires(Context<F>& ctx, T&... t) { F::jvp(ctx, t...); })
             return diagnostic_is<
                 typename Sentence::template has_no_static_jvp_for<Context<F>, T...>>{};
@@ -239,7 +239,7 @@ private:
             using Got = elements_of<std::remove_cvref_t<decltype(F::jvp(
                 std::declval<Context<F>&>(), std::declval<T&>()...))>>;
             using Wanted = decltype(gradients_of(Outputs{}));
-            if constexpr (are_tangents(Got{}, Wanted{})) return Fine{};
+            if constexpr (are_tangents(Got{}, Wanted{})) return Ok{};
             else
                 return diagnostic_is<typename Sentence::
                         template jvp_returns_something_else_than_a_tangent_for_each_result<Got,
