@@ -15,7 +15,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::detail {
 
 /// The leaves that are broadcast.
-struct BroadcastLeaves {
+struct BroadcastOperands {
     static constexpr std::size_t longest = 4096; // the tile loop takes longer rows
 
     LeafMask all = 0, scalars = 0,
@@ -58,9 +58,9 @@ private:
 };
 
 /// The leaves that are broadcast, if a kernel can read all others in place; nothing if it cannot.
-inline std::optional<BroadcastLeaves> find_broadcast(
+inline std::optional<BroadcastOperands> find_broadcast(
     KernelTable const& table, AnyArray const* const* leaves, Shape const& space) {
-    BroadcastLeaves broadcast;
+    BroadcastOperands broadcast;
     for (std::size_t k = 0; k < table.leaves; ++k)
         if (auto const& leaf = *leaves[k];
             !is_direct(leaf, *table.leaf[k], space) &&
@@ -73,7 +73,7 @@ class BlockLoop {
 public:
     /// A loop over `count` elements. `buffers_each`: how many operands for each broadcast leaf need
     /// a buffer.
-    BlockLoop(std::size_t count, KernelTable const& table, BroadcastLeaves const& broadcast,
+    BlockLoop(std::size_t count, KernelTable const& table, BroadcastOperands const& broadcast,
         std::size_t buffers_each)
         : table_(table), broadcast_(broadcast), count_(count),
           block_(block_of(count, table, broadcast.row())),
@@ -88,7 +88,7 @@ public:
     BlockLoop& operator=(BlockLoop const&) = delete;
     ~BlockLoop() { deallocate(buffers_, bytes_); }
 
-    /// Adds the leaves as inputs. Leaves that are the same tensor share a buffer.
+    /// Adds the leaves as inputs; leaves that are the same tensor share a buffer.
     void inputs(AnyArray const* const* leaves) {
         for (std::size_t k = 0; k < table_.leaves; ++k) {
             std::size_t same = 0;
@@ -241,7 +241,7 @@ private:
     }
 
     KernelTable const& table_;
-    BroadcastLeaves const& broadcast_;
+    BroadcastOperands const& broadcast_;
     std::size_t count_, block_, buffer_size_, bytes_, column_count_ = 0, sum_count_ = 0,
                                                       column_sum_count_ = 0;
     bool adds_rows_ = false, widens_ = false; // some sums are rows; some have a wider type

@@ -71,24 +71,24 @@ struct DualTile {
     LeafMask moving;
 };
 
-template <std::size_t At, std::size_t Leaves, class P, class T>
+template <std::size_t At, std::size_t leaf_count, class P, class T>
 XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v) {
     if constexpr (Differentiable<T>) {
         v.y.value = load_batch<T, P>(tile.at[At], tile.i);
-        v.y.tangent = load_batch<T, P>(tile.at[Leaves + At], tile.i);
+        v.y.tangent = load_batch<T, P>(tile.at[leaf_count + At], tile.i);
     } else v.y = load_batch<T, P>(tile.at[At], tile.i);
 }
-template <std::size_t At, std::size_t Leaves, class P, class T>
+template <std::size_t At, std::size_t leaf_count, class P, class T>
 XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
     v.y = constant_batch<P>(c);
 }
-template <std::size_t At, std::size_t Leaves, class P, class Op, class... X, std::size_t... J>
+template <std::size_t At, std::size_t leaf_count, class P, class Op, class... X, std::size_t... J>
 XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved,
     DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>) {
     using E = Expression<Op, X...>;
     using On = OnDuals<typename E::signature>;
     auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
-                               tile.at[DualLayout{Leaves}.result()], tile.i)
+                               tile.at[DualLayout{leaf_count}.result()], tile.i)
                          : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
     if constexpr (is_dual_vertex<E>) {
         constexpr bool alone = dual_operands<E> == 1;
@@ -99,13 +99,13 @@ XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool 
             v.y.tangent = 0; // even where the derivative is infinite
     } else v.y = y;
 }
-template <std::size_t At, std::size_t Leaves, class P, class Op, class... X>
+template <std::size_t At, std::size_t leaf_count, class P, class Op, class... X>
 XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
     DualValues<Expression<Op, X...>, P>& v, bool saved = false) {
     constexpr auto first = first_leaves<X...>();
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        (evaluate_dual<At + first[I], Leaves, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
-        apply_dual<At, Leaves, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
+        (evaluate_dual<At + first[I], leaf_count, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
+        apply_dual<At, leaf_count, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
     }(std::index_sequence_for<X...>{});
 }
 

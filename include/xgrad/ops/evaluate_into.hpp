@@ -77,7 +77,7 @@ inline void reduce_contiguous(
 }
 
 [[gnu::noinline]] inline void evaluate_in_blocks(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, BroadcastLeaves const& broadcast, AnyArray const& out) {
+    AnyArray const* const* leaves, BroadcastOperands const& broadcast, AnyArray const& out) {
     std::size_t const n = table.leaves;
     BlockLoop loop(out.numel, table, broadcast, 1);
     loop.inputs(leaves);

@@ -15,7 +15,7 @@ namespace xgrad::detail {
 
 /// The leaves with the same values as in the previous batch: none in the first batch, later the
 /// leaves that are constant in the tile.
-template <class F> struct InvariantLeaves {
+template <class F> struct InvariantOperands {
     LeafMask constant, now = 0;
 
     XGRAD_INLINE LeafMask next() {
@@ -40,7 +40,7 @@ XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
     constexpr std::size_t leaves = F::leaves, width = simd::Batch<P>::width;
     void const* in[leaves + 1];
     copy_pointers(operands, leaves, in);
-    InvariantLeaves<F> invariant{constant};
+    InvariantOperands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
     Remainder<P, leaves + 1> rest;
@@ -49,7 +49,7 @@ XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
     auto* to = out;
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
-            evaluate<0, P, Pass::forward>(f, LeavesAt<P>{in, i}, v, invariant.next());
+            evaluate<0, P, Pass::forward>(f, BatchLoader<P>{in, i}, v, invariant.next());
             store_batch(to + i, v.y);
         }
         if (left == 0) return;
@@ -260,7 +260,7 @@ XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& pla
     GradientDestination<F, P> destination(plan, added_to);
     destination.set_destinations(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
     bool const saved = plan.saved_result;
-    InvariantLeaves<F> invariant{constant};
+    InvariantOperands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
     Remainder<P, L::gradients> rest;
@@ -270,7 +270,7 @@ XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& pla
     for (std::size_t end = whole;; end = width) {
         for (std::size_t i = 0; i < end; i += width) {
             evaluate_again<P>(
-                f, LeavesAt<P>{in, i}, saved,
+                f, BatchLoader<P>{in, i}, saved,
                 [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[L::result], i); }, v,
                 invariant.next());
             typename GradientDestination<F, P>::Batches batches[1]{};
@@ -344,14 +344,14 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
         typename GradientDestination<F, P>::Batches batches[Batches]{};
         kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
-            evaluate<0, P, Pass::backward>(f, LeavesAt<P>{in, at}, v[u], invariant);
+            evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, at}, v[u], invariant);
             backpropagate<0, P>(
                 f, v[u], grad_output, ~LeafMask{0}, destination.taking(batches[u], at));
             sum = sum + v[u].y;
         });
         destination.store(batches, i);
     };
-    InvariantLeaves<F> invariant{constant};
+    InvariantOperands<F> invariant{constant};
     Values<F, P> v[1]{};
     set_constants(f, v[0]);
     Remainder<P, L::leaves> rest, last;
@@ -364,7 +364,7 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
             simd::Batch<P> sum(0);
             if constexpr (together > 1)
                 if (i + together * width <= stop) {
-                    InvariantLeaves<F> invariant_in_all{constant};
+                    InvariantOperands<F> invariant_in_all{constant};
                     Values<F, P> all[together]{};
                     kernel::unroll<together>(
                         [&](auto u) XGRAD_LAMBDA_INLINE { set_constants(f, all[u]); });

@@ -265,7 +265,7 @@ private:
     [[gnu::noinline]] void apply_in_blocks(
         AnyArray const& grad_outputs, std::span<AnyTensor> results) {
         std::size_t const n = leaves(), grad_output = n, result = n + 1;
-        BroadcastLeaves repeats;
+        BroadcastOperands repeats;
         for (std::size_t k = 0; k < n; ++k)
             if (is_broadcast(k)) repeats.add(k, leaf_shape(k), space_);
         BlockLoop loop(numel(space_), table().kernels, repeats, 3); // 3: with grad_output

@@ -240,7 +240,7 @@ private:
     }
     [[gnu::noinline]] void save_shapes(BoundOperands const& in) {
         std::size_t const n = leaves();
-        BroadcastLeaves repeats;
+        BroadcastOperands repeats;
         in_blocks_ = table().kernels.in_place && table().result.in_place;
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const first = first_of(k);

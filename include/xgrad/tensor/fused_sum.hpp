@@ -76,7 +76,7 @@ protected:
 
     /// Creates the gradients of a pass in blocks by make(edge, operand).
     template <class Make>
-    void create_gradients(BlockLoop& loop, BroadcastLeaves const& repeats, Make make) const {
+    void create_gradients(BlockLoop& loop, BroadcastOperands const& repeats, Make make) const {
         std::size_t const first_gradient = leaves() + 2;
         for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
@@ -138,7 +138,7 @@ private:
         auto const repeats = find_broadcast(table().kernels, arrays, space_);
         return repeats ? sum_in_blocks(arrays, *repeats) : sum_tiled(arrays);
     }
-    double sum_in_blocks(AnyArray const* const* arrays, BroadcastLeaves const& repeats) {
+    double sum_in_blocks(AnyArray const* const* arrays, BroadcastOperands const& repeats) {
         std::size_t const n = leaves();
         BlockLoop loop(numel(space_), table().kernels, repeats, 2);
         loop.inputs(arrays);
