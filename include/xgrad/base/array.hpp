@@ -23,8 +23,7 @@ namespace xgrad::detail {
 
 /// A block of memory and a version: the number of changes in place. Header and data are one
 /// allocation. A small storage may stand behind another object in one block ("shared"); the last of
-/// the two owners frees the block. A small tensor and
-/// its elements then cost one allocation.
+/// the two owners frees the block: a small tensor and its elements are one allocation.
 class Storage {
 public:
     static constexpr std::size_t header = 16;

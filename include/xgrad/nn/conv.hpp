@@ -8,13 +8,13 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Steps of windows, zeros around images, steps inside windows, and how many groups of channels and
-/// filters are separate.
+/// Options of a convolution; `padding` adds zeros on both sides of each axis.
 template <std::size_t D> struct ConvOptions {
     PerAxis<D> stride = 1, padding = 0, dilation = 1;
     std::size_t groups = 1;
 };
-/// The same for the transpose; output_padding chooses among the images that have as many windows.
+/// Options of a transposed convolution; output_padding adds to the output size, which is ambiguous
+/// for strides above 1.
 template <std::size_t D> struct ConvTransposeOptions {
     PerAxis<D> stride = 1, padding = 0, output_padding = 0;
     std::size_t groups = 1;
@@ -23,8 +23,8 @@ template <std::size_t D> struct ConvTransposeOptions {
 
 namespace detail {
 
-/// What both directions have in common: the shapes of images (or products) and filters, seen and
-/// found right.
+/// Checks the operands of a convolution or transposed convolution and returns its geometry, in
+/// which the spatial extents of the result are still missing.
 template <std::size_t D, Scalar T>
 ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x,
     Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding,
@@ -67,7 +67,7 @@ ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> con
     return g;
 }
 
-/// The result for a batch, or for one sample without the axis of samples.
+/// The convolution of a batch, or of one sample without a batch axis.
 template <ConvPart part, std::size_t D, Scalar T>
 Tensor<T> convolve(
     ConvGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias) {
@@ -135,8 +135,8 @@ Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> co
 
 namespace functional {
 
-/// Cross-correlation, with zeros around: y[n,o,t] = b[o] + sum over channels c of the group and
-/// places i of w[o,c,i] x[n, c, t stride + i dilation - padding]. x of shape [N, C, L] or [C, L], w
+/// Cross-correlation with zero padding: y[n,o,t] = b[o] + sum over channels c of the group and
+/// taps i of w[o,c,i] x[n, c, t stride + i dilation - padding]. x of shape [N, C, L] or [C, L], w
 /// [O, C/groups, K], b [O] or undefined; the result is [N, O, floor((L + 2 padding - dilation (K-1)
 /// - 1) / stride) + 1]. Complex numbers are not conjugated.
 template <Differentiable T>
@@ -144,7 +144,8 @@ Tensor<T> conv1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weig
     std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<1> const& options = {}) {
     return detail::conv<1>("conv1d", x, weight, bias, options);
 }
-/// The same over two axes: x of shape [N, C, H, W] or [C, H, W], w [O, C/groups, KH, KW].
+/// Cross-correlation as conv1d(), over two axes: x of shape [N, C, H, W] or [C, H, W], w [O,
+/// C/groups, KH, KW].
 template <Differentiable T>
 Tensor<T> conv2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
     std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<2> const& options = {}) {

@@ -11,8 +11,10 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// weight [first, second / groups, kernel...] and bias [out_channels]; both begin uniform on
-/// +-1/sqrt(extents of the weight after its first, multiplied), of complex numbers both parts.
+/// weight [first, second / groups, kernel...] and bias [out_channels]. Both are initialised
+/// uniformly on
+/// +-1/sqrt(fan_in), where fan_in is the product of the weight's extents after the first; for
+/// complex numbers both parts are.
 template <class Self, Differentiable T, std::size_t D, class Options>
 struct ConvLayer : Module<Self> {
     Options options;
@@ -69,7 +71,7 @@ private:
 
 } // namespace detail
 
-/// functional::conv1d() with a weight and a bias of its own, which begin uniform on
+/// functional::conv1d() with a weight and a bias, initialised uniformly on
 /// +-1/sqrt(in_channels kernel_size / groups).
 template <Differentiable T = double>
 struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
@@ -81,7 +83,7 @@ struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
         return functional::conv1d(x, this->weight, this->bias, this->options);
     }
 };
-/// functional::conv2d() with a weight and a bias of its own.
+/// functional::conv2d() with a weight and a bias.
 template <Differentiable T = double>
 struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
     Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
@@ -92,7 +94,7 @@ struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
         return functional::conv2d(x, this->weight, this->bias, this->options);
     }
 };
-/// functional::conv_transpose1d() with a weight and a bias of its own, which begin uniform on
+/// functional::conv_transpose1d() with a weight and a bias, initialised uniformly on
 /// +-1/sqrt(out_channels kernel_size / groups).
 template <Differentiable T = double>
 struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
@@ -104,7 +106,7 @@ struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTranspo
         return functional::conv_transpose1d(x, this->weight, this->bias, this->options);
     }
 };
-/// functional::conv_transpose2d() with a weight and a bias of its own.
+/// functional::conv_transpose2d() with a weight and a bias.
 template <Differentiable T = double>
 struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
     ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,

@@ -1,6 +1,12 @@
-// Convolutions as operations. A convolution is one trilinear form of images, filters and products,
-// and each of the three can be computed from the two others: so the gradients of each are the other
-// two, to any order.
+// Convolutions as operations.
+//
+// sum(output * conv(input, weight)) is a trilinear form of output, input and weight. ConvPart names
+// the one that an operation computes from the other two: output is the convolution, input the
+// transposed convolution, weight the gradient of the weight. The gradients of each operation are
+// the other two, so that gradients of any order need no further code.
+//
+// Read next: convolution_plan.hpp, convolution_lines.hpp (the layout of the input),
+// correlation.hpp, weight_gradient.hpp, correlation_kernel.hpp (inner loops). Benchmark: networks.
 #pragma once
 
 #include <xgrad/base/gemm.hpp>
@@ -14,7 +20,7 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// Products of images and filters.
+/// The computation of the output from input and weight.
 template <class T> Correlation<T> output_correlation(ConvGeometry const& g) {
     return {.batch = g.batch,
         .groups = g.groups,
@@ -28,7 +34,7 @@ template <class T> Correlation<T> output_correlation(ConvGeometry const& g) {
         .rows = output_plan(g.rows),
         .columns = output_plan(g.columns)};
 }
-/// Images whose windows see products, each through its filter: the transpose.
+/// The computation of the input from output and weight: the transposed convolution.
 template <class T> Correlation<T> input_correlation(ConvGeometry const& g) {
     return {.batch = g.batch,
         .groups = g.groups,
@@ -45,13 +51,14 @@ template <class T> Correlation<T> input_correlation(ConvGeometry const& g) {
 
 } // namespace detail
 
-/// What of a convolution is computed from the two others, which stand in this order.
+/// The part of a convolution that an operation computes. Its operands are the other two, in this
+/// order.
 enum class ConvPart : unsigned char { output, input, weight };
 
 namespace detail {
 
-/// The parts of a convolution that is a product of matrices: those of images [batch, depth],
-/// filters [filters, depth] and products [batch, filters] for each group.
+/// The case that is a matrix product for each group: input [batch, depth], weight [out_channels,
+/// depth] and output [batch, out_channels].
 template <ConvPart part, class T>
 void multiply_whole(
     ConvGeometry const& g, Factor<T> const& a, Factor<T> const& b, T const* bias, T* out) {
@@ -82,8 +89,8 @@ void multiply_whole(
 
 } // namespace detail
 
-/// Products from images and filters; images from products and filters; filters from images and
-/// products.
+/// Computes output from (input, weight), input from (output, weight), or weight from (input,
+/// output).
 template <ConvPart part> struct Convolution : Arraywise {
     detail::ConvGeometry geometry;
     bool conj_a = false, conj_b = false;
@@ -131,7 +138,7 @@ protected:
     }
 };
 
-/// The same, plus a number for each channel of the result.
+/// A convolution plus a bias for each channel of the result.
 template <ConvPart part> struct BiasedConvolution : Convolution<part> {
     static constexpr bool is_multilinear = false;
     static constexpr xgrad::detail::Uses uses[3] = {

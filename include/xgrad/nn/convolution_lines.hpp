@@ -1,6 +1,6 @@
-// The source of a convolution, laid out so that neighbouring windows see neighbouring numbers:
-// zeros around images, and the parts that a stride deals each of their lines out to. Complex
-// numbers are two lines of real ones.
+// Lines: a copy of a tile of the source of a convolution, in the layout of its AxisPlans. It has
+// the zeros of the padding. A stride splits each line into parts, so that neighbouring windows read
+// neighbouring elements. Complex numbers are split into a line of real and one of imaginary parts.
 #pragma once
 
 #include <xgrad/base/gemm_kernel.hpp>
@@ -13,19 +13,19 @@ namespace xgrad::nn::detail {
 
 namespace kernel = xgrad::detail::kernel;
 
-/// An array in row-major order, conjugated or not.
+/// A C-contiguous operand, or its conjugate.
 template <class T> struct Factor {
     T const* data;
     bool conj;
 };
 
-/// Windows, some rows and columns of them, on some channels of a few samples, which lie side by
-/// side.
+/// A tile of results: some rows and columns, computed from some channels of a few samples. The
+/// samples are interleaved in memory.
 struct Tile {
     std::size_t sample, samples, first, channels;
     std::size_t row, rows, column, columns;
 
-    /// How many of a phase's results are among them.
+    /// The number of rows (columns) of a phase's results in this tile.
     std::size_t rows_of(Phase const& phase) const {
         return phase.count > row ? std::min(rows, phase.count - row) : 0;
     }
@@ -36,13 +36,13 @@ struct Tile {
 
 using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
 
-/// The source of a convolution, laid out as its plan wants it, one tile at a time.
+/// Copies the source of a convolution to the layout of its plan, one tile at a time.
 template <class T> class Lines {
 public:
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
 
-    /// For tiles of at most these many channels, windows and samples.
+    /// For tiles of at most `channels` channels, `most` results and `samples` samples.
     Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels,
         std::size_t all_channels, TileSize const& most, std::size_t samples)
         : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels),
@@ -53,8 +53,8 @@ public:
     std::size_t pitch() const { return width_ * samples_; }
     std::size_t samples() const { return samples_; }
 
-    /// Where the numbers of a window lie, from the one it begins at: for channels, real and
-    /// imaginary parts, places along both axes.
+    /// The offsets of a window's elements from its first one: for each channel, real and imaginary
+    /// part, and tap along both axes.
     Offsets offsets(Phase const& row, Phase const& column) const {
         Offsets all;
         all.reserve(channels_ * parts * row.taps.size() * column.taps.size());
@@ -90,11 +90,11 @@ private:
     static constexpr std::size_t line =
         64 /
         sizeof(
-            Real); // an odd number of cache lines for a plane: planes then share no sets of a cache
+            Real); // planes have an odd number of cache lines, which avoids conflicts in cache sets
     static constexpr std::size_t max_past_end = kernel::max_vectors_of_row * line;
 
-    /// Which numbers of an axis go to `length` places of a part: the first, its place there, how
-    /// many.
+    /// The elements of an axis that are copied to `length` positions of a part: the first element,
+    /// its position in the part, and their number.
     struct Dealt {
         std::size_t first, at, count;
     };
@@ -102,7 +102,7 @@ private:
         AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length) {
         std::size_t const zeros = axis.before > remainder
                                       ? kernel::divided_up(axis.before - remainder, axis.stride)
-                                      : 0; // places before the first number
+                                      : 0; // of padding before the first element
         std::size_t const at = zeros > begin ? zeros - begin : 0,
                           first = (begin + at) * axis.stride + remainder - axis.before;
         if (at >= length || first >= axis.extent) return {0, 0, 0};
@@ -110,7 +110,7 @@ private:
     }
     struct Dealing {
         xgrad::detail::CachedVector<Dealt> of_part;
-        bool plain, in_pairs; // all numbers go to one part; to two, in turn
+        bool plain, in_pairs; // all elements belong to one part; alternate ones to two parts
 
         Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length)
             : plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2) {

@@ -1,6 +1,11 @@
-// Where the windows of a convolution look. All three of its parts are computed from lines of
-// numbers on which neighbouring windows see neighbouring numbers: zeros are put around images, and
-// a stride deals each line out to several.
+// Plans of convolutions: which elements of the source each window reads.
+//
+// The kernels read lines in memory on which neighbouring windows read neighbouring elements. A line
+// has the zeros of the padding. With a stride s, each line is split into s parts (a polyphase
+// decomposition): part r has the elements whose index modulo s is r.
+//
+// Data structures: an AxisPlan describes one axis; its Phases are results that read the same taps;
+// a Tap is one element of the kernel along the axis. Read next: convolution_lines.hpp.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +18,20 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Images [batch, channels, rows, columns], filters [filters, channels / groups, rows, columns],
-/// and their products [batch, filters, rows, columns], a number for each window. Of one spatial
-/// axis, there is one row.
+/// The extents of input [batch, channels, rows, columns], weight [out_channels, channels / groups,
+/// rows, columns] and output [batch, out_channels, rows, columns]. With one spatial axis there is
+/// one row.
 struct ConvGeometry {
     std::size_t axes = 2, batch = 1, channels = 1, out_channels = 1, groups = 1;
     AxisGeometry rows = {}, columns = {};
 
     std::size_t channels_of_group() const { return channels / groups; }
     std::size_t out_channels_of_group() const { return out_channels / groups; }
-    /// Numbers of a filter for one channel, and for all of a group.
+    /// The number of elements of the weight for one output channel and one input channel.
     std::size_t taps() const { return rows.kernel * columns.kernel; }
+    /// The number of elements of the weight for one output channel: the length of each dot product.
     std::size_t depth() const { return channels_of_group() * taps(); }
-    /// One window sees an image whole, in order: the convolution is a product of matrices.
+    /// True if the only window covers the whole input: the convolution is a matrix product.
     bool is_matrix_product() const { return rows.is_whole() && columns.is_whole(); }
 
     Shape input_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
@@ -41,27 +47,25 @@ private:
     }
 };
 
-/// A number of a filter: which, on which of the parts of a line, and how far from its window's
-/// place there.
+/// A tap of the kernel along an axis: its index, the part of the line that it reads, and its offset
+/// there from the window's position.
 struct Tap {
     std::size_t index, part, offset;
 };
 
-/// Results `first`, `first + step`, ... along an axis, whose windows look at the same places.
+/// The results `first`, `first + step`, ... along an axis. All of them read the same taps.
 struct Phase {
     std::size_t first, step, count;
     xgrad::detail::CachedVector<Tap> taps;
 };
 
-/// One axis of what windows look at, the source: its number h, of `extent`, is u = h + before with
-/// the zeros in front of it, and number u / stride of the part that has those u of which u % stride
-/// is the same.
+/// One axis of the source, the operand that windows read. Element h < extent has index u = h +
+/// before after `before` zeros of padding. It is element u / stride of part u % stride.
 struct AxisPlan {
     std::size_t extent, before, stride, kernel;
-    xgrad::detail::CachedVector<std::size_t> parts =
-        {};                   // their remainders, where windows look at them
-    std::size_t length = 0;   // of a part, as far as windows see it
-    std::size_t furthest = 0; // the largest offset of a place
+    xgrad::detail::CachedVector<std::size_t> parts = {}; // remainders u % stride that a tap reads
+    std::size_t length = 0;   // of a part, up to the last element that a window reads
+    std::size_t furthest = 0; // the largest offset of a tap
     xgrad::detail::CachedVector<Phase> phases = {};
 
     void add(Phase phase) {
@@ -79,10 +83,10 @@ struct AxisPlan {
     }
 };
 
-/// Windows that are a stride apart; a single one has none.
+/// The stride between windows; 1 if there is a single window.
 inline std::size_t stride_of(AxisGeometry const& s) { return s.windows > 1 ? s.stride : 1; }
 
-/// Windows on images.
+/// The plan of an axis for computing the output: windows read the input.
 inline AxisPlan output_plan(AxisGeometry const& s) {
     AxisPlan plan{
         .extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
@@ -98,13 +102,12 @@ inline AxisPlan output_plan(AxisGeometry const& s) {
     return plan;
 }
 
-/// What an image gets from products: pixel h from window t where h + padding = t stride + i
-/// dilation. Pixels that are a stride apart get it through the same places i of the filters.
+/// The plan of an axis for computing the input: pixel h reads window t of the output for each tap i
+/// with h + padding = t stride + i dilation. Pixels that are a stride apart read the same taps.
 inline AxisPlan input_plan(AxisGeometry const& s) {
     std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
     auto const each_tap = [&](std::size_t pixel,
-                              auto f) { // f(place, the window in which it sees the pixel, were
-                                        // there windows before the first one)
+                              auto f) { // f(tap, window that the pixel reads; may be < 0)
         for (std::size_t i = 0; i < s.kernel; ++i)
             if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride)
                 f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) -
@@ -129,16 +132,17 @@ inline AxisPlan input_plan(AxisGeometry const& s) {
     return plan;
 }
 
-/// Rows and columns of results that are computed at a time.
+/// The number of rows and columns of results in a tile.
 struct TileSize {
     std::size_t rows, columns;
 };
 
-/// Bytes of a tile, which should stay in the second cache.
+/// The size of a tile in bytes: it should fit the L2 cache.
 inline constexpr std::size_t tile_bytes = std::size_t{1} << 19;
 
-/// As many whole rows as there is room for where a place takes so many bytes; or else few rows, of
-/// which the source is not laid out more than about twice, and parts of them.
+/// The tile size for positions of `bytes` bytes: as many whole rows as fit tile_bytes. If too few
+/// fit, parts of a few rows, so many that the halo of the tiles copies the source at most about
+/// twice.
 inline TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
     using xgrad::detail::kernel::divided_up;
     auto const evenly = [](std::size_t all, std::size_t most) {

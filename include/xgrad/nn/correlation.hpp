@@ -1,5 +1,8 @@
-// Results of a convolution for each window: products of images and filters, and the transpose of
-// that.
+// Correlation: computes the output of a convolution, or its input (the transposed convolution).
+//
+// For each tile of results, `run` copies the source to Lines and calls the inner loop, whose rows
+// are result channels and whose vectors are windows. It then writes the sums to the result. The
+// weight is packed once for all tiles. Read `run` first, then correlation_kernel.hpp.
 #pragma once
 
 #include <xgrad/base/parallel.hpp>
@@ -10,9 +13,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Results for each group, each the sum over the sources of the group: products of images, or
-/// images of products. The zeros around a source are multiplied like other numbers, so that an
-/// infinite number of a filter makes NaN of them.
+/// Computes result channels from the source channels of their group. The zeros of the padding are
+/// multiplied like other elements, so that an infinite element of the weight gives NaN.
 template <class T> class Correlation {
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
@@ -70,18 +72,18 @@ public:
     }
 
 private:
-    /// What has one phase along each axis.
+    /// One phase along each axis.
     struct Pass {
         Phase const &row, &column;
         Offsets offsets;
-        std::size_t packed; // where its factors begin
+        std::size_t packed; // offset of its part of the packed weight
     };
 
     static kernel::CorrelationLoops<Real> const& loops() {
         return kernel::best_correlation_loops<Real>();
     }
 
-    /// Visits the tiles of rows: f(first row, rows of the tile).
+    /// Calls f(first row, number of rows) for each register tile of result channels.
     template <class F> void for_each_register_tile(F f) const {
         for (std::size_t r = 0, n; r < results * parts; r += n)
             f(r, n = loops().rows_of(results * parts - r));
@@ -91,12 +93,12 @@ private:
         for_each_register_tile([&](std::size_t, std::size_t n) { all += n; });
         return all;
     }
-    /// For the source and the results at one place of one sample.
+    /// The bytes of source and results at one position of one sample.
     std::size_t bytes_of_position() const {
         return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T);
     }
-    /// Where the windows of one sample would leave many lanes of vectors idle, those of several
-    /// samples lie side by side, even if that is more than the second cache holds.
+    /// The number of samples in a tile: more than one if the windows of one sample would leave many
+    /// SIMD lanes idle, even if the tile then exceeds the L2 cache.
     std::size_t samples_at_once() const {
         std::size_t const most = std::clamp<std::size_t>(
             8 * tile_bytes / (1 + rows.length * columns.length * bytes_of_position()), 1,
@@ -130,7 +132,8 @@ private:
                         }
         });
     }
-    /// What a filter's number is to the real or imaginary part of a result, times that of a source.
+    /// The factor of a weight element between a part (real or imaginary) of a source and of a
+    /// result.
     static Real factor(T const& z, std::size_t of_source, std::size_t of_result, bool conj) {
         if constexpr (parts == 1) return z;
         else {
@@ -139,7 +142,7 @@ private:
         }
     }
 
-    /// Sums for all windows of a span.
+    /// Computes the sums for `span` windows that follow each other in memory.
     void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors,
         std::size_t gap, Real* sums) const {
         std::size_t const depth = pass.offsets.size(), largest = loops().rows_of(results * parts);
@@ -154,7 +157,7 @@ private:
             });
         }
     }
-    /// Sums to the results that they belong to.
+    /// Adds the bias to the sums and writes them to the result.
     void write_output(Pass const& pass, Lines<T> const& lines, Tile const& tile, std::size_t group,
         std::size_t gap, Real const* sums, T const* bias, T* out) const {
         std::size_t const n = tile.rows_of(pass.row), count = tile.columns_of(pass.column),

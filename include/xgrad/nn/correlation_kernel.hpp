@@ -1,10 +1,10 @@
-// The inner loops of convolutions: sums of products of numbers with windows on lines of numbers.
+// The inner loops of convolutions, in real arithmetic.
 //
-// Windows that are neighbours begin at neighbouring numbers, so that a vector holds what as many
-// windows see in one place, and is read where it is: nothing is copied for a window. Where a window
-// looks is a table of offsets from the number it begins at. As with products of matrices, a tile of
-// sums stays in the registers, the loops exist once for each width of those, and the processor is
-// asked which ones it can run.
+// Neighbouring windows start at neighbouring elements. So one vector load reads the elements of as
+// many windows at one tap, and no window is copied (there is no im2col). A table has the offset of
+// each tap from the start of a window. As in gemm_kernel.hpp, a tile of sums stays in registers,
+// there is one set of loops for each register width, and the processor's features select one at run
+// time.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 
 namespace xgrad::detail::kernel {
 
-/// What a window sees: numbers at these distances from where it begins.
+/// The taps of windows: offsets from the first element of a window.
 template <class Real> struct Taps {
     std::ptrdiff_t const* offsets;
-    Real const* at; // where the first window begins
+    Real const* at; // first element of the first window
 };
 
-/// sums[r][w] = the sum over `depth` places p of factors[p][r] times what window w sees at p, for
-/// as many windows as `vectors` vectors hold. Rows of sums are `gap` numbers apart.
+/// sums[r][w] = sum over `depth` taps p of factors[p][r] * (element of window w at tap p), for as
+/// many windows as `vectors` vectors have lanes. Rows of sums are `gap` elements apart.
 template <class Real, std::size_t Bytes, std::size_t rows, std::size_t vectors>
 [[gnu::always_inline]] inline void correlate_body(
     std::size_t depth, Taps<Real> const& taps, Real const* factors, std::size_t gap, Real* sums) {
@@ -48,14 +48,14 @@ template <class Real, std::size_t Bytes, std::size_t rows, std::size_t vectors>
             unaligned<Vector>(sums + r * gap + w * lanes)->vector = sum[r][w];
 }
 
-/// Windows in lines: `length` of them side by side, the next line `pitch` numbers further on.
+/// A grid of windows: `lines` lines of `length` neighbouring windows, `pitch` elements apart.
 struct WindowLines {
     std::size_t lines, length, pitch;
 };
 
-/// sums[k][o] += the sum over windows of what each sees at place k, of `places`, times its
-/// products[o], for as many o as `vectors` vectors hold. The products of one window lie `gap`
-/// behind those of the one before, and so do the sums of places.
+/// sums[k][o] += sum over windows of (element at tap k) * output[window][o], for n_taps taps and as
+/// many channels o as `vectors` vectors have lanes. Rows of `output` and `sums` are `gap` elements
+/// apart.
 template <class Real, std::size_t Bytes, std::size_t n_taps, std::size_t vectors>
 [[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Taps<Real> const& taps,
     Real const* output, std::size_t gap, Real* sums) {
@@ -83,7 +83,7 @@ template <class Real, std::size_t Bytes, std::size_t n_taps, std::size_t vectors
             unaligned<Vector>(sums + k * gap + w * lanes)->vector += sum[k][w];
 }
 
-/// Puts zeros in all but the first lanes of a vector, whatever these hold.
+/// A mask that sets all but the first `count` lanes of a vector to zero, NaN included.
 template <class Real, std::size_t Bytes> class FirstLanes {
     using Vector = SimdVector<Real, Bytes>;
     using Bits =
@@ -102,8 +102,8 @@ private:
     Bits mask_{};
 };
 
-/// sums[k] += the sum over windows of what each sees at place k, of `places`, times
-/// products[window]; lines of products are whole vectors, and `gap` numbers apart.
+/// sums[k] += sum over windows of (element at tap k) * output[window], for n_taps taps. Lines of
+/// `output` are padded to whole vectors and `gap` elements apart.
 template <class Real, std::size_t Bytes, std::size_t n_taps>
 [[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Taps<Real> const& taps,
     Real const* output, std::size_t gap, Real* sums) {
@@ -136,14 +136,14 @@ template <class Real, std::size_t Bytes, std::size_t n_taps>
     }
 }
 
-/// The largest tiles for one width of registers.
+/// The largest register tiles for one register width.
 template <std::size_t Bytes> struct CorrelationTile {
     static constexpr std::size_t rows = Bytes == 64 ? 8 : 4,
                                  vectors_of_output = Bytes == 64 ? 4 : 2;
 };
 inline constexpr std::size_t max_vectors_of_row = 8;
 
-/// One run of one of the loops.
+/// The arguments of a call of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
     std::size_t rows, vectors; // of the tile, whose rows are those of sums, or taps
@@ -185,23 +185,23 @@ template <class Real, std::size_t Bytes>
                      : correlate_body<Real, Bytes, max_rows, 3>(depth, taps, factors, gap, sums);
 }
 
-/// The loops for one width of registers, and which tiles they compute.
+/// The loops for one register width, and the sizes of their tiles.
 template <class Real> struct CorrelationLoops {
     std::size_t lanes, max_rows, max_vectors_of_output;
     void (*call)(CorrelationRun<Real> const& run);
 
-    /// Rows of the tile for the first of so many rows that are left.
+    /// The rows of the next tile if `left` rows remain.
     std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? max_rows : 4; }
-    /// Vectors of a tile of so many rows for the first of so many windows that are left.
+    /// The vectors of the next tile of `rows` rows if `left` windows remain.
     std::size_t vectors_of(std::size_t rows, std::size_t left) const {
         return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1;
     }
-    /// Places for the first of so many places that are left; what is added up for those behind the
-    /// last one is nobody's.
+    /// The taps of the next tile if `left` taps remain. A tile may exceed the last tap; nobody
+    /// reads those sums.
     static std::size_t taps_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
     static std::size_t taps_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
     static constexpr std::size_t max_taps = 9;
-    /// Vectors of products for the first of so many vectors that are left.
+    /// The vectors of output channels in the next tile if `left` vectors remain.
     std::size_t vectors_of_output(std::size_t left) const {
         return left >= max_vectors_of_output ? max_vectors_of_output : left >= 2 ? 2 : 1;
     }

@@ -1,5 +1,5 @@
-// The part of a convolution that belongs to its filters: for each of their numbers, the sum over
-// windows of what these see there, times their products.
+// WeightGradient: computes the weight part of a convolution from input and output. Each element is
+// the sum over all windows of (input at its tap) * (output of the window).
 #pragma once
 
 #include <xgrad/base/parallel.hpp>
@@ -35,7 +35,7 @@ private:
         return kernel::best_correlation_loops<Real>();
     }
 
-    /// Some channels of a group.
+    /// The weight gradient for some input channels of a group.
     class Block {
     public:
         Block(WeightGradient const& all, std::size_t group, std::size_t first, std::size_t channels)
@@ -100,12 +100,13 @@ private:
 
     private:
         static constexpr std::size_t max_added_up =
-            8192; // windows, more or less, before their sums are kept in a wider type
+            8192; // windows, about, before their sums are added to totals of a wider type
 
-        /// The products of one filter are summed vector by vector, those of several side by side.
+        /// With one output channel the lanes of a vector are windows; else they are output
+        /// channels.
         bool is_single() const { return out_channels_ * parts == 1; }
 
-        /// The products of one filter, in lines of whole vectors, which end with zeros.
+        /// Copies the output of one channel to lines of whole vectors, padded with zeros.
         void spread(T const* output, kernel::WindowLines const& windows, Real* to) const {
             if constexpr (parts == 1)
                 for (std::size_t i = 0; i < windows.lines; ++i) {
@@ -119,7 +120,7 @@ private:
                 loops().dot(n_taps = loops().taps_of_dot(depth_ - p), windows,
                     {taps_.data() + p, source}, output, gap_, sums + p);
         }
-        /// Products of all filters for each window.
+        /// Transposes the output: all channels of a window become contiguous.
         void transpose_output(
             T const* output, kernel::WindowLines const& windows, bool conj, Real* to) const {
             std::size_t const plane = g.rows.windows * g.columns.windows;
@@ -141,7 +142,7 @@ private:
         }
         void weigh(kernel::WindowLines const& windows, Real const* source, Real const* output,
             Real* sums) const {
-            constexpr std::size_t at_once = 128; // windows, whose output stay in the first cache
+            constexpr std::size_t at_once = 128; // windows: their output stays in the L1 cache
             std::size_t const lines = std::max<std::size_t>(1, at_once / windows.length),
                               vectors = gap_ / loops().lanes;
             for (std::size_t i = 0; i < windows.lines; i += lines)
@@ -181,8 +182,8 @@ private:
         TileSize tile_;
         Lines<T> lines_;
         Offsets taps_;
-        std::size_t depth_, gap_, size_; // numbers of a window; from the output of one window, or
-                                         // of a single filter's line, to the next; of sums
+        std::size_t depth_, gap_, size_; // elements of a window; stride between windows (lines if
+                                         // is_single()) in the copied output; number of sums
     };
 
     ConvGeometry const& g;

@@ -1,4 +1,5 @@
-// How windows move over images: options along each axis, and the extents that follow from them.
+// Options of sliding windows along each spatial axis (convolutions and pooling), and their
+// geometry.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// A whole number for each of D spatial axes: one for all of them, or {one for each}.
+/// An integer for each of D spatial axes: one for all of them, or {one for each}.
 template <std::size_t D> struct PerAxis {
     std::array<std::ptrdiff_t, D> along{};
 
@@ -23,14 +24,14 @@ template <std::size_t D> struct PerAxis {
 
 namespace detail {
 
-/// One axis of images, and the windows on it.
+/// The extent of one input axis and the windows on it.
 struct AxisGeometry {
     std::size_t extent = 1, windows = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
 
     std::size_t padded() const { return extent + 2 * padding; }
-    /// From the first to the last position of a window.
+    /// The number of positions from the first to the last element of a window.
     std::size_t reach() const { return dilation * (kernel - 1) + 1; }
-    /// A single window, on all of the axis.
+    /// True if the only window covers the whole axis.
     bool is_whole() const {
         return windows == 1 && kernel == extent && padding == 0 && dilation == 1;
     }
@@ -67,7 +68,7 @@ void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> co
     check(dilation, 1, "the dilation must be positive");
 }
 
-/// Axis d of a window that check_window() has seen; how many windows there are is left open.
+/// The geometry of axis d, after check_window(). The caller sets extent and number of windows.
 template <std::size_t D>
 AxisGeometry axis_geometry(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride,
     PerAxis<D> const& padding, PerAxis<D> const& dilation) {
@@ -80,7 +81,7 @@ AxisGeometry axis_geometry(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> cons
         .dilation = of(dilation)};
 }
 
-/// The last D extents of a shape; at most one axis of samples and one of channels lie before them.
+/// The last D extents of an input of shape [N, C, ...] or [C, ...].
 template <std::size_t D>
 std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape) {
     if (shape.size() != D + 1 && shape.size() != D + 2)
