@@ -78,8 +78,8 @@ struct LogSoftmax : Module<LogSoftmax> {
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 
-/// In training each element is 0 with probability p, else multiplied by 1/(1 - p), so that its mean
-/// stays.
+/// In training mode each element is 0 with probability p, else multiplied by 1/(1 - p), which keeps
+/// its expectation.
 struct Dropout : Module<Dropout> {
     double p;
     explicit Dropout(double probability = 0.5) : p(probability) {
@@ -91,7 +91,7 @@ struct Dropout : Module<Dropout> {
     }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
-/// The same for whole channels of an input [N, C, H, W].
+/// Dropout of whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
     double p;
     explicit Dropout2d(double probability = 0.5) : p(probability) {
@@ -103,7 +103,7 @@ struct Dropout2d : Module<Dropout2d> {
     }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
-/// Some axes become one; by default all but the first.
+/// Flattens a range of axes to one; by default all but the first.
 struct Flatten : Module<Flatten> {
     std::ptrdiff_t first, last;
     explicit Flatten(std::ptrdiff_t from = 1, std::ptrdiff_t to = -1) : first(from), last(to) {}

@@ -1,6 +1,6 @@
-// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers,
-// other modules), what is asked of all of them together, and its hooks. Modules are values: a copy
-// has parameters of its own.
+// AnyModule: the base class of every module, without the type of its forward. It has the named
+// members (parameters, buffers, submodules), the functions that visit all of them, and the hooks.
+// Modules are values: a copy has parameters of its own.
 #pragma once
 
 #include <atomic>
@@ -23,53 +23,53 @@ public:
         leave_hooks();
     }
 
-    /// "Linear": the name of its class.
+    /// The name of the class: "Linear".
     virtual std::string_view kind() const noexcept = 0;
-    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    /// The options that are printed in parentheses: "in_features=3, out_features=2".
     virtual std::string extra_repr() const { return {}; }
     /// A copy with parameters, buffers and modules of its own, and without hooks.
     virtual std::unique_ptr<AnyModule> clone_any() const = 0;
 
-    /// All parameters, those of modules inside included, in the order of their registration.
+    /// All parameters, those of submodules included, in the order of registration.
     std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
-    /// The same with their names: "hidden.weight".
+    /// All parameters with their names: "hidden.weight".
     std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
-    /// All buffers, those of modules inside included.
+    /// All buffers, those of submodules included.
     std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
     std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
-    /// The modules directly inside this one.
+    /// The direct submodules.
     std::vector<AnyModule*> children() { return modules_of(named_children()); }
     inline std::vector<NamedModule> named_children();
-    /// This module and all inside it, each before those inside it.
+    /// This module and all submodules, each before its own submodules.
     std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
     inline std::vector<NamedModule> named_modules();
-    /// How many numbers the parameters are.
+    /// The number of elements of all parameters.
     inline std::size_t parameter_count() const;
 
-    /// Copies of the values of all parameters and buffers under their names.
+    /// Copies of all parameters and persistent buffers by name.
     inline StateDict state_dict() const;
-    /// Overwrites parameters and buffers by the values of those names, converted where only
-    /// precision differs or a real value becomes complex. With strict anything that does not fit is
-    /// an Error; without, what fits is loaded and the rest reported. After an error nothing has
-    /// been loaded.
+    /// Overwrites parameters and buffers by the values of the same names. Values are converted if
+    /// only the precision differs or a real value becomes complex. If `strict`, a value that does
+    /// not fit is an Error; otherwise it is reported and the others are loaded. An error leaves the
+    /// module unchanged.
     inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
 
-    /// Sets this module and all inside it to training, where dropout drops and statistics are
-    /// collected; so they are made.
+    /// Sets this module and all submodules to training mode (dropout drops, batch norm updates its
+    /// statistics), which is the initial mode.
     void train(bool on = true) {
         for (auto* const m : modules()) m->training_ = on;
     }
     void eval() { train(false); }
     bool is_training() const noexcept { return training_; }
-    /// Turns the collection of gradients on or off for all parameters.
+    /// Sets requires_grad of all parameters.
     void requires_grad_(bool on = true) {
         for (auto const& p : parameters()) p.impl().requires_grad = on;
     }
-    /// Drops the gradients of all parameters.
+    /// Clears the gradients of all parameters.
     void zero_grad() {
         for (auto const& p : parameters()) p.impl().grad = nullptr;
     }
-    /// Calls f(AnyModule&) for all modules inside, and then for this one.
+    /// Calls f(AnyModule&) for all submodules, then for this module.
     template <class F> void apply(F&& f) {
         static_assert(
             std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
@@ -130,25 +130,24 @@ protected:
         return *this;
     }
 
-    /// Takes a module that lives on the heap as the last of the modules inside.
+    /// Appends a submodule on the heap, which this module owns.
     inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
-    /// Whether the owned module i is of the type of another one.
+    /// True if the owned module i has the same type as another module.
     bool has_type_of(std::size_t i, AnyModule const& other) const {
         AnyModule const& m = owned(i);
         return typeid(m) == typeid(other);
     }
-    /// Owns these modules as its only members, under the names "0", "1", ...
+    /// Replaces all members by these owned modules, named "0", "1", ...
     inline void own_in_row(std::vector<std::unique_ptr<AnyModule>> modules);
-    /// Takes a parameter as the last of the members: for modules whose number of parameters is
-    /// known only when they are made.
+    /// Appends an owned parameter: for modules whose number of parameters is known only at run
+    /// time.
     inline void own(std::string_view name, AnyTensor parameter);
-    /// Takes a buffer, which is part of the state, as the last of the members.
+    /// Appends an owned persistent buffer.
     inline void own_buffer(std::string_view name, AnyTensor buffer);
     void clear_members() noexcept { members_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
-    /// Throws at the first call of a module that has another module among its members which is no
-    /// Child.
+    /// Throws at the first call of a module if one of its members is a module but no Child.
     void check_members_once() const {
         if (!is_checked()) [[unlikely]]
             check_members();
@@ -156,7 +155,7 @@ protected:
     std::size_t member_count() const noexcept { return members_.size(); }
 
 private:
-    /// A member, by its place relative to this object, or a module or tensor that is owned.
+    /// A member: its offset from this object, or an owned module or tensor.
     struct Member {
         std::string name;
         Kind kind;
@@ -208,7 +207,7 @@ private:
         std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     inline std::vector<NamedTensor> named_tensors(Kind kind) const;
     inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
-    /// Parameters and persistent buffers, module by module.
+    /// All parameters and persistent buffers, module by module.
     inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
 
     static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named) {
@@ -231,7 +230,8 @@ private:
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 
-/// A module in this one's memory is a Child, or lies in one, which checks its own members.
+/// Every module in this object's memory must be a Child or be inside a Child, which checks its own
+/// members.
 inline void AnyModule::check_members() const {
     auto const end = address() + bytes_;
     auto& live = detail::LiveModules::instance();

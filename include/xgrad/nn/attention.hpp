@@ -11,8 +11,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// A mask of attention: flags, or numbers that are added to the scores; undefined, it masks
-/// nothing.
+/// An attention mask: booleans, or real numbers that are added to the scores. An undefined one
+/// masks nothing.
 template <RealScalar T> struct AttentionMask {
     Tensor<bool> flags;
     Tensor<T> added;
@@ -29,13 +29,13 @@ template <RealScalar T> struct AttentionMask {
     }
 };
 
-/// Of scaled_dot_product_attention().
+/// Options of scaled_dot_product_attention().
 template <RealScalar T> struct AttentionOptions {
-    /// Broadcasts to [..., L, S]. Flags are true where a query takes part in a key.
+    /// Broadcasts to [..., L, S]. A boolean is true where a query attends to a key.
     AttentionMask<T> attn_mask = {};
     /// Probability with which a weight becomes 0.
     double dropout_p = 0;
-    /// Query i sees the keys 0 to i only.
+    /// Query i attends to the keys 0 to i only.
     bool is_causal = false;
     /// 1/sqrt(E) by default.
     std::optional<double> scale = {};
@@ -43,11 +43,11 @@ template <RealScalar T> struct AttentionOptions {
 
 namespace detail {
 
-/// What becomes of a query that may see no key.
+/// The weights of a query that may attend to no key.
 enum class Unseeing { nan, zero };
 
-/// softmax(scale q k' + masks) for queries [..., L, E] and keys [..., S, E]: the weights of
-/// attention, [..., L, S].
+/// The attention weights softmax(scale q k' + masks), [..., L, S], for queries [..., L, E] and keys
+/// [..., S, E].
 template <RealScalar T>
 Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale,
     Tensor<bool> const& kept, Tensor<T> const& added, Unseeing unseeing) {
@@ -62,7 +62,7 @@ Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale
         largest_over(scores, {static_cast<std::ptrdiff_t>(scores.dim()) - 1}) != none;
     return where(sees, functional::softmax(Tensor<T>(where(sees, scores, T(0))), -1), T(0));
 }
-/// True where key j is not behind query i.
+/// The causal mask: true where j <= i.
 inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
     auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
                j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
@@ -74,7 +74,7 @@ inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
 namespace functional {
 
 /// softmax(q k'/sqrt(E) + mask) v for queries [..., L, E], keys [..., S, E] and values [..., S, Ev]
-/// (Vaswani et al., 2017): [..., L, Ev]. A query that may see no key gets zeros.
+/// (Vaswani et al., 2017): [..., L, Ev]. A query that may attend to no key gives zeros.
 template <RealScalar T>
 Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<Tensor<T>> const& k,
     std::type_identity_t<Tensor<T>> const& v,
@@ -114,25 +114,24 @@ Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<
 
 } // namespace functional
 
-/// Of MultiheadAttention.
+/// Options of MultiheadAttention.
 struct MultiheadAttentionOptions {
-    /// In training, the probability with which a weight of attention becomes 0.
+    /// In training mode, the probability with which an attention weight becomes 0.
     double dropout = 0;
     bool bias = true;
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
-    /// Extents of keys and values; 0 for that of queries.
+    /// Extents of keys and values; 0 means that of queries.
     std::size_t kdim = 0, vdim = 0;
 };
 
-/// What a call of MultiheadAttention may be given beside queries, keys and values.
+/// Options of a call of MultiheadAttention.
 template <RealScalar T = double> struct MultiheadAttentionMasks {
-    /// [N, S] ([S] without a batch): flags are true for keys that are left out.
+    /// [N, S] ([S] without a batch): true for keys that are ignored.
     AttentionMask<T> key_padding_mask = {};
-    /// [L, S] or [N heads, L, S]: flags are true where a query does not see a key.
+    /// [L, S] or [N heads, L, S]: true where a query must not attend to a key.
     AttentionMask<T> attn_mask = {};
-    /// Whether the weights of attention are a result, too, and whether as their mean over all
-    /// heads.
+    /// Whether the call also returns the attention weights, and whether their mean over the heads.
     bool need_weights = true, average_attn_weights = true;
 };
 
@@ -239,8 +238,7 @@ private:
                 options_.batch_first ? "] and [N, S, " : "] and [S, N, ", vdim,
                 "] are needed, or all without N");
     }
-    /// Queries, keys and values after their linear maps, with as few products as their sameness
-    /// allows.
+    /// Projects queries, keys and values. If they are the same tensor, one product projects all.
     std::vector<Tensor<T>> project(Tensor<T> const& query, Tensor<T> const& key,
         Tensor<T> const& value, std::ptrdiff_t embed) const {
         auto const part = [&](Tensor<T> const& all, std::ptrdiff_t from, std::ptrdiff_t to) {
@@ -260,7 +258,7 @@ private:
         auto const both = chunk(functional::linear(key, part(w, 1, 3), part(b, 1, 3)), 2, -1);
         return {functional::linear(query, part(w, 0, 1), part(b, 0, 1)), both[0], both[1]};
     }
-    /// [L, N, E] or [N, L, E] or [L, E] as [N, heads, L, E/heads].
+    /// Views [L, N, E], [N, L, E] or [L, E] as [N, heads, L, E/heads].
     Tensor<T> in_heads(Tensor<T> const& x) const {
         Axes shape(x.shape());
         shape.back() = static_cast<std::ptrdiff_t>(heads_);
@@ -269,7 +267,7 @@ private:
         if (x.dim() == 2) return unsqueeze(permute(parts, {1, 0, 2}), 0);
         return permute(parts, options_.batch_first ? Axes{0, 2, 1, 3} : Axes{1, 2, 0, 3});
     }
-    /// Both masks as one for scores [N, heads, L, S]: where they are kept, and what is added to
+    /// Combines both masks for scores [N, heads, L, S]: which scores are kept, and what is added to
     /// them.
     void collect_masks(Masks const& masks, std::size_t n, std::size_t l, std::size_t s,
         Tensor<bool>& kept, Tensor<T>& added) const {

@@ -1,5 +1,6 @@
-// What a call of a module needs for the hooks around its backward pass: an identity Node around its
-// arguments, and one around its results, whose own hooks call those of the module.
+// Backward hooks of modules. A call of a module with backward hooks passes its arguments through
+// one identity Node and its results through another. Hooks of these two Nodes call the module's
+// hooks.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ using xgrad::detail::fail;
 using xgrad::detail::Ref;
 using xgrad::detail::warn;
 
-/// The identity on some tensors. Where no gradient comes it hands on zeros.
+/// The identity on several tensors. Its backward replaces missing gradients by zeros.
 class BackwardHookFunction final : public Node {
 public:
     explicit BackwardHookFunction(Tensors const& of) {
@@ -45,9 +46,9 @@ private:
     std::vector<std::pair<xgrad::detail::TypeInfo const*, Shape>> shapes_;
 };
 
-/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of
-/// them will have a gradient. The tensors that will become its results: views that must not be
-/// changed in place, since that would lead past the Node.
+/// Passes the defined tensors through a BackwardHookFunction; returns null if none requires a
+/// gradient. The tensors become its results, which are views that forbid changes in place: a change
+/// would bypass the Node.
 [[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors) {
     auto const wants_gradient = [](AnyTensor const& t) {
         return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
@@ -131,7 +132,7 @@ private:
         return *hooks_->module;
     }
 
-    /// The backward pass comes to the results.
+    /// The backward pass reaches the results.
     Gradients enter(Gradients const& grad_outputs) const {
         Gradients gradients = spread(grad_outputs, results_, count_results_);
         ModuleHooks::PreHooks::for_each(before_, [&](auto const& hook) {
@@ -159,7 +160,7 @@ private:
         });
     }
 
-    /// It comes to the arguments, if it has come to the results.
+    /// The backward pass reaches the arguments, if it has reached the results.
     Gradients leave(Gradients const& grad_inputs) const {
         std::any const note = std::exchange(xgrad::detail::current_pass->hook_data(identity_), {});
         if (!note.has_value()) return {};
@@ -184,7 +185,7 @@ private:
     bool arguments_require_grad_ = false;
 };
 
-/// Warns where legacy hooks of a module will not see the whole module, with PyTorch's texts.
+/// Warns, with PyTorch's texts, if legacy hooks will not see the gradients of the whole module.
 [[gnu::cold]] inline void warn_of_last_node(Node const& last, ModuleCall const& call) {
     static constexpr char const* end =
         "Please use register_full_backward_hook to get the documented behavior.";
@@ -227,7 +228,7 @@ private:
             end);
 }
 
-/// Puts the module's legacy hooks onto the Node that made its first result.
+/// Registers the module's legacy hooks with the grad_fn of its first result.
 [[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call) {
     auto const hooks = m.made_hooks();
     auto const slots = hooks->backward.slots();
@@ -249,7 +250,7 @@ private:
     warn_of_last_node(*first.grad_fn(), call);
 }
 
-/// Calls forward with all hooks around it, those of all modules before the module's own.
+/// Calls forward and all hooks around it; global hooks run before those of the module.
 [[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call) {
     auto const hooks = m.made_hooks(); // a hook may destroy or replace the module
     auto& all = ModuleHooks::of_all_modules();
@@ -296,7 +297,7 @@ private:
     }
 }
 
-/// Registers the hooks around the backward pass, as functions of an M&.
+/// Registers backward hooks that take an M&.
 template <class M, class F>
 HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options) {
     constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&>;

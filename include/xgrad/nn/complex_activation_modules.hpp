@@ -10,7 +10,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::nn {
 
 /// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or
-/// its only one), which begins as 0.
+/// its only axis), initially 0.
 template <Differentiable T = std::complex<double>> struct ModReLU : Module<ModReLU<T>> {
     Parameter<precision_of<T>> bias;
 

@@ -5,21 +5,21 @@
 
 namespace xgrad::nn {
 
-/// Beside input and target of a loss over classes.
+/// Options of a loss over classes.
 template <RealScalar T> struct ClassLossOptions {
-    /// One for each class; undefined for ones.
+    /// A weight for each class; undefined means ones.
     Tensor<T> weight = {};
     Reduction reduction = Reduction::mean;
-    /// Targets of this class have no loss and no gradient, and do not count in the mean.
+    /// Targets of this class have no loss and no gradient and are not counted in the mean.
     std::int64_t ignore_index = -100;
-    /// This part of the target goes to all classes alike (cross_entropy() only).
+    /// This part of the target is distributed evenly among all classes (cross_entropy() only).
     double label_smoothing = 0;
 };
 
 namespace detail {
 
-/// The axis of classes of a loss's input, how many there are, and their weights in a shape that
-/// broadcasts against it.
+/// The class axis of a loss's input, the number of classes, and their weights in a shape that
+/// broadcasts with the input.
 template <RealScalar T> struct Classes {
     std::size_t axis;
     std::size_t count;
@@ -41,8 +41,7 @@ template <RealScalar T> struct Classes {
     Axes over() const { return {static_cast<std::ptrdiff_t>(axis)}; }
 };
 
-/// One class for each sample. What has one element a sample keeps the axis of classes, with
-/// extent 1.
+/// A class for each sample. Tensors with one element a sample keep the class axis with extent 1.
 template <RealScalar T> struct Targets {
     Classes<T> classes;
     Tensor<std::int64_t> number; // 0 where the sample is ignored
@@ -73,11 +72,11 @@ template <RealScalar T> struct Targets {
         else weight = cast<T>(counts);
     }
 
-    /// The number of each sample's own class.
+    /// The element of x at each sample's target class.
     template <Operand X> auto own(X const& x) const {
         return gather(x, static_cast<std::ptrdiff_t>(classes.axis), number);
     }
-    /// Losses of the samples that count, reduced; their mean is weighted.
+    /// Reduces the losses of the samples that are not ignored; the mean is weighted.
     template <Operand X>
     Tensor<T> reduced(std::string_view name, X const& losses, Reduction reduction) const {
         auto const counted = where(counts, losses, T(0));
@@ -108,14 +107,14 @@ Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target,
     return of.reduced("nll_loss", -of.weight * of.own(input), options.reduction);
 }
 
-/// nll_loss of log_softmax(input): of any real numbers, one for each class.
+/// nll_loss of log_softmax(input): the input has any real number (logit) for each class.
 template <RealScalar T>
 Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target,
     std::type_identity_t<ClassLossOptions<T>> const& options = {}) {
     double const smoothing = detail::checked_smoothing(options);
     detail::Targets<T> const of("cross_entropy", input, target, options);
     auto const own =
-        of.own(input); // first, so that its gradient is the last: it adds to what is there
+        of.own(input); // recorded first, so that its gradient comes last and accumulates in place
     auto const largest = finite_largest(input, of.classes.over());
     auto const all = sum(exp(input - largest), of.classes.over(), keepdims);
     if (smoothing == 0)
@@ -130,8 +129,8 @@ Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& targ
         options.reduction);
 }
 
-/// The same with a probability for each class as target, of the input's shape. The mean is over the
-/// targets, without weights.
+/// Cross entropy with class probabilities as target, of the input's shape. The mean is over the
+/// samples and not weighted.
 template <RealScalar T>
 Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target,
     std::type_identity_t<ClassLossOptions<T>> const& options = {}) {

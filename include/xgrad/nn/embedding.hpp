@@ -1,4 +1,4 @@
-// Embeddings: rows of a table, picked by their numbers.
+// Embeddings: rows of a table, selected by indices.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::nn {
 
 namespace detail {
-/// A row as PyTorch numbers it: negative ones count from the end.
+/// Normalises a row index: negative ones count from the end, as in PyTorch.
 inline std::int64_t padding_row(
     std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
     auto const n = static_cast<std::int64_t>(count);
@@ -25,9 +25,9 @@ inline std::int64_t padding_row(
 
 namespace functional {
 
-/// The rows of weight, of shape [num_embeddings, embedding_dim], that an array of any shape names:
-/// [..., embedding_dim]. Gradients of a row that is named several times are added; the one of
-/// padding_idx has none.
+/// Selects rows of weight, [num_embeddings, embedding_dim], by indices of any shape: the result is
+/// [..., embedding_dim]. Gradients of a row that is selected several times are added; the row
+/// padding_idx has no gradient.
 template <Differentiable T>
 Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight,
     std::optional<std::int64_t> padding_idx = {}) {
@@ -43,8 +43,8 @@ Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight,
 
 } // namespace functional
 
-/// A row of numbers for each of num_embeddings words. weight begins normal, with zeros for
-/// padding_idx, whose row is not trained.
+/// A learnable vector for each of num_embeddings indices. weight is initialised normally; the row
+/// padding_idx is zero and not trained.
 template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
     std::optional<std::int64_t> padding_idx;
     Parameter<T> weight;

@@ -1,5 +1,5 @@
-// The types of a module's forward, and a call of it with its arguments and results at hand, as
-// hooks need them.
+// The types of a module's forward, and a call of forward that stores its arguments and results for
+// hooks.
 #pragma once
 
 #include <tuple>
@@ -19,7 +19,7 @@ template <class X> inline constexpr bool is_tuple = false;
 template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
 template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
-/// What an argument or a result becomes that is kept: an expression becomes a tensor.
+/// The type that stores an argument or a result: an expression is stored as a tensor.
 template <class X> struct Kept {
     using type = std::remove_cvref_t<X>;
 };
@@ -30,8 +30,8 @@ struct Kept<X> {
     using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
 };
 template <class X> using kept = typename Kept<X>::type;
-/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed
-/// on as it is.
+/// The type that stores an argument: a non-const object that is no tensor, or an object that cannot
+/// be copied, is passed by reference.
 template <class X>
 using kept_argument =
     std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> &&
@@ -48,7 +48,7 @@ template <> struct KeptOrVoid<void> {
 };
 template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
 
-/// The signature of forward, where there is just one.
+/// The signature of forward if it is neither overloaded nor a template.
 template <class F> struct Signature {
     static constexpr bool known = false;
 };
@@ -75,8 +75,8 @@ struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
 template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
 template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
 
-/// True where forward can be called with the first of its parameters alone: the others have default
-/// values, which only a call knows.
+/// True if forward can be called with only its first parameters: the others have default arguments,
+/// which the signature does not show.
 template <class Self, class... A, std::size_t... I>
 consteval bool takes_first(std::tuple<A...>*, std::index_sequence<I...>) {
     return requires(
@@ -94,7 +94,7 @@ template <class Self, class F> consteval bool has_default_arguments() {
     }
 }
 
-/// The signature of a module's forward: known where every call gives the same arguments.
+/// The signature of a module's forward, if every call passes the same types.
 template <class Self> struct ForwardOf : Signature<void> {};
 template <class Self>
     requires requires { &Self::forward; } &&
@@ -107,7 +107,7 @@ template <class X> AnyTensor tensor_in(X const& x) {
     else return {};
 }
 
-/// The first tensor in a result: in a tuple, or in a list of any depth.
+/// The first tensor in a result, which may be a tuple or a nested list.
 template <class X> AnyTensor first_tensor_in(X const& x) {
     if constexpr (is_tuple<X>) {
         AnyTensor first;
@@ -126,7 +126,7 @@ template <class X> AnyTensor first_tensor_in(X const& x) {
     } else return tensor_in(x);
 }
 
-/// Puts a tensor of any type in the place of x.
+/// Replaces x by a tensor whose type is known at run time.
 template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by) {
     if constexpr (std::same_as<X, AnyTensor>) x = t;
     else if constexpr (is_tensor<X>) {
@@ -158,7 +158,7 @@ void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std:
     std::apply([&](auto&... x) { (put(x), ...); }, all);
 }
 
-/// Arguments and result of a call, with their types.
+/// The typed arguments and result of a call.
 template <class Arguments, class Result> class CallValues : public ModuleCall {
 public:
     template <class... A>
@@ -210,7 +210,7 @@ public:
     }
 
 private:
-    /// Hooks after forward still want the arguments, so what can be copied is not given away.
+    /// Passes copies where possible: hooks after forward still need the arguments.
     template <class A, class X> static decltype(auto) passed(X& x) {
         if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
         else return std::move(x);
@@ -219,7 +219,7 @@ private:
     Self& self_;
 };
 
-/// A hook that replaces something may return nothing, that, or an optional of that.
+/// A hook that may replace a T may return nothing, a T, or an optional T.
 template <class R, class V>
 inline constexpr bool returns =
     std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;

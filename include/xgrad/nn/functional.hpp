@@ -1,4 +1,4 @@
-// Functions that modules call: those that are no operations of their own.
+// nn::functional: functions of modules that are composed of other operations.
 #pragma once
 
 #include <xgrad/ops/activation.hpp>
@@ -11,7 +11,7 @@
 namespace xgrad::nn {
 
 namespace detail {
-/// Zeros with probability p, the same ones where a mask of this shape is stretched.
+/// Sets elements to zero with probability p; a mask of shape `mask` is broadcast to x.
 template <Differentiable T>
 Tensor<T> dropped(
     std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training) {
@@ -21,7 +21,7 @@ Tensor<T> dropped(
     Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }
-/// The axis of a softmax. A number has one as if it were a vector.
+/// The axis of a softmax; a tensor of no dimensions counts as a vector.
 inline Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
     auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
     return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
@@ -49,7 +49,7 @@ template <Operand X> auto softplus(X const& x, double beta) {
     return xgrad::softplus(beta * x) / beta;
 }
 
-/// e^x, divided by its sum over an axis; without overflow.
+/// e^x divided by its sum over an axis; it does not overflow.
 template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis) {
     auto const values = materialize_expression(x);
     auto const over = detail::softmax_axis("softmax", values.shape(), axis);
@@ -63,16 +63,16 @@ template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis) {
     auto const largest = largest_over(values, over);
     auto const all = materialize_expression(log(sum(exp(values - largest), over, keepdims)));
     return materialize_expression(
-        (values - largest) - all); // in this order no digits of a small result are lost
+        (values - largest) - all); // this order keeps the digits of a small result
 }
 
-/// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
+/// If `training`, each element is 0 with probability p, else multiplied by 1/(1 - p).
 template <Differentiable T>
 Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) {
     return detail::dropped("dropout", x, x.shape(), p, training);
 }
 
-/// The same for whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
+/// Dropout of whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
 template <Differentiable T>
 Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
     if (x.dim() != 4)
@@ -81,8 +81,8 @@ Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
     return detail::dropped("dropout2d", x, {x.shape()[0], x.shape()[1], 1, 1}, p, training);
 }
 
-/// Axes first to last (both counted) become one; a number becomes a vector. A view where the
-/// strides allow.
+/// Flattens the axes first to last (inclusive) to one; a tensor of no dimensions becomes a vector.
+/// The result is a view if the strides allow.
 template <Scalar T>
 Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1) {
     if (x.dim() == 0) return xgrad::reshape(x, {1});

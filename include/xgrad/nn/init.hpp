@@ -1,4 +1,4 @@
-// How parameters begin.
+// Random initialisation that layers share.
 #pragma once
 
 #include <xgrad/tensor/create.hpp>
@@ -6,8 +6,8 @@
 
 namespace xgrad::nn {
 
-/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts.
-/// Unrecorded.
+/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
+/// both parts.
 template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) {
     using P = precision_of<T>;
     NoGradGuard const off;
@@ -17,8 +17,8 @@ template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) 
     else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
 }
 
-/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance.
-/// Unrecorded.
+/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
+/// the variance.
 template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
     using P = precision_of<T>;
     NoGradGuard const off;
@@ -26,8 +26,8 @@ template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double de
 }
 
 namespace detail {
-/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform
-/// distribution for a = sqrt(5)).
+/// A tensor uniform on +-1/sqrt(inputs), the initialisation of PyTorch's linear layers
+/// (kaiming_uniform with a = sqrt(5)).
 template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape) {
     Tensor<T> t = Tensor<T>::empty(shape);
     double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;

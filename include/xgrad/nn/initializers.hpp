@@ -17,8 +17,8 @@ namespace xgrad::nn::init {
 using nn::normal_;
 using nn::uniform_;
 
-/// Which of the two a Kaiming rule keeps the variance of: the values on the way forward, or the
-/// gradients on the way back.
+/// Whether a Kaiming rule preserves the variance of the values in the forward pass, or of the
+/// gradients in the backward pass.
 enum class FanMode : unsigned char { fan_in, fan_out };
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
 
@@ -29,8 +29,7 @@ template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> 
 template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
 template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
 
-/// What a nonlinearity takes from the standard deviation; param is the slope of leaky_relu (0.01
-/// where it is not given).
+/// The recommended gain of a nonlinearity; param is the slope of leaky_relu (default 0.01).
 inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {}) {
     double const slope = param.value_or(0.01);
     switch (nonlinearity) {
@@ -53,7 +52,7 @@ struct Fans {
     double in, out;
     double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
 };
-/// Of a weight [out, in, kernel...].
+/// fan_in and fan_out of a weight [out, in, kernel...].
 inline Fans fans(std::string_view name, Shape const& shape) {
     if (shape.size() < 2)
         xgrad::detail::fail<ShapeError>(name,
@@ -64,7 +63,7 @@ inline Fans fans(std::string_view name, Shape const& shape) {
     for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
     return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
 }
-/// Uniform around 0 with a standard deviation; of complex numbers each part has half of the
+/// Uniform around 0 with a given standard deviation; for complex types each part has half the
 /// variance.
 template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation) {
     double const bound = deviation * std::sqrt(xgrad::detail::is_complex<T> ? 1.5 : 3.);

@@ -41,8 +41,8 @@ Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape,
 
 } // namespace functional
 
-/// layer_norm() with weight (ones to begin with) and bias (zeros) of normalized_shape, or without
-/// (elementwise_affine).
+/// layer_norm() with a weight (initially ones) and a bias (zeros) of normalized_shape, unless
+/// elementwise_affine is false.
 template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
     Shape normalized_shape;
     double eps;

@@ -53,7 +53,8 @@ Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x
     if (!fits)
         xgrad::detail::fail<ShapeError>("bilinear: inputs of shapes ", x1.shape(), " and ",
             x2.shape(), " do not fit a weight of shape ", w, ", which is [out, in1, in2]");
-    // [..., in1] times [in1, out in2] is [..., out in2], whose rows of in2 numbers meet x2
+    // [..., in1] times [in1, out in2] is [..., out in2]; its rows of in2 elements are multiplied by
+    // x2
     auto const out = static_cast<std::ptrdiff_t>(w[0]), in1 = static_cast<std::ptrdiff_t>(w[1]),
                in2 = static_cast<std::ptrdiff_t>(w[2]);
     Axes rows(x1.shape());

@@ -1,5 +1,5 @@
-// LiveModules: which modules exist, and where. By it a module finds another one that lies in its
-// memory and is no Child.
+// LiveModules: the addresses of all existing modules. A module uses it to detect a member that is a
+// module but no Child.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,7 @@ class AnyModule;
 
 namespace detail {
 
-/// The addresses of all modules that exist, by which a module finds those that lie in its own
-/// memory.
+/// The sorted addresses of all existing modules.
 class LiveModules {
 public:
     void add(AnyModule const* m) {
@@ -30,8 +29,7 @@ public:
         std::lock_guard const lock(mutex_);
         all_.erase(m);
     }
-    /// The module at `to` takes the entry of the one that it was moved from, which allocates
-    /// nothing.
+    /// The module at `to` reuses the entry of the module that it was moved from: no allocation.
     void move(AnyModule const* from, AnyModule const* to) noexcept {
         std::lock_guard const lock(mutex_);
         auto entry = all_.extract(from);
@@ -39,14 +37,14 @@ public:
         entry.value() = to;
         all_.insert(std::move(entry));
     }
-    /// The first module whose address is not below `begin`; null where that is not below `end`.
+    /// The module with the lowest address in [begin, end), or null.
     AnyModule const* first_in(std::uintptr_t begin, std::uintptr_t end) {
         std::lock_guard const lock(mutex_);
         auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
         return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found
                                                                                      : nullptr;
     }
-    /// Never destroyed: modules of static storage duration may outlive any other static object.
+    /// It is never destroyed: a module with static storage duration may outlive it otherwise.
     static LiveModules& instance() {
         static auto* const all = new LiveModules;
         return *all;

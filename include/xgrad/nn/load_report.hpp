@@ -1,4 +1,4 @@
-// What a module answers when it is asked for the modules in it, or loads a state.
+// The results of named_modules() and load_state_dict().
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@ namespace xgrad::nn {
 
 class AnyModule;
 
-/// A module under its name in the one that was asked, such as "encoder.0".
+/// A module and its name in the module that was asked, such as "encoder.0".
 struct NamedModule {
     std::string name;
     AnyModule* module;
 };
 
-/// What load_state_dict() could not do: names that the module has and the state has not, the other
-/// way round, and tensors of another shape or kind (with the reason).
+/// What load_state_dict() did not load: names missing in the state, names missing in the module,
+/// and tensors of another shape or type (with the reason).
 struct LoadReport {
     std::vector<std::string> missing, unexpected, mismatched;
-    /// Whether every name was there, with its shape and kind.
+    /// True if everything was loaded.
     bool complete() const noexcept {
         return missing.empty() && unexpected.empty() && mismatched.empty();
     }
-    /// What is wrong, by name, for the class of module that was to load the state.
+    /// A message that lists all mistakes by name, for a module of this class.
     std::string message(std::string_view module_class) const {
         std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
         auto const list = [&](char const* what, std::vector<std::string> const& names) {

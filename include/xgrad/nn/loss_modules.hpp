@@ -41,7 +41,7 @@ struct SmoothL1Loss : Module<SmoothL1Loss> {
 };
 namespace detail {
 
-/// A loss of classes. Their weight is a buffer, so it belongs to the state, and a copy has its own.
+/// A loss over classes. The class weights are a buffer: part of the state, copied with the module.
 template <class Self, RealScalar T> struct ClassLoss : Module<Self> {
     ClassLossOptions<T> options; // without the weight
     Buffer<T> weight;

@@ -6,8 +6,8 @@
 
 namespace xgrad::nn {
 
-/// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over
-/// the extent of the first axis.
+/// How the losses of elements are reduced. batch_mean (kl_div() only) divides their sum by the
+/// extent of the first axis.
 enum class Reduction : unsigned char { none, mean, sum, batch_mean };
 
 namespace detail {
@@ -25,7 +25,7 @@ template <class X> auto reduced(std::string_view name, X const& losses, Reductio
         xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
     }
 }
-/// x^2/2 near 0, and as steep as at delta beyond it.
+/// x^2/2 for |x| < delta, beyond it linear with slope delta.
 struct Huber : Elementwise<R(R)> {
     double delta = 1;
     auto value(auto x) const {
@@ -34,8 +34,7 @@ struct Huber : Elementwise<R(R)> {
     auto partial(wrt<0>, auto, auto x) const { return where(abs(x) <= delta, x, delta * sgn(x)); }
 };
 
-/// Operands of a loss are not broadcast: that a target has another shape is nearly always a
-/// mistake.
+/// Losses do not broadcast: a target of another shape is nearly always a mistake.
 template <class A, class B>
 void check_same_shape(std::string_view name, A const& input, B const& target) {
     xgrad::detail::check_defined(name, input);

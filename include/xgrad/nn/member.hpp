@@ -1,5 +1,4 @@
-// What a module is made of. Each registers itself, as a member of the class whose `*this` it is
-// given:
+// Members of modules. Each registers itself with the object whose `*this` is its first argument:
 //
 //     struct Net : nn::Module<Net> {
 //         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
@@ -15,8 +14,7 @@ XGRAD_COMPILED_ONCE
 namespace xgrad {
 namespace nn::detail {
 
-/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the
-/// values.
+/// A tensor that belongs to a module. It is a handle, but its copy constructor copies the values.
 template <Scalar T> class MemberTensor : public Tensor<T> {
 public:
     using tensor = Tensor<T>;
@@ -30,7 +28,7 @@ public:
     MemberTensor& operator=(MemberTensor&& o) noexcept = default;
     ~MemberTensor() = default;
 
-    /// As a plain handle: `auto w = net.weight` would be a copy.
+    /// A plain handle to this tensor; `auto w = net.weight` would copy the values.
     Tensor<T> const& handle_of() const noexcept { return *this; }
 
 protected:
@@ -54,7 +52,7 @@ namespace detail {
 template <class X>
 concept MemberOfModule =
     Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
-/// In an expression it is the tensor.
+/// In an expression a member is its tensor.
 template <MemberOfModule X> struct OperandTraits<X> {
     using type = typename X::tensor;
     static type const& make(X const& x) { return x; }
@@ -65,7 +63,7 @@ namespace nn {
 
 namespace detail {
 template <class X> inline constexpr bool is_given_its_module = false;
-AnyModule& no_module(); // nowhere defined: only in what does not compile
+AnyModule& no_module(); // never defined: only for code that does not compile
 } // namespace detail
 
 /// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from
@@ -98,8 +96,7 @@ public:
     }
 };
 
-// The whole numbers that a program writes down, as in {*this, "hidden", 2, 8}, arrive as variables
-// of type int.
+// Integer literals, as in {*this, "hidden", 2, 8}, arrive as variables of type int.
 #ifdef __GNUC__
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wsign-conversion"

@@ -22,7 +22,7 @@ public:
     template <class... A> auto operator()(A&&... arguments) {
         return call(self(), std::forward<A>(arguments)...);
     }
-    /// The same where forward is const. Hooks get the module as one that can be changed, as ever.
+    /// Calls a const forward. Hooks still get a non-const module.
     template <class... A> auto operator()(A&&... arguments) const {
         return call(static_cast<Self const&>(*this), std::forward<A>(arguments)...);
     }
@@ -219,8 +219,8 @@ HookHandle Module<Self>::register_forward_hook(F f, HookOptions options) {
     return {};
 }
 
-/// The same hooks for every call of every module, before those of the module: f(AnyModule&,
-/// std::vector<AnyTensor> const& arguments).
+/// Registers a global hook, which runs at every call of every module, before the module's own
+/// hooks: f(AnyModule&, std::vector<AnyTensor> const& arguments).
 template <class F> HookHandle register_module_forward_pre_hook(F f, HookOptions options = {}) {
     constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&>;
     static_assert(takes, "register_module_forward_pre_hook: a hook takes an AnyModule& and a "

@@ -1,5 +1,5 @@
-// ModuleContainer: what Sequential, ModuleList and Slot share: they own modules on the heap, whose
-// types may be known only at run time.
+// ModuleContainer: the base of Sequential, ModuleList and Slot, which own modules on the heap. The
+// types of these modules may be known only at run time.
 #pragma once
 
 #include <functional>
@@ -11,20 +11,20 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// A call of a module that stands for another one, which is not there.
+/// The exception of a call of a placeholder module.
 struct UncallableError : Error {
     using Error::Error;
 };
 
-/// A module that stands for one which is not there, and so cannot be called.
+/// A placeholder for a module that does not exist; it cannot be called.
 class Uncallable {
 public:
     virtual ~Uncallable() {}
-    /// The text of the UncallableError that a call throws.
+    /// The message of the UncallableError that a call throws.
     virtual std::string why_uncallable() const = 0;
 };
 
-/// A module that owns other modules and accepts new ones in their stead.
+/// A module that owns other modules and can replace them.
 class ModuleContainer {
 public:
     using AnyFunction = void (*)();
@@ -34,11 +34,11 @@ public:
     using FindCall = std::function<AnyFunction(AnyModule&, std::type_info const& signature)>;
 
     virtual ~ModuleContainer() {}
-    /// "Sequential": the name of its class template.
+    /// The name of the class template: "Sequential".
     virtual std::string_view container_kind() const noexcept = 0;
-    /// The scalar type of the template, where it has one.
+    /// The scalar type of the template, if it has one.
     virtual std::optional<DType> container_dtype() const noexcept { return {}; }
-    /// Replaces all modules inside. After an exception they are as before.
+    /// Replaces all submodules. An exception leaves them unchanged.
     virtual void replace_modules(
         std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) = 0;
 
@@ -52,7 +52,7 @@ protected:
 namespace detail {
 
 template <class Signature> struct CallSignature;
-/// How a module of a type that is not known here is called.
+/// A function pointer that calls a module whose static type is unknown here.
 template <class R, class... A> struct CallSignature<R(A...)> {
     using Decayed = R(std::remove_cvref_t<A>...);
     using Function = R (*)(AnyModule&, std::remove_cvref_t<A> const&...);
@@ -61,7 +61,7 @@ template <class R, class... A> struct CallSignature<R(A...)> {
     /// A call of modules of type M, with the hooks around it.
     template <class M> static Function of() {
         using Forward = ForwardOf<M>;
-        // Hooks of a known forward see arguments and result by their types.
+        // If forward has one signature, hooks get typed arguments and results.
         constexpr bool shared = [] {
             if constexpr (Forward::known)
                 return std::same_as<typename Forward::Arguments, Arguments> &&
@@ -78,7 +78,7 @@ template <class R, class... A> struct CallSignature<R(A...)> {
                 else return R(static_cast<M&>(m)(a...));
             };
     }
-    /// The function that `find` names, else `fallback`, else one that throws.
+    /// The function that `find` returns, else `fallback`, else one that throws.
     static Function find(AnyModule& m, ModuleContainer::FindCall const& find, Function fallback) {
         if (!dynamic_cast<Uncallable*>(&m)) {
             if (auto const found = find(m, typeid(Decayed)))
@@ -119,7 +119,7 @@ private:
         if constexpr (std::is_void_v<R>) static_cast<M&>(m).forward(a...);
         else return R(static_cast<M&>(m).forward(a...));
     }
-    /// Compiled once for all modules of this signature.
+    /// One instantiation serves all modules of this signature.
     static R call(AnyModule& m, Function forward, std::remove_cvref_t<A> const&... a) {
         bool const hooked = m.hooks() && m.hooks()->any();
         if (!hooked && !ModuleHooks::of_all_modules().any()) return forward(m, a...);

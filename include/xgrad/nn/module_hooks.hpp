@@ -1,5 +1,5 @@
-// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows
-// to them.
+// Hooks of modules: the lists of one module, the global lists, and the view of a forward call that
+// hooks get.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ class AnyModule;
 
 /// How a hook on a module is registered.
 struct HookOptions {
-    /// Before the hooks that are there, not behind them.
+    /// Runs before the hooks that are registered already.
     bool prepend = false;
-    /// Of a hook after forward: it runs also where forward or another hook throws, with an
-    /// undefined (default-constructed) result where there is none. The exception then goes on.
+    /// For a hook after forward: it runs also if forward or another hook throws, with an undefined
+    /// (default-constructed) result if there is none. The exception then propagates.
     bool always_call = false;
 };
 
@@ -29,23 +29,22 @@ using Tensors = std::vector<AnyTensor>;
 
 enum class MemberKind : unsigned char { parameter, buffer, module };
 
-/// A call of forward as hooks see it that do not know its types: a place for each argument and for
-/// each result (the parts of a tuple), which is undefined where that is no tensor.
+/// A call of forward for hooks without its types: an AnyTensor for each argument and each result
+/// (the elements of a tuple), undefined if that is no tensor.
 class ModuleCall {
 public:
     virtual Tensors arguments() const = 0;
     virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
     virtual void forward() = 0;
-    /// Nothing while there is no result.
+    /// Empty before forward has returned.
     virtual Tensors results() const = 0;
     virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
-    /// The first tensor among the results, also inside lists; undefined where there is none.
+    /// The first tensor among the results, also in lists; undefined if there is none.
     virtual AnyTensor first_result() const = 0;
-    /// False where the results hold no tensor that a backward hook could be put on.
+    /// True if the results contain a tensor to which a backward hook can be attached.
     virtual bool returns_tensors() const = 0;
 
-    /// Whether a hook runs now: where the call has failed, only one that is always called, and has
-    /// not been.
+    /// True if a hook must run: after a failure, only an always_call hook that has not run.
     bool begin(xgrad::detail::Identity hook, bool always) {
         if (failed && !always) return false;
         for (auto const other : called_)
@@ -63,8 +62,8 @@ private:
     std::vector<xgrad::detail::Identity> called_;
 };
 
-/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has
-/// none.
+/// The hooks of one module, or the global ones. They belong to the object: a move takes them along,
+/// and a copy has none.
 struct ModuleHooks {
     using Returned = std::optional<Gradients>;
     using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
@@ -73,7 +72,7 @@ struct ModuleHooks {
         HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
     enum class BackwardKind : unsigned char { none, full, of_last_node };
 
-    AnyModule* module; // where it is now, if it is
+    AnyModule* module; // its current address, or null
     ForwardHooks forward_pre, forward;
     PreHooks backward_pre;
     BackwardHooks backward;
@@ -95,7 +94,7 @@ inline constexpr bool returns_gradients =
     std::is_void_v<R> || std::is_convertible_v<R, Gradients> ||
     std::is_convertible_v<R, std::optional<Gradients>>;
 
-/// A call of a hook that may return nothing.
+/// Calls a hook that may return nothing.
 template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments) {
     if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
         f(std::forward<A>(arguments)...);
@@ -103,7 +102,7 @@ template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... a
     } else return f(std::forward<A>(arguments)...);
 }
 
-/// A hook on tensors of any types in the form of the lists.
+/// Converts a hook on std::vector<AnyTensor> to the type in the lists.
 template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f) {
     return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
         Tensors const in = call.arguments();

@@ -1,4 +1,4 @@
-// ModuleList: any number of modules of one kind.
+// ModuleList: any number of modules of one type.
 #pragma once
 
 #include <xgrad/nn/module.hpp>
@@ -8,8 +8,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a
-/// member of calls them.
+/// A list of modules M, named "0", "1", ... It has no forward: the module that contains it calls
+/// them.
 template <std::derived_from<AnyModule> M>
 class ModuleList : public Module<ModuleList<M>>, public ModuleContainer {
 public:

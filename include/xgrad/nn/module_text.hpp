@@ -1,4 +1,4 @@
-// Printing of a module: the tree of what is in it.
+// Printing of a module as a tree of its submodules.
 #pragma once
 
 #include <ostream>
@@ -23,7 +23,7 @@ inline void AnyModule::print(std::string const& indent, std::string& out) const 
         out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
 }
 
-/// The tree of modules, each with the number of its parameters.
+/// Prints the tree of modules, each with its number of parameters.
 inline std::string to_string(AnyModule const& m) {
     std::string out;
     m.print("", out);

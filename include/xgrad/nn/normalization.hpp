@@ -14,7 +14,7 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// An array of shape [N, C, ...], whose channels are its groups.
+/// The geometry of an input [N, C, ...]: each channel is a group.
 inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
     if (shape.size() < 2)
         xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
@@ -62,7 +62,7 @@ Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running
                         factor = weight.defined() ? Tensor<T>(by * weight) : by;
         Tensor<T> const moved =
             (x - reshape(running_mean.clone(), along)) *
-            reshape(factor, along); // a copy, as training may go on before backward()
+            reshape(factor, along); // a copy: training may change the buffer before backward()
         return bias.defined() ? Tensor<T>(moved + reshape(bias, along)) : moved;
     }
     if (g.count() == 1)
@@ -110,7 +110,7 @@ Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups,
 
 } // namespace functional
 
-/// The momentum is nullopt for the plain mean of all batches so far.
+/// A momentum of nullopt means the cumulative mean of all batches.
 struct BatchNormOptions {
     double eps = 1e-5;
     std::optional<double> momentum = 0.1;
@@ -119,9 +119,9 @@ struct BatchNormOptions {
 
 namespace detail {
 
-/// weight begins as ones, bias as zeros; the buffers running_mean, running_var and
-/// num_batches_tracked as 0, 1 and 0. Without running moments those of the batch are used in
-/// evaluation, too.
+/// weight is initially ones, bias zeros; the buffers running_mean, running_var and
+/// num_batches_tracked are 0, 1 and 0. Without running moments, evaluation uses those of the batch,
+/// too.
 template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
     BatchNormOptions options;
     Parameter<T> weight, bias;
@@ -183,14 +183,13 @@ template <RealScalar T = double> struct BatchNorm1d : detail::BatchNormLayer<Bat
     explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& o = {})
         : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, o) {}
 };
-/// The same of inputs [N, C, H, W].
+/// functional::batch_norm() of inputs [N, C, H, W], as BatchNorm1d.
 template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<BatchNorm2d<T>, T> {
     explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& o = {})
         : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
-/// functional::group_norm() with a weight and a bias for each channel, which begin as ones and
-/// zeros.
+/// functional::group_norm() with a weight (initially ones) and a bias (zeros) for each channel.
 template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
     std::size_t num_groups;
     double eps;

@@ -1,5 +1,5 @@
-// Pooling: the largest number or the mean of each window, and the mean over windows that share an
-// image evenly.
+// Pooling: the maximum or the mean of each window, and adaptive mean pooling to a given output
+// size.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// Adds up the numbers that each window sees, times the weights of the window: rows first. `line`
-/// is room for one.
+/// The weighted sum of the elements of each window. It sums rows first; `line` is a buffer for a
+/// row.
 template <class T> void average_windows(Windows const& w, T const* plane, T* line, T* out) {
     using P = precision_of<T>;
     for (auto const& row : w.rows) {
@@ -34,7 +34,8 @@ template <class T> void average_windows(Windows const& w, T const* plane, T* lin
         }
     }
 }
-/// Adds a number for each window, times its weights, to the positions that it sees.
+/// Adds the number of each window, times its weights, to the elements of the window: the transpose
+/// of average_windows.
 template <class T> void spread_windows(Windows const& w, T const* numbers, T* line, T* plane) {
     using P = precision_of<T>;
     std::fill_n(plane, w.height * w.width, T(0));
@@ -50,8 +51,8 @@ template <class T> void spread_windows(Windows const& w, T const* numbers, T* li
     }
 }
 
-/// The first column of each window along a row, then the second of each, and so on; from a window
-/// that has fewer its last again.
+/// The first column of each window along a row, then the second column of each, and so on. A window
+/// with fewer columns repeats its last one.
 inline std::vector<std::int64_t> columns_in_turn(Windows const& w) {
     std::vector<std::int64_t> all;
     for (std::size_t turn = 0, most = 1; turn < most; ++turn)
@@ -62,14 +63,15 @@ inline std::vector<std::int64_t> columns_in_turn(Windows const& w) {
         }
     return all;
 }
-/// a where a mask is all ones, b where it is 0.
+/// a where the bits of a mask are ones, b where they are zeros.
 template <RealScalar T> T chosen(std::int64_t mask, T a, T b) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
     auto const bits = static_cast<Bits>(mask);
     return std::bit_cast<T>((bits & std::bit_cast<Bits>(a)) | (~bits & std::bit_cast<Bits>(b)));
 }
-/// Where in its plane the largest number of each window is: the first of equal ones, NaN before all
-/// others. All windows of a row are looked at side by side; `largest` is room for a number of each.
+/// The index in its plane of the maximum of each window: the first of equal ones; NaN counts as
+/// largest. It compares all windows of a row in one loop; `largest` is a buffer with an element for
+/// each window.
 template <RealScalar T>
 void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T const* plane,
     T* largest, std::int64_t* out) {
@@ -85,7 +87,7 @@ void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T co
                 for (std::size_t j = 0; j < count; ++j) {
                     T const v = line[turn[j]];
                     auto const mask = -static_cast<std::int64_t>(
-                        (v > largest[j]) | (v != v)); // no jump, which could not be foreseen
+                        (v > largest[j]) | (v != v)); // no branch, which would be mispredicted
                     largest[j] = chosen(mask, v, largest[j]);
                     out[j] = (mask & (line_begin + turn[j])) | (~mask & out[j]);
                 }
@@ -96,7 +98,7 @@ void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T co
 
 } // namespace detail
 
-/// The weighted sum of what each window sees.
+/// The operation of average_windows().
 struct AverageWindows : Arraywise {
     detail::SharedWindows windows;
 
@@ -136,7 +138,7 @@ auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
     return express(SpreadWindows{{}, windows}, g);
 }
 
-/// One number of each plane for each window.
+/// Gathers one element of each plane for each window.
 struct PickFromPlanes : Arraywise {
     detail::SharedWindows windows;
     xgrad::detail::Array<std::int64_t> places; // in the plane
@@ -152,7 +154,7 @@ struct PickFromPlanes : Arraywise {
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
 };
-/// Zeros, to which the number of each window is added at its place: the transpose of
+/// Scatters the number of each window to its index in a plane of zeros: the transpose of
 /// PickFromPlanes.
 struct PlaceOnPlanes : Arraywise {
     detail::SharedWindows windows;
@@ -176,15 +178,14 @@ auto PickFromPlanes::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
     return express(PlaceOnPlanes{{}, windows, places}, g);
 }
 
-/// The stride of windows is their size where it is not given. With ceil_mode the last window may
-/// hang over the edge.
+/// The default stride is the kernel size. With ceil_mode the last window may exceed the input.
 template <std::size_t D> struct MaxPoolOptions {
     std::optional<PerAxis<D>> stride = {};
     PerAxis<D> padding = 0, dilation = 1;
     bool ceil_mode = false;
 };
-/// count_include_pad says whether zeros around the image count in the mean. divisor_override
-/// replaces the number of elements.
+/// With count_include_pad, the zeros of the padding count in the mean. divisor_override replaces
+/// the number of elements.
 template <std::size_t D> struct AvgPoolOptions {
     std::optional<PerAxis<D>> stride = {};
     PerAxis<D> padding = 0;
@@ -250,7 +251,7 @@ SharedWindows even_windows(std::string_view name, Shape const& shape, PerAxis<D>
     });
 }
 
-/// The largest numbers, and where they are.
+/// The maxima and their indices.
 template <RealScalar T>
 std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool(Tensor<T> const& x, SharedWindows windows) {
     auto const from = xgrad::detail::contiguous(x.array_of());
@@ -278,7 +279,7 @@ Tensor<T> max_pool1d(
         x, detail::max_pool_windows("max_pool1d", x.shape(), kernel_size, options))
         .first;
 }
-/// The same over two axes: x of shape [N, C, H, W] or [C, H, W].
+/// The maximum of each window over two axes: x of shape [N, C, H, W] or [C, H, W].
 template <RealScalar T>
 Tensor<T> max_pool2d(
     Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {}) {
@@ -286,14 +287,14 @@ Tensor<T> max_pool2d(
         x, detail::max_pool_windows("max_pool2d", x.shape(), kernel_size, options))
         .first;
 }
-/// The same, and where in its plane each number was: w + h W.
+/// max_pool2d(), and the index w + h W of each maximum in its plane.
 template <RealScalar T>
 std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool2d_with_indices(
     Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {}) {
     auto windows =
         detail::max_pool_windows("max_pool2d_with_indices", x.shape(), kernel_size, options);
     auto [largest, places] = detail::max_pool(x, std::move(windows));
-    return {std::move(largest), places.clone()}; // whose caller may change them
+    return {std::move(largest), places.clone()}; // the caller may change the indices
 }
 
 /// The mean of each window: x of shape [N, C, L] or [C, L].
@@ -313,14 +314,14 @@ Tensor<T> avg_pool2d(
         x);
 }
 
-/// The means of as many windows as wanted: window i of n on an extent L goes from floor(i L/n) to
-/// ceil((i+1) L/n).
+/// The means of n windows, where n is the output size: window i on an extent L is from floor(i L/n)
+/// to ceil((i+1) L/n).
 template <Differentiable T>
 Tensor<T> adaptive_avg_pool1d(Tensor<T> const& x, PerAxis<1> output_size) {
     return express(
         AverageWindows{{}, detail::even_windows("adaptive_avg_pool1d", x.shape(), output_size)}, x);
 }
-/// The same over two axes.
+/// adaptive_avg_pool1d() over two axes.
 template <Differentiable T>
 Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size) {
     return express(

@@ -17,7 +17,7 @@ std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
 }
 } // namespace detail
 
-/// functional::max_pool1d() of a kernel size; the stride is the same where it is not given.
+/// functional::max_pool1d() with a kernel size, which is the default stride, too.
 struct MaxPool1d : Module<MaxPool1d> {
     PerAxis<1> kernel_size;
     MaxPoolOptions<1> options;
@@ -38,7 +38,7 @@ struct MaxPool2d : Module<MaxPool2d> {
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
-/// functional::avg_pool1d() of a kernel size.
+/// functional::avg_pool1d() with a kernel size.
 struct AvgPool1d : Module<AvgPool1d> {
     PerAxis<1> kernel_size;
     AvgPoolOptions<1> options;

@@ -1,4 +1,4 @@
-// Windows of pooling layers, one axis apart from the other: which positions each of them sees.
+// Windows of pooling layers: the positions of each window along each axis.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Positions start, start + step, ... below stop, and what each of them counts in an average.
+/// The positions start, start + step, ... below stop, and the weight of each in a mean.
 struct AxisWindow {
     std::size_t start = 0, stop = 1, step = 1;
     double weight = 1;
@@ -22,8 +22,7 @@ struct Windows {
     std::vector<AxisWindow> rows{AxisWindow{}}, columns{AxisWindow{}};
 
     std::size_t count() const { return rows.size() * columns.size(); }
-    /// The shape of an array of planes when there is a number for each window instead of each
-    /// position.
+    /// The shape of the output for an input of this shape: an element for each window.
     Shape pooled(Shape shape) const {
         shape.back() = columns.size();
         if (axes == 2) shape[shape.size() - 2] = rows.size();
@@ -37,14 +36,14 @@ struct Windows {
 };
 using SharedWindows = std::shared_ptr<Windows const>;
 
-/// What pooling layers may be told of one axis.
+/// The options of pooling for one axis.
 struct PoolAxis {
     AxisGeometry geometry;
     bool ceil_mode = false, count_include_pad = true;
 };
 
-/// Windows at multiples of the stride; with ceil_mode also a last one that begins inside the image
-/// or its padding on the left.
+/// Windows at multiples of the stride. With ceil_mode there is another one at the end if it starts
+/// inside the input or its left padding.
 inline std::vector<AxisWindow> sliding_windows(
     std::string_view name, Shape const& shape, PoolAxis const& axis) {
     AxisGeometry const& s = axis.geometry;
@@ -62,7 +61,7 @@ inline std::vector<AxisWindow> sliding_windows(
     std::vector<AxisWindow> windows(count);
     for (std::size_t i = 0; i < count; ++i) {
         std::size_t const from = i * s.stride, to = std::min(from + s.reach(),
-                                                   s.padded()); // counted from the padding on
+                                                   s.padded()); // from the start of the padding
         std::size_t const skipped =
             from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
         auto& w = windows[i];
@@ -77,8 +76,7 @@ inline std::vector<AxisWindow> sliding_windows(
     return windows;
 }
 
-/// As many windows as wanted, which share the extent as evenly as they can, and overlap by at most
-/// one position.
+/// `count` windows that cover the extent as evenly as possible and overlap by at most one position.
 inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count) {
     std::vector<AxisWindow> windows(count);
     for (std::size_t i = 0; i < count; ++i) {

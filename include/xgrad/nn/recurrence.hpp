@@ -1,6 +1,6 @@
-// A layer of a recurrent network over a whole sequence as one Node: a product and one pass over the
-// gates for each step, and in the backward pass one product for the gradient of the weights at all
-// steps.
+// A recurrent layer over a whole sequence as one Node. Each step is a matrix product and one loop
+// over the gates. The backward pass computes the gradient of the weights by one product for all
+// steps. Benchmark: networks.
 #pragma once
 
 #include <xgrad/base/gemm.hpp>
@@ -13,8 +13,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// All states h, and c where there is one, [L, N, H], step by step with differentiable operations:
-/// from what the inputs add to the gates, [L, N, gates H].
+/// All states h, and c if the cell has one, [L, N, H], computed step by step by differentiable
+/// operations. `in` is the inputs' contribution to the gates, [L, N, gates H].
 template <class Cell, RealScalar T>
 std::vector<Tensor<T>> unrolled(Cell const& cell, Tensor<T> const& in, RecurrentState<T> s,
     RecurrentWeights<T> const& w, bool backwards) {
@@ -37,13 +37,13 @@ std::vector<Tensor<T>> unrolled(Cell const& cell, Tensor<T> const& in, Recurrent
     return {joined(h), joined(c)};
 }
 
-/// The same as one Node, without a projection. What its backward pass gives when that is itself
-/// recorded is unrolled.
+/// The layer as one Node, without a projection. If the backward pass is itself recorded, it uses
+/// unrolled().
 template <class Cell, RealScalar T> struct Recurrence : Function<Recurrence<Cell, T>> {
     using Context = xgrad::Context<Recurrence>;
     using X = Tensor<T>;
     using Array = xgrad::detail::Array<T>;
-    /// in, h_0, c_0, weight [gates H, H], bias, what the cell keeps, h, c.
+    /// in, h_0, c_0, weight [gates H, H], bias, values that the cell saves, h, c.
     using Saved = std::tuple<X, X, std::optional<X>, X, std::optional<X>, X, X, std::optional<X>>;
     struct Data {
         Cell cell;
@@ -106,8 +106,8 @@ private:
     };
 
     static Array plain(X const& x) { return xgrad::detail::contiguous(x.array_of()); }
-    /// C = op(A) op(B), or C += it: row-major with rows of lda, ldb and n numbers, transposed where
-    /// it says so.
+    /// C = op(A) op(B), or C += if `add`: row-major with leading dimensions lda, ldb and n; `at`
+    /// and `bt` transpose.
     static void multiply(std::size_t m, std::size_t n, std::size_t k, T const* a, bool at,
         std::size_t lda, T const* b, bool bt, std::size_t ldb, T* c, bool add) {
         auto const p = static_cast<std::ptrdiff_t>(lda), q = static_cast<std::ptrdiff_t>(ldb);
@@ -194,7 +194,8 @@ private:
     }
 };
 
-/// A layer in one direction: inputs [L, N, in] to all h, [L, N, H]; `s` becomes the last state.
+/// Runs a layer in one direction: returns all h, [L, N, H], for inputs [L, N, in]; `s` becomes the
+/// last state.
 template <class Cell, RealScalar T>
 Tensor<T> run_layer(Cell const& cell, Tensor<T> const& x, RecurrentWeights<T> const& w,
     RecurrentState<T>& s, bool backwards) {

@@ -11,26 +11,26 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Of an RNN, LSTM or GRU.
+/// Options of RNN, LSTM and GRU.
 struct RecurrentOptions {
     std::size_t num_layers = 1;
     bool bias = true;
     /// Sequences are [N, L, ...], not [L, N, ...].
     bool batch_first = false;
-    /// In training, the probability of a 0 in what one layer gives to the next.
+    /// In training mode, the dropout probability between layers.
     double dropout = 0;
     bool bidirectional = false;
-    /// The extent of an LSTM's h where it is projected; 0 where it is not.
+    /// The extent of an LSTM's projected h; 0 means no projection.
     std::size_t proj_size = 0;
-    /// Of an RNN.
+    /// For RNN only.
     Nonlinearity nonlinearity = Nonlinearity::tanh;
 };
 
 namespace detail {
 
 /// What RNN, LSTM and GRU share: the parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0,
-/// weight_hr_l0, then those of the other direction (..._reverse), then the other layers. All begin
-/// uniform on +-1/sqrt(hidden_size).
+/// weight_hr_l0, then those of the other direction (..._reverse), then the other layers. All are
+/// initialised uniformly on +-1/sqrt(hidden_size).
 template <class Self, class Cell, RealScalar T> class RecurrentModule : public Module<Self> {
 public:
     std::size_t input_size() const noexcept { return input_size_; }
@@ -141,7 +141,7 @@ private:
             xgrad::detail::fail<ShapeError>(this->kind(),
                 ": Expected sequence length to be larger than 0, the input has shape ", x.shape());
     }
-    /// The parts of a first state, for each layer and direction one.
+    /// Splits an initial state: one for each layer and direction.
     std::vector<Tensor<T>> first_states(std::string_view name, Tensor<T> const& given,
         std::size_t batch, std::size_t size, bool batched) const {
         std::size_t const count = options_.num_layers * directions();

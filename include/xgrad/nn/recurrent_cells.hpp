@@ -1,4 +1,4 @@
-// One step of a recurrent network: the formulas of the three kinds, and RNNCell, LSTMCell and
+// One step of a recurrent network: the three kinds of cells, and the modules RNNCell, LSTMCell and
 // GRUCell.
 #pragma once
 
@@ -10,12 +10,12 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// What an RNN or RNNCell applies to the sum of its inputs.
+/// The activation of RNN and RNNCell.
 enum class Nonlinearity : unsigned char { tanh, relu };
 
 namespace detail {
 
-/// The state of a recurrent network for each sequence of a batch, [N, H]; c is an LSTM's alone.
+/// The state of a recurrent network, [N, H]; only an LSTM has c.
 template <RealScalar T> struct RecurrentState {
     Tensor<T> h, c;
 };
@@ -23,11 +23,11 @@ template <RealScalar T> struct RecurrentState {
 /// The weights of one layer in one direction. Biases and projection may be undefined.
 template <RealScalar T> struct RecurrentWeights {
     Tensor<T> ih, hh_t, bias_ih, bias_hh,
-        hr; // hh_t is the transpose: once for all steps, whose gradients so add up as they lie
+        hr; // hh_t is transposed once for all steps, so that their gradients accumulate
+            // contiguously
 };
 
-/// Some neighbouring units of one sequence of a batch, as many as a register has or fewer: a place
-/// in arrays [N, gates H].
+/// A position in arrays [N, gates H]: up to a batch of neighbouring units of one sequence.
 template <RealScalar T> struct UnitsAt {
     using Batch = simd::Batch<T>;
     std::size_t row, unit, count, hidden;
@@ -48,12 +48,12 @@ template <RealScalar T> struct UnitsAt {
     }
 };
 
-// A kind of cell: the next state from what the input adds to its gates, `in`, and what the state
-// before it adds, `rec`, both [N, gates H], in PyTorch's order. step() is the formula on tensors.
-// forward() and backward() are the same and its derivative for some units in plain memory:
-// forward() keeps `kept` numbers a unit; backward() turns the gradients dh and dc of a state into
-// those of in and rec, and into those parts of the gradients of the state before it that do not
-// come through rec.
+// A cell computes the next state from `in`, the input's contribution to the gates, and `rec`, that
+// of the previous state; both are [N, gates H] in PyTorch's order of gates.
+//   step() computes it on tensors, with recording.
+//   forward() computes it for some units in plain memory and saves `kept` numbers a unit.
+//   backward() computes the gradients of in and rec from dh and dc, and replaces dh and dc by those
+//   parts of the previous state's gradients that do not come through rec.
 
 /// h' = tanh(in + rec) or relu(in + rec) (Elman, 1990).
 struct ElmanCell {
@@ -158,13 +158,13 @@ struct GruCell {
     }
 };
 
-/// What inputs [..., in] add to the gates: both biases, where they are added anyway.
+/// The contribution of inputs [..., in] to the gates, with both biases if the cell adds them.
 template <class Cell, RealScalar T>
 Tensor<T> gates_of_input(Tensor<T> const& x, RecurrentWeights<T> const& w) {
     return functional::linear(x, w.ih,
         Cell::adds_biases && w.bias_ih.defined() ? Tensor<T>(w.bias_ih + w.bias_hh) : w.bias_ih);
 }
-/// What a state adds.
+/// The contribution of a state to the gates.
 template <class Cell, RealScalar T>
 Tensor<T> gates_of_state(Tensor<T> const& h, RecurrentWeights<T> const& w) {
     Tensor<T> const r = matmul(h, w.hh_t);
@@ -172,7 +172,7 @@ Tensor<T> gates_of_state(Tensor<T> const& h, RecurrentWeights<T> const& w) {
 }
 
 /// A cell as a module: weight_ih [gates H, in], weight_hh [gates H, H], bias_ih and bias_hh, all
-/// uniform on +-1/sqrt(H) to begin with.
+/// initialised uniformly on +-1/sqrt(H).
 template <class Self, class Cell, RealScalar T> class CellModule : public Module<Self> {
 public:
     Parameter<T> weight_ih, weight_hh, bias_ih, bias_hh;
@@ -192,8 +192,8 @@ protected:
           bias_hh(*this, "bias_hh",
               bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>()) {}
 
-    /// The next state; an undefined one is zeros. Input and state have a batch axis [N, ...], or
-    /// both none.
+    /// The next state; an undefined state means zeros. Input and state both have a batch axis [N,
+    /// ...], or neither has.
     RecurrentState<T> next(Cell const& cell, Tensor<T> const& x, RecurrentState<T> s) const {
         auto const input_size = weight_ih.shape()[1], hidden_size = weight_hh.shape()[1];
         if ((x.dim() != 1 && x.dim() != 2) || x.shape().back() != input_size)

@@ -22,12 +22,12 @@ public:
         (push_back(std::forward<M>(modules)), ...);
     }
     Sequential(Sequential const&) = default;
-    Sequential(Sequential&) = default; // a copy as well, not a Sequential in a Sequential
+    Sequential(Sequential&) = default; // copies; else it would be a Sequential in a Sequential
     Sequential(Sequential&&) = default;
     Sequential& operator=(Sequential const&) = default;
     Sequential& operator=(Sequential&&) = default;
 
-    /// Appends a module, which is copied or moved; returns it as it is here.
+    /// Appends a module, which is copied or moved; returns a reference to the stored one.
     template <class M> auto& push_back(M&& module) {
         using Stored = std::remove_cvref_t<M>;
         constexpr bool fits = std::is_invocable_r_v<Tensor<T>, Stored&, Tensor<T> const&>;

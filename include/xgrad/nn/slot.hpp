@@ -23,7 +23,7 @@ class Slot<R(A...)> : public Module<Slot<R(A...)>>, public ModuleContainer {
 
 public:
     Slot() = default;
-    /// Holds a copy of this module, or the module itself where it is moved in.
+    /// Stores a copy of this module, or moves it in.
     template <class M>
         requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> &&
                  !std::derived_from<std::remove_cvref_t<M>, Slot>)
@@ -31,7 +31,7 @@ public:
         set(std::forward<M>(module));
     }
 
-    /// Replaces the module inside; returns it as it is here.
+    /// Replaces the stored module; returns a reference to the new one.
     template <class M> auto& set(M&& module) {
         using Stored = std::remove_cvref_t<M>;
         constexpr bool is_module = std::derived_from<Stored, AnyModule>;
@@ -48,7 +48,7 @@ public:
         }
     }
     bool empty() const noexcept { return this->member_count() == 0; }
-    /// The module inside. Throws where there is none.
+    /// The stored module; throws if there is none.
     AnyModule& module() { return checked(); }
 
     R forward(A... a) { return call_(checked(), a...); }

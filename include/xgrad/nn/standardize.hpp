@@ -1,6 +1,6 @@
-// Numbers less their mean, divided by their standard deviation, scaled and shifted for each
-// channel: what the layers of normalisation have in common. An array is seen as [samples, groups,
-// channels of a group, positions].
+// Standardisation, which batch, group and layer normalisation share: (x - mean) / standard
+// deviation, scaled and shifted for each channel. An array is viewed as [samples, groups, channels
+// of a group, positions]. Benchmark: statistics.
 #pragma once
 
 #include <vector>
@@ -17,11 +17,11 @@ namespace xgrad::nn::detail {
 
 struct StandardizeGeometry {
     std::size_t samples = 1, groups = 1, channels = 1,
-                positions = 1; // channels are those of one group
-    bool over_samples = false; // whether all samples have their mean together
+                positions = 1; // channels: of one group
+    bool over_samples = false; // whether all samples share one mean
     double eps = 1e-5;
 
-    /// A line is what lies in order: the positions of one channel of one sample.
+    /// A line is contiguous: the positions of one channel of one sample.
     std::size_t lines() const { return samples * groups * channels; }
     std::size_t statistics() const { return over_samples ? groups : samples * groups; }
     std::size_t statistic_of(std::size_t line) const {
@@ -34,12 +34,12 @@ struct StandardizeGeometry {
     }
 };
 
-/// Mean and variance of the numbers that belong together, in double.
+/// Mean and variance of one set of elements, in double.
 struct Moments {
     double mean = 0, variance = 0;
 };
 
-/// The sums of f(i) for i < n, in parts that do not wait for each other.
+/// The sum of f(i) for i < n, in independent partial sums.
 template <class F> double sum_of(std::size_t n, F f) {
     constexpr std::size_t width = 8;
     double part[width] = {}, rest = 0;
@@ -51,8 +51,8 @@ template <class F> double sum_of(std::size_t n, F f) {
     return rest;
 }
 
-/// One pass over memory: the moments of a line, which is in the cache the second time, join those
-/// before (Chan et al., 1983).
+/// The moments of all lines in one pass over memory: each line is read twice, the second time from
+/// the cache, and its moments are merged with those before (Chan et al., 1983).
 template <RealScalar T> std::vector<Moments> moments(StandardizeGeometry const& g, T const* x) {
     std::vector<Moments> all(g.statistics());
     std::vector<double> counts(all.size());
@@ -126,8 +126,8 @@ private:
         double of_g = 0, of_g_x = 0;
     };
 
-    /// Two passes: sums of gradients, and of gradients times standardized numbers; then dx = w g/s
-    /// - mean(w g)/s - x' mean(w g x')/s.
+    /// Two passes: the first sums gradients g and products g x' with the standardised x'; the
+    /// second computes dx = w g/s - mean(w g)/s - x' mean(w g x')/s.
     Three computed(
         Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const {
         auto const g = xgrad::detail::contiguous(gradient.array_of()),
@@ -180,7 +180,7 @@ private:
         if (edge_of_[2] >= 0) to_bias = of_channels(&Sums::of_g);
         return all;
     }
-    /// The same by operations that are themselves recorded.
+    /// The backward pass by recorded operations, for second order.
     Three recorded(
         Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const {
         auto const extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
@@ -212,7 +212,7 @@ private:
     bool has_weight_ = false;
 };
 
-/// The result, and the moments of the numbers.
+/// The result and the moments.
 template <RealScalar T>
 std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const& g,
     Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias) {

@@ -10,10 +10,10 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// The activation of a transformer's layers.
+/// The activation of transformer layers.
 enum class TransformerActivation : unsigned char { relu, gelu };
 
-/// Of TransformerEncoderLayer.
+/// Options of TransformerEncoderLayer.
 struct TransformerEncoderLayerOptions {
     std::size_t dim_feedforward = 2048;
     double dropout = 0.1;
@@ -21,11 +21,11 @@ struct TransformerEncoderLayerOptions {
     double layer_norm_eps = 1e-5;
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
-    /// Normalisation comes before attention and the linear layers, not after.
+    /// Normalise before attention and the linear layers instead of after.
     bool norm_first = false;
 };
 
-/// Self-attention and two linear layers, each with a way around it, dropout and normalisation
+/// Self-attention and two linear layers, each with a residual connection, dropout and normalisation
 /// (Vaswani et al., 2017). Called with x [L, N, d_model] and, if you like, a src_mask and a
 /// src_key_padding_mask: those of MultiheadAttention.
 template <RealScalar T = double>
@@ -82,7 +82,7 @@ private:
     }
 };
 
-/// Layers in a row, which begin as copies of one, and a normalisation at the end if one is given.
+/// A stack of layers, initially copies of one, and an optional final normalisation.
 template <RealScalar T = double> class TransformerEncoder : public Module<TransformerEncoder<T>> {
     using Mask = AttentionMask<T>;
 
