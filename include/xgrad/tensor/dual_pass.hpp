@@ -48,8 +48,8 @@ public:
         plan_.gradients = node_.gradients().only(wanted);
         grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
         if (grad_outputs_.numel == 1) {
-            kernels_.result->gather(uniform_.elements, grad_outputs_.data, 0, max_lanes);
-            plan_.constant_grad_output = uniform_.elements;
+            kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
+            plan_.constant_grad_output = splat_.elements;
         } else
             operands_[layout_.grad_output()] =
                 input_operand(grad_outputs_, *kernels_.result, space_);
@@ -125,7 +125,7 @@ private:
     Shape space_;
     LocalArray<TileOperand, 21> operands_;
     DualPlan plan_;
-    PaddedTail uniform_;
+    PaddedTail splat_;
     AnyArray grad_outputs_, tangent_;
     CachedVector<AnyArray> gradients_;
 };

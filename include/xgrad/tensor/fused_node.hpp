@@ -138,7 +138,7 @@ private:
         auto const ready = this->ready();
         for (auto const& gradient : ready)
             gradient.handle()->inference = inference_mode; // as if computed now
-        no_longer_waiting();
+        stop_waiting();
         handed_over_ = true;
         if (auto const use = table().use->load(std::memory_order_relaxed); use < max_uses)
             table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
@@ -265,10 +265,11 @@ private:
     [[gnu::noinline]] void apply_in_blocks(
         AnyArray const& grad_outputs, std::span<AnyTensor> results) {
         std::size_t const n = leaves(), grad_output = n, result = n + 1;
-        BroadcastOperands repeats;
+        BroadcastOperands broadcast_operands;
         for (std::size_t k = 0; k < n; ++k)
-            if (is_broadcast(k)) repeats.add(k, leaf_shape(k), space_);
-        BlockLoop loop(numel(space_), table().kernels, repeats, 3); // 3: with grad_output
+            if (is_broadcast(k)) broadcast_operands.add(k, leaf_shape(k), space_);
+        BlockLoop loop(
+            numel(space_), table().kernels, broadcast_operands, 3); // 3: with grad_output
         for (std::size_t k = 0; k < n; ++k) {
             auto const& info = *table().kernels.leaf[k];
             if (!is_read(k)) loop.zeros(k);
@@ -281,10 +282,11 @@ private:
         saves_result()
             ? loop.contiguous(result, saved_result_data(), table().kernels.result->element)
             : loop.absent(result);
-        create_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-            results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
-            return results[edge].impl();
-        });
+        create_gradients(
+            loop, broadcast_operands, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+                results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
+                return results[edge].impl();
+            });
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
             table().kernels.backward(
                 expression_object(), plan_.gradients, at, count, loop.constant(), added_to);

@@ -34,7 +34,7 @@ public:
     void release_saved() noexcept override {
         for (auto& value : saved_values()) value.storage = nullptr;
         if (saved_tensors_) release_saved_tensors();
-        drop_ready();
+        release_ready();
     }
     [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
         make_saved_tensors();
@@ -130,7 +130,7 @@ protected:
     [[gnu::noinline]] void destroy_sum() noexcept {
         if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0)
             table().use->fetch_sub(1, std::memory_order_relaxed);
-        drop_ready();
+        release_ready();
         std::ranges::destroy(ready());
         std::destroy_at(sum_);
     }
@@ -205,13 +205,13 @@ protected:
         return a;
     }
 
-    void no_longer_waiting() noexcept {
+    void stop_waiting() noexcept {
         if (waiting_) WaitingGradients::end(std::exchange(waiting_, 0));
     }
-    void drop_ready() noexcept {
+    void release_ready() noexcept {
         if (!waiting_) return;
         for (auto& gradient : ready()) gradient = {};
-        no_longer_waiting();
+        stop_waiting();
     }
 
 private:

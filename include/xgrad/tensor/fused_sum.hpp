@@ -76,14 +76,15 @@ protected:
 
     /// Creates the gradients of a pass in blocks by make(edge, operand).
     template <class Make>
-    void create_gradients(BlockLoop& loop, BroadcastOperands const& repeats, Make make) const {
+    void create_gradients(
+        BlockLoop& loop, BroadcastOperands const& broadcast_operands, Make make) const {
         std::size_t const first_gradient = leaves() + 2;
         for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
             std::size_t const k = plan_.target[edge];
             auto const& info = *table().kernels.leaf[k];
             AnyArray const& gradient = make(edge, k).array;
-            if (repeats.all >> k & 1)
+            if (broadcast_operands.all >> k & 1)
                 loop.sum(first_gradient + k, k, gradient.data, gradient.numel, info);
             else loop.contiguous(first_gradient + k, gradient.data, info.element);
         }
@@ -98,9 +99,9 @@ private:
         waiting_ = bytes;
         return sum;
     }
-    double run(void* const* at, std::size_t count, LeafMask uniform, LeafMask added_to) const {
+    double run(void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const {
         return sum_->kernel(
-            expression_object(), plan_.gradients, at, sum_->scale, count, uniform, added_to);
+            expression_object(), plan_.gradients, at, sum_->scale, count, constant, added_to);
     }
 
     double sum_contiguous(AnyArray const* const* arrays) {
@@ -135,22 +136,24 @@ private:
         return std::accumulate(sums.begin(), sums.end(), 0.);
     }
     [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays) {
-        auto const repeats = find_broadcast(table().kernels, arrays, space_);
-        return repeats ? sum_in_blocks(arrays, *repeats) : sum_tiled(arrays);
+        auto const broadcast_operands = find_broadcast(table().kernels, arrays, space_);
+        return broadcast_operands ? sum_in_blocks(arrays, *broadcast_operands) : sum_tiled(arrays);
     }
-    double sum_in_blocks(AnyArray const* const* arrays, BroadcastOperands const& repeats) {
+    double sum_in_blocks(
+        AnyArray const* const* arrays, BroadcastOperands const& broadcast_operands) {
         std::size_t const n = leaves();
-        BlockLoop loop(numel(space_), table().kernels, repeats, 2);
+        BlockLoop loop(numel(space_), table().kernels, broadcast_operands, 2);
         loop.inputs(arrays);
         loop.absent(n);
         loop.absent(n + 1);
-        create_gradients(loop, repeats, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-            ready()[edge] = AnyTensor(
-                is_broadcast(k)
-                    ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k))
-                    : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
-            return ready()[edge].impl();
-        });
+        create_gradients(
+            loop, broadcast_operands, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
+                ready()[edge] = AnyTensor(
+                    is_broadcast(k)
+                        ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k))
+                        : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+                return ready()[edge].impl();
+            });
         double sum = 0;
         loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
             sum += run(at, count, loop.constant(), added_to);

@@ -43,44 +43,45 @@ template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const {
 
 namespace detail {
 
-/// Makes one or several views of x, with elements of type V. `look` computes the view of any array
-/// of x's shape.
-template <Scalar V, Scalar T, class Look> Tensor<V> make_view(Tensor<T> const& x, Look look) {
-    return Tensor<V>(as<V>(look(AnyArray(x.array_of()))));
+/// Makes one or several views of x, with elements of type V. `view_of` computes the view of any
+/// array of x's shape.
+template <Scalar V, Scalar T, class ViewOf>
+Tensor<V> make_view(Tensor<T> const& x, ViewOf view_of) {
+    return Tensor<V>(as<V>(view_of(AnyArray(x.array_of()))));
 }
 
 /// The same view of a row-major array of x's shape, which is how gradients are stored.
-template <Scalar V, Scalar T, class Look>
-std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, Look look) {
+template <Scalar V, Scalar T, class ViewOf>
+std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, ViewOf view_of) {
     AnyArray plain;
     plain.shape = x.shape();
     plain.strides = row_major(x.shape());
     plain.numel = x.numel();
-    AnyArray const w = look(plain);
+    AnyArray const w = view_of(plain);
     return std::make_shared<Geometry const>(Geometry{x.impl().type, plain.shape, plain.strides,
         &type_info<V>, w.shape, w.strides, w.data - plain.data});
 }
 
-template <Scalar V, Scalar T, class Look>
-Tensor<V> record_view(std::string_view name, Tensor<T> const& x, Look look) {
-    auto v = make_view<V>(x, look);
+template <Scalar V, Scalar T, class ViewOf>
+Tensor<V> record_view(std::string_view name, Tensor<T> const& x, ViewOf view_of) {
+    auto v = make_view<V>(x, view_of);
     if constexpr (Differentiable<T>)
         if (recording() && x.requires_grad())
-            v.impl().grad_fn = Ref<Node>(
-                new ViewNode(view_geometry<V>(x, look), ViewMap::gather, gradient_edge(x), name));
+            v.impl().grad_fn = Ref<Node>(new ViewNode(
+                view_geometry<V>(x, view_of), ViewMap::gather, gradient_edge(x), name));
     mark_view(v, x);
     return v;
 }
 
-template <Scalar T, class Look>
+template <Scalar T, class ViewOf>
 std::vector<Tensor<T>> record_views(
-    std::string_view name, Tensor<T> const& x, std::vector<Look> const& looks) {
+    std::string_view name, Tensor<T> const& x, std::vector<ViewOf> const& views_of) {
     std::vector<Tensor<T>> views;
-    for (auto const& look : looks) views.push_back(make_view<T>(x, look));
+    for (auto const& view_of : views_of) views.push_back(make_view<T>(x, view_of));
     if constexpr (Differentiable<T>)
         if (recording() && x.requires_grad()) {
             std::vector<std::shared_ptr<Geometry const>> parts;
-            for (auto const& look : looks) parts.push_back(view_geometry<T>(x, look));
+            for (auto const& view_of : views_of) parts.push_back(view_geometry<T>(x, view_of));
             Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
             for (std::uint32_t i = 0; i < views.size(); ++i)
                 views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
