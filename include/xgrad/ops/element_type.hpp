@@ -122,8 +122,8 @@ struct KernelTable {
     Vertex const* vertices;
     ElementType const* const* leaf; // of each leaf
     ElementType const* result; // of the gradient and the saved result, which a backward pass reads
-    // `constant`: the leaves that have one value in all n places. `added_to`: those whose gradients
-    // are added to what is there.
+    // `constant`: the leaves that have one value in the tile. `added_to`: the leaves whose
+    // gradients are added to what the destination has.
     void (*forward)(
         void const* expression, void* const* operands, std::size_t n, LeafMask constant);
     void (*backward)(void const* expression, BackwardPlan const& plan, void* const* operands,

@@ -182,8 +182,8 @@ template <class F, class P> struct GradientDestination {
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
                 auto routes_now = routes;
                 asm(""
-                    : "+r"(routes_now)); // else a compiler keeps each bit in a place of its own,
-                                         // for which there are no registers
+                    : "+r"(routes_now)); // optimisation barrier: else each bit gets a register of
+                                         // its own, and there are too few
                 if (routes_now & changes) [[unlikely]] {
                     if (scales) (scale_all<K>(batches), ...);
                     (add_place<K>(batches, i), ...);
@@ -194,7 +194,7 @@ template <class F, class P> struct GradientDestination {
 
 private:
     static constexpr std::uint32_t changes =
-        std::uint32_t{1} << 31; // a bit of `routes`: gradients are scaled or added to what is there
+        std::uint32_t{1} << 31; // a bit of `routes`: gradients are scaled or accumulated
 
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
         return static_cast<tile_type<T, P>*>(out[K]) + i;

@@ -107,7 +107,7 @@ auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1)
 template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
 
 /// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is
-/// taken in C++.)
+/// a namespace in C++.)
 template <Operand X>
 auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1) {
     return materialize_expression(

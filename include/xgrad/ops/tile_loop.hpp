@@ -5,7 +5,8 @@
 // the gradient of a broadcast operand is summed in the same pass. Data: TileOperands, whose axes
 // CoalescedOperands has coalesced, and one buffer for all tiles. Three loops: run_simple
 // (contiguous operands and scalars), run_rows (tiles are parts of long rows) and run_short_rows
-// (tiles are several short rows). bench_broadcast measures them.
+// (tiles are several short rows). bench_broadcast measures them. Read next: block_loop.hpp and
+// part_loop.hpp, then evaluate_into.hpp, which chooses.
 #pragma once
 
 #include <algorithm>
