@@ -10,7 +10,7 @@ namespace f = xg::nn::functional;
 namespace {
 
 struct Geometry {
-    std::size_t batch, channels, height, width, filters, rows, columns;
+    std::size_t batch, channels, height, width, out_channels, rows, columns;
     xg::nn::ConvOptions<2> o = {};
 };
 
@@ -31,16 +31,16 @@ template <class T> T conj_of(T z) {
     else return z;
 }
 
-/// Calls f(index in images, index in filters, index in products) for each multiplication of a
+/// Calls f(index in input, index in weight, index in output) for each multiplication of a
 /// convolution.
 template <class F>
 void each_product(Geometry const& g, std::size_t out_height, std::size_t out_width, F visit) {
     auto const at = [](xg::nn::PerAxis<2> const& option, std::size_t axis) {
         return static_cast<std::size_t>(option.along[axis]);
     };
-    std::size_t const depth = g.channels / g.o.groups, of_group = g.filters / g.o.groups;
+    std::size_t const depth = g.channels / g.o.groups, of_group = g.out_channels / g.o.groups;
     for (std::size_t n = 0; n < g.batch; ++n)
-        for (std::size_t o = 0; o < g.filters; ++o)
+        for (std::size_t o = 0; o < g.out_channels; ++o)
             for (std::size_t r = 0; r < out_height; ++r)
                 for (std::size_t q = 0; q < out_width; ++q)
                     for (std::size_t c = 0; c < depth; ++c)
@@ -55,7 +55,8 @@ void each_product(Geometry const& g, std::size_t out_height, std::size_t out_wid
                                               h) * g.width +
                                               w,
                                         ((o * depth + c) * g.rows + i) * g.columns + j,
-                                        ((n * g.filters + o) * out_height + r) * out_width + q);
+                                        ((n * g.out_channels + o) * out_height + r) * out_width +
+                                            q);
                             }
 }
 
@@ -64,7 +65,7 @@ template <class T> void check(Geometry const& g, double tolerance) {
     CAPTURE(g.height);
     CAPTURE(g.o.groups);
     auto x = numbers<T>({g.batch, g.channels, g.height, g.width}, 0.37),
-         w = numbers<T>({g.filters, g.channels / g.o.groups, g.rows, g.columns}, 0.53);
+         w = numbers<T>({g.out_channels, g.channels / g.o.groups, g.rows, g.columns}, 0.53);
     x.requires_grad_();
     w.requires_grad_();
     xg::Tensor<T> const y = f::conv2d(x, w, {}, g.o);
@@ -177,9 +178,9 @@ TEST_CASE("several threads compute the same convolution to the last bit") {
 }
 
 TEST_CASE("sums of float over many windows keep their digits") {
-    for (std::size_t const filters : {1u, 2u}) {
+    for (std::size_t const out_channels : {1u, 2u}) {
         xg::Tensor<float> x = xg::full({2, 1, 1000, 1001}, 1.1f),
-                          w = xg::ones<float>({filters, 1, 1, 2}, xg::requires_grad);
+                          w = xg::ones<float>({out_channels, 1, 1, 2}, xg::requires_grad);
         sum(f::conv2d(x, w)).backward();
         for (float const v : values(w.grad()))
             CHECK(std::abs(v / (2e6 * 1.1f) - 1) <=

@@ -70,12 +70,12 @@ template <class T> class Roots {
 public:
     explicit Roots(std::size_t n) : n_(n) {
         while (step_ * step_ < n) step_ *= 2;
-        for (std::size_t k = 0; k < step_; ++k) fine_.push_back(root(k % n));
-        for (std::size_t k = 0; k < n; k += step_) coarse_.push_back(root(k));
+        for (std::size_t k = 0; k < step_; ++k) low_.push_back(root(k % n));
+        for (std::size_t k = 0; k < n; k += step_) high_.push_back(root(k));
     }
     /// exp(-2 pi i k / n) for k < n.
     Cx<T> operator()(std::size_t k) const {
-        auto const w = times(coarse_[k / step_], fine_[k % step_]);
+        auto const w = times(high_[k / step_], low_[k % step_]);
         return {static_cast<T>(w.re), static_cast<T>(w.im)};
     }
 
@@ -96,7 +96,7 @@ private:
     }
 
     std::size_t n_, step_ = 1;
-    std::vector<Cx<Wide>> fine_, coarse_;
+    std::vector<Cx<Wide>> low_, high_;
 };
 
 // ───────── butterflies: transforms of a few points in registers

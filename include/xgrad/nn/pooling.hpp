@@ -141,7 +141,7 @@ auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
 /// Gathers one element of each plane for each window.
 struct PickFromPlanes : Arraywise {
     detail::SharedWindows windows;
-    xgrad::detail::Array<std::int64_t> places; // in the plane
+    xgrad::detail::Array<std::int64_t> indices; // in the plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -149,7 +149,8 @@ struct PickFromPlanes : Arraywise {
         std::size_t const plane = windows->height * windows->width, count = windows->count();
         T const* numbers = from.begin();
         for (std::size_t i = 0; i < out.numel; i += count, numbers += plane)
-            for (std::size_t j = i; j < i + count; ++j) out.begin()[j] = numbers[places.begin()[j]];
+            for (std::size_t j = i; j < i + count; ++j)
+                out.begin()[j] = numbers[indices.begin()[j]];
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
@@ -158,7 +159,7 @@ struct PickFromPlanes : Arraywise {
 /// PickFromPlanes.
 struct PlaceOnPlanes : Arraywise {
     detail::SharedWindows windows;
-    xgrad::detail::Array<std::int64_t> places;
+    xgrad::detail::Array<std::int64_t> indices;
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -167,15 +168,15 @@ struct PlaceOnPlanes : Arraywise {
         T* numbers = out.begin();
         for (std::size_t i = 0; i < x.numel; i += count, numbers += plane)
             for (std::size_t j = i; j < i + count; ++j)
-                numbers[places.begin()[j]] += from.begin()[j];
+                numbers[indices.begin()[j]] += from.begin()[j];
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(PickFromPlanes{{}, windows, places}, g);
+        return express(PickFromPlanes{{}, windows, indices}, g);
     }
 };
 auto PickFromPlanes::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-    return express(PlaceOnPlanes{{}, windows, places}, g);
+    return express(PlaceOnPlanes{{}, windows, indices}, g);
 }
 
 /// The default stride is the kernel size. With ceil_mode the last window may exceed the input.
@@ -255,15 +256,15 @@ SharedWindows even_windows(std::string_view name, Shape const& shape, PerAxis<D>
 template <RealScalar T>
 std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool(Tensor<T> const& x, SharedWindows windows) {
     auto const from = xgrad::detail::contiguous(x.array_of());
-    xgrad::detail::Array<std::int64_t> places(windows->pooled(x.shape()));
+    xgrad::detail::Array<std::int64_t> indices(windows->pooled(x.shape()));
     std::size_t const plane = windows->height * windows->width, count = windows->count();
     auto const turns = columns_in_turn(*windows);
     std::vector<T> largest(windows->columns.size());
-    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i)
+    for (std::size_t i = 0, planes = indices.numel / count; i < planes; ++i)
         find_largest(
-            *windows, turns, from.begin() + i * plane, largest.data(), places.begin() + i * count);
+            *windows, turns, from.begin() + i * plane, largest.data(), indices.begin() + i * count);
     return {
-        express(PickFromPlanes{{}, std::move(windows), places}, x), Tensor<std::int64_t>(places)};
+        express(PickFromPlanes{{}, std::move(windows), indices}, x), Tensor<std::int64_t>(indices)};
 }
 
 } // namespace detail
@@ -293,8 +294,8 @@ std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool2d_with_indices(
     Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {}) {
     auto windows =
         detail::max_pool_windows("max_pool2d_with_indices", x.shape(), kernel_size, options);
-    auto [largest, places] = detail::max_pool(x, std::move(windows));
-    return {std::move(largest), places.clone()}; // the caller may change the indices
+    auto [largest, indices] = detail::max_pool(x, std::move(windows));
+    return {std::move(largest), indices.clone()}; // the caller may change the indices
 }
 
 /// The mean of each window: x of shape [N, C, L] or [C, L].
