@@ -51,7 +51,11 @@ template <class P> struct Mask {
     }
     XGRAD_INLINE friend Mask operator&&(Mask a, Mask b) { return {static_cast<vector>(a.m & b.m)}; }
     XGRAD_INLINE friend Mask operator||(Mask a, Mask b) { return {static_cast<vector>(a.m | b.m)}; }
-    XGRAD_INLINE friend Mask operator!(Mask a) { return {static_cast<vector>(a.m == vector{})}; }
+    XGRAD_INLINE friend Mask operator!(Mask a) {
+        if constexpr (width == 1) return {!a.m};
+        else
+            return {~a.m}; // not a comparison with 0, for which g++ 12 stops with an internal error
+    }
 
     /// True if all lanes are true.
     XGRAD_INLINE friend bool all_true(Mask a) {
@@ -120,13 +124,38 @@ template <class P> struct Batch {
     XGRAD_INLINE friend Batch operator*(Batch a, Batch b) { return from(a.v * b.v); }
     XGRAD_INLINE friend Batch operator/(Batch a, Batch b) { return from(a.v / b.v); }
     XGRAD_INLINE friend Batch operator-(Batch a) { return from(-a.v); }
-    XGRAD_INLINE friend Mask<P> operator<(Batch a, Batch b) { return {a.v < b.v}; }
-    XGRAD_INLINE friend Mask<P> operator<=(Batch a, Batch b) { return {a.v <= b.v}; }
-    XGRAD_INLINE friend Mask<P> operator>(Batch a, Batch b) { return {a.v > b.v}; }
-    XGRAD_INLINE friend Mask<P> operator>=(Batch a, Batch b) { return {a.v >= b.v}; }
-    XGRAD_INLINE friend Mask<P> operator==(Batch a, Batch b) { return {a.v == b.v}; }
-    XGRAD_INLINE friend Mask<P> operator!=(Batch a, Batch b) { return {a.v != b.v}; }
-    XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) { return from(m.m ? a.v : b.v); }
+    // Without SSE4.1, g++ 12 stops with an internal error where conditions of doubles that it has
+    // understood are combined: there they are intrinsic functions, which it does not look into.
+#if XGRAD_SIMD && defined(__SSE2__) && !defined(__SSE4_1__)
+#    define XGRAD_COMPARISON(op, name)                                                             \
+        XGRAD_INLINE friend Mask<P> operator op(Batch a, Batch b) {                                \
+            if constexpr (width == 1) return {a.v op b.v};                                         \
+            else if constexpr (width == 2)                                                         \
+                return {reinterpret_cast<typename Mask<P>::vector>(_mm_cmp##name##_pd(a.v, b.v))}; \
+            else                                                                                   \
+                return {reinterpret_cast<typename Mask<P>::vector>(_mm_cmp##name##_ps(a.v, b.v))}; \
+        }
+#else
+#    define XGRAD_COMPARISON(op, name)                                                             \
+        XGRAD_INLINE friend Mask<P> operator op(Batch a, Batch b) { return {a.v op b.v}; }
+#endif
+    XGRAD_COMPARISON(<, lt)
+    XGRAD_COMPARISON(<=, le)
+    XGRAD_COMPARISON(>, gt)
+    XGRAD_COMPARISON(>=, ge)
+    XGRAD_COMPARISON(==, eq)
+    XGRAD_COMPARISON(!=, neq)
+#undef XGRAD_COMPARISON
+    /// The elements of a where m is true, else those of b.
+    XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) {
+#if XGRAD_SIMD && defined(__SSE2__) && !defined(__SSE4_1__)
+        if constexpr (width > 1) {
+            auto const chosen = __builtin_bit_cast(bits, m.m);
+            return from_bits((chosen & a.to_bits()) | (~chosen & b.to_bits()));
+        } else
+#endif
+            return from(m.m ? a.v : b.v);
+    }
     /// a > b ? a : b in each lane: b if either is NaN. The intrinsic compiles to one instruction;
     /// g++ does not find that instruction if an operand is a constant (bench_transcendental, exp).
     XGRAD_INLINE friend Batch larger(Batch a, Batch b) {
@@ -137,6 +166,10 @@ template <class P> struct Batch {
 #elif XGRAD_SIMD && defined(__AVX__)
         if constexpr (width == 4) return from(_mm256_max_pd(a.v, b.v));
         else if constexpr (width == 8) return from(_mm256_max_ps(a.v, b.v));
+        else
+#elif XGRAD_SIMD && defined(__SSE2__)
+        if constexpr (width == 2) return from(_mm_max_pd(a.v, b.v));
+        else if constexpr (width == 4) return from(_mm_max_ps(a.v, b.v));
         else
 #endif
             return from(a.v > b.v ? a.v : b.v);
@@ -151,17 +184,24 @@ template <class P> struct Batch {
         if constexpr (width == 4) return from(_mm256_min_pd(a.v, b.v));
         else if constexpr (width == 8) return from(_mm256_min_ps(a.v, b.v));
         else
+#elif XGRAD_SIMD && defined(__SSE2__)
+        if constexpr (width == 2) return from(_mm_min_pd(a.v, b.v));
+        else if constexpr (width == 4) return from(_mm_min_ps(a.v, b.v));
+        else
 #endif
             return from(a.v < b.v ? a.v : b.v);
     }
 
+    /// The absolute value.
     XGRAD_INLINE friend Batch abs(Batch x) {
         if constexpr (RealScalar<P>) return from_bits(x.to_bits() & ~sign_bit);
         else return from(x.v < 0 ? -x.v : x.v);
     }
+    /// The size of one with the sign of the other.
     XGRAD_INLINE friend Batch copysign(Batch size, Batch sign) {
         return from_bits((size.to_bits() & ~sign_bit) | (sign.to_bits() & sign_bit));
     }
+    /// The root, NaN of negative numbers.
     XGRAD_INLINE friend Batch sqrt(Batch x) {
         if constexpr (width == 1) return std::sqrt(x.v);
 #if defined(__AVX512F__)
