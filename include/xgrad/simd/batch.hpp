@@ -147,6 +147,7 @@ template <class P> struct Batch {
     XGRAD_COMPARISON(!=, neq)
 #undef XGRAD_COMPARISON
     /// The elements of a where m is true, else those of b.
+    /// The elements of a where m is true, else those of b.
     XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) {
 #if XGRAD_SIMD && defined(__SSE2__) && !defined(__SSE4_1__)
         if constexpr (width > 1) {
