@@ -38,8 +38,8 @@
 #define XGRAD_SINGLE_XGRAD_DATA_HPP
 
 // ======== xgrad/data.hpp
-// Data and files: arrays and states in files, tables, datasets and their batches, progress and logs. Not part of xgrad.hpp, so that a
-// program without them compiles faster.
+// Data and files: arrays and states in files, tables, datasets and their batches, progress and
+// logs. Not part of xgrad.hpp, so that a program without them compiles faster.
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CSV_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CSV_HPP
@@ -53,7 +53,8 @@
 #define XGRAD_SINGLE_XGRAD_DATA_FILE_HPP
 
 // ======== xgrad/data/file.hpp
-// Input: what readers read, a file or bytes in memory. AtomicFile: a file that appears only when it is complete.
+// Input: what readers read, a file or bytes in memory. AtomicFile: a file that appears only when it
+// is complete.
 
 #include <cerrno>
 #include <filesystem>
@@ -73,28 +74,26 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// A file that is not what it should be. The message names the file, the place in it, and what is wrong.
+/// A malformed file. The message names the file, the position in it, and what is wrong.
 struct FormatError : Error {
     using Error::Error;
 };
 
-/// What a reader reads: a file, so that a path may be passed wherever an Input is wanted, or bytes in memory.
+/// The source of a reader: a file (a path converts to an Input) or bytes in memory.
 class Input {
 public:
     template <class P>
         requires std::convertible_to<P const&, std::filesystem::path>
-    Input(P const& path) : Input(Opened{}, std::filesystem::path(path))
-    {
-    }
+    Input(P const& path) : Input(Opened{}, std::filesystem::path(path)) {}
     /// Reads from memory, which must outlive it; `name` stands for the file name in messages.
-    Input(std::span<std::byte const> bytes, std::string name) : name_(std::move(name)), size_(bytes.size()), bytes_(bytes.data()) {}
+    Input(std::span<std::byte const> bytes, std::string name)
+        : name_(std::move(name)), size_(bytes.size()), bytes_(bytes.data()) {}
 
     std::string const& name() const noexcept { return name_; }
     std::uint64_t size() const noexcept { return size_; }
 
-    /// n bytes from an offset on. `what` is named where the file ends before them.
-    void read(std::uint64_t offset, void* to, std::size_t n, std::string_view what) const
-    {
+    /// n bytes at an offset. The error for a file that ends before them names `what`.
+    void read(std::uint64_t offset, void* to, std::size_t n, std::string_view what) const {
         if (n == 0) return;
         if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
         if (bytes_) return void(std::memcpy(to, bytes_ + offset, n));
@@ -103,8 +102,7 @@ public:
         file_->read(static_cast<char*>(to), static_cast<std::streamsize>(n));
         if (!*file_) fail_at(offset, "cannot be read");
     }
-    std::string text(std::uint64_t offset, std::size_t n, std::string_view what) const
-    {
+    std::string text(std::uint64_t offset, std::size_t n, std::string_view what) const {
         if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
         std::string s(n, '\0');
         read(offset, s.data(), n, what);
@@ -112,14 +110,18 @@ public:
     }
 
     /// Throws FormatError for this file and an offset in it.
-    template <class... Parts> [[noreturn]] void fail_at(std::uint64_t offset, Parts const&... parts) const { xgrad::detail::fail<FormatError>(name_, ", at byte ", offset, ": ", parts...); }
+    template <class... Parts>
+    [[noreturn]] void fail_at(std::uint64_t offset, Parts const&... parts) const {
+        xgrad::detail::fail<FormatError>(name_, ", at byte ", offset, ": ", parts...);
+    }
 
 private:
     struct Opened {};
-    Input(Opened, std::filesystem::path const& path) : name_(path.string()), file_(std::make_shared<std::ifstream>())
-    {
+    Input(Opened, std::filesystem::path const& path)
+        : name_(path.string()), file_(std::make_shared<std::ifstream>()) {
         std::error_code error;
-        if (std::filesystem::is_directory(path, error)) xgrad::detail::fail(name_, ": cannot be read: it is a directory");
+        if (std::filesystem::is_directory(path, error))
+            xgrad::detail::fail(name_, ": cannot be read: it is a directory");
         errno = 0;
         file_->open(path, std::ios::binary);
         if (!*file_) xgrad::detail::fail(name_, ": cannot be read: ", std::strerror(errno));
@@ -133,18 +135,19 @@ private:
     std::shared_ptr<std::ifstream> file_;
 };
 
-/// Writes to a new file beside the one that is wanted, which commit() puts in its place in one go, with the mode and, where that is
-/// allowed, the owner of the file before. Without commit() nothing has happened. A symbolic link is followed.
+/// Writes to a temporary file beside the destination. commit() renames it atomically, with the mode
+/// and, if that is allowed, the owner of the file before. Without commit() the destination is
+/// unchanged. Symbolic links are followed.
 ///
-/// The new file is called "NAME.tmp"; "NAME.1.tmp", ... while other writers of the same file are at work. A writer holds a lock on its own:
-/// one without a lock was left by a program that was killed, and the next writer removes it.
+/// The temporary file is "NAME.tmp", or "NAME.1.tmp", ... while other writers of the same file are
+/// active. A writer locks its file: one without a lock was left by a program that was killed, and
+/// the next writer removes it.
 class AtomicFile {
 public:
-    explicit AtomicFile(std::filesystem::path path) : name_(path.string()), path_(std::move(path))
-    {
-        constexpr int most_links = 40, most_writers = 100;
+    explicit AtomicFile(std::filesystem::path path) : name_(path.string()), path_(std::move(path)) {
+        constexpr int max_links = 40, max_writers = 100;
         std::error_code error;
-        for (int i = 0; i < most_links && std::filesystem::is_symlink(path_, error); ++i)
+        for (int i = 0; i < max_links && std::filesystem::is_symlink(path_, error); ++i)
             path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
         errno = ELOOP;
         if (std::filesystem::is_symlink(path_, error)) fail();
@@ -156,7 +159,7 @@ public:
             temporary_ = temporary_name(i);
             errno = 0;
             file_ = open_new();
-            if (!file_ && (errno != EEXIST || i == most_writers)) fail();
+            if (!file_ && (errno != EEXIST || i == max_writers)) fail();
         }
 #if XGRAD_DATA_POSIX
         while (std::filesystem::exists(temporary_name(i), error) &&
@@ -166,11 +169,10 @@ public:
     }
     AtomicFile(AtomicFile const&) = delete;
     AtomicFile& operator=(AtomicFile const&) = delete;
-    ~AtomicFile()
-    {
+    ~AtomicFile() {
         if (!file_) return;
 #if XGRAD_DATA_POSIX
-        remove();  // while it is locked
+        remove(); // while it is locked
         std::fclose(file_);
 #else
         std::fclose(file_);
@@ -178,24 +180,22 @@ public:
 #endif
     }
 
-    void write(void const* from, std::size_t n)
-    {
+    void write(void const* from, std::size_t n) {
         if (n && std::fwrite(from, 1, n, file_) != n) fail();
         position_ += n;
     }
     void write(std::string_view text) { write(text.data(), text.size()); }
     std::uint64_t position() const noexcept { return position_; }
 
-    /// After this the file is there, whole, also if the machine stops.
-    void commit()
-    {
+    /// After it the file is complete, also if the machine stops.
+    void commit() {
         if (std::fflush(file_) != 0) fail();
 #if XGRAD_DATA_POSIX
         int const descriptor = ::fileno(file_);
         keep_mode_and_owner(descriptor);
         if (::fsync(descriptor) != 0) fail();
 #else
-        close();  // an open file cannot be renamed everywhere
+        close(); // an open file cannot be renamed everywhere
 #endif
         std::error_code error;
         std::filesystem::rename(temporary_, path_, error);
@@ -204,23 +204,21 @@ public:
             xgrad::detail::fail(name_, ": cannot be written: ", error.message());
         }
 #if XGRAD_DATA_POSIX
-        close();  // which ends the lock
+        close(); // which ends the lock
         sync_directory();
 #endif
     }
 
 private:
-    /// Of the writer that comes when i others are at work.
-    std::filesystem::path temporary_name(int i) const
-    {
+    /// The temporary name of a writer that starts while i others are active.
+    std::filesystem::path temporary_name(int i) const {
         auto name = path_;
         name += (i ? "." + std::to_string(i) : std::string()) + ".tmp";
         return name;
     }
 #if XGRAD_DATA_POSIX
-    /// A file that did not exist before; null, with errno, where there is one that is not given up.
-    std::FILE* open_new() const
-    {
+    /// Creates a file that did not exist; null, with errno, if another writer has it.
+    std::FILE* open_new() const {
         for (;;) {
             constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
             int const descriptor = ::open(temporary_.c_str(), flags, 0666);
@@ -233,20 +231,18 @@ private:
                 if (!file) ::close(descriptor);
                 return file;
             }
-            ::close(descriptor);  // another writer took it for abandoned before it was locked
+            ::close(descriptor); // another writer removed it as abandoned before it was locked
         }
     }
-    /// Locks an open file, and says whether it still has this name.
-    static bool lock(int descriptor, std::filesystem::path const& name) noexcept
-    {
+    /// Locks an open file; true if it still has this name.
+    static bool lock(int descriptor, std::filesystem::path const& name) noexcept {
         struct ::stat own, there;
         return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && ::fstat(descriptor, &own) == 0 &&
                ::stat(name.c_str(), &there) == 0 && own.st_ino == there.st_ino &&
                own.st_dev == there.st_dev;
     }
-    /// Removes the temporary file of a writer that is gone; false where it is not gone.
-    static bool remove_abandoned(std::filesystem::path const& name) noexcept
-    {
+    /// Removes the temporary file of a writer that was killed; false if the writer is active.
+    static bool remove_abandoned(std::filesystem::path const& name) noexcept {
         int const descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         bool const gone = descriptor < 0 ? errno == ENOENT
                                          : lock(descriptor, name) && ::unlink(name.c_str()) == 0;
@@ -254,8 +250,7 @@ private:
         errno = EEXIST;
         return gone;
     }
-    void keep_mode_and_owner(int descriptor) const noexcept
-    {
+    void keep_mode_and_owner(int descriptor) const noexcept {
         struct ::stat before;
         if (::stat(path_.c_str(), &before) != 0) return;
         // Only the superuser may give a file away; others may still keep its group.
@@ -264,13 +259,12 @@ private:
             errno = 0;
         if (::fchmod(descriptor, before.st_mode & 07777) != 0) errno = 0;
     }
-    /// Makes the new name last.
-    void sync_directory() const
-    {
+    /// Makes the new name durable.
+    void sync_directory() const {
         auto const directory =
             path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
         int const descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (descriptor < 0) return;  // it may be written, but not read
+        if (descriptor < 0) return; // it may be written, but not read
         bool const good = ::fsync(descriptor) == 0 || errno == EINVAL;
         auto const error = errno;
         ::close(descriptor);
@@ -280,25 +274,22 @@ private:
 #else
     std::FILE* open_new() const { return std::fopen(temporary_.string().c_str(), "wb"); }
 #endif
-    void close()
-    {
+    void close() {
         if (std::fclose(std::exchange(file_, nullptr)) == 0) return;
         auto const error = errno;
         remove();
         errno = error;
         fail();
     }
-    void remove() noexcept
-    {
+    void remove() noexcept {
         std::error_code ignored;
         std::filesystem::remove(temporary_, ignored);
     }
-    [[noreturn]] void fail() const
-    {
+    [[noreturn]] void fail() const {
         xgrad::detail::fail(name_, ": cannot be written: ", std::strerror(errno));
     }
 
-    std::string name_;  // as it was given
+    std::string name_; // as the caller gave it
     std::filesystem::path path_, temporary_;
     std::FILE* file_ = nullptr;
     std::uint64_t position_ = 0;
@@ -308,33 +299,33 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-/// A number in its first bytes, the lowest one first.
-template <std::unsigned_integral U> U little_endian(void const* from) noexcept
-{
+/// An unsigned integer from its bytes, the lowest one first.
+template <std::unsigned_integral U> U little_endian(void const* from) noexcept {
     auto const* const bytes = static_cast<unsigned char const*>(from);
     U value = 0;
-    for (std::size_t i = sizeof(U); i-- > 0;) value = static_cast<U>((static_cast<std::uint64_t>(value) << 8) | bytes[i]);
+    for (std::size_t i = sizeof(U); i-- > 0;)
+        value = static_cast<U>((static_cast<std::uint64_t>(value) << 8) | bytes[i]);
     return value;
 }
-template <std::unsigned_integral U> void put_little_endian(std::string& to, U value)
-{
-    for (std::size_t i = 0; i < sizeof(U); ++i) to += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
+template <std::unsigned_integral U> void put_little_endian(std::string& to, U value) {
+    for (std::size_t i = 0; i < sizeof(U); ++i)
+        to += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
 }
 
-}  // namespace detail
-}  // namespace xgrad::data
+} // namespace detail
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_FILE_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// What becomes of a field that is empty or "NA": an error, or not a number.
+/// How a field that is empty or "NA" is read: as an error, or as NaN.
 enum class Missing { error, nan };
 
 struct CsvOptions {
     char delimiter = ',';
-    /// Whether the first line has the names of the columns.
+    /// True if the first line has the names of the columns.
     bool header = true;
     Missing missing = Missing::error;
 };
@@ -344,45 +335,45 @@ template <class T> struct Table {
     std::vector<std::string> columns;
     Tensor<T> values;
 
-    /// The column of this name. Throws IndexError where there is none.
-    Tensor<T> column(std::string_view name) const
-    {
+    /// The column of this name. Throws IndexError if there is none.
+    Tensor<T> column(std::string_view name) const {
         for (std::size_t i = 0; i < columns.size(); ++i)
-            if (columns[i] == name) return Tensor<T>(values.array_of().window(Shape{values.shape(0)}, Strides{values.strides()[0]}, static_cast<std::ptrdiff_t>(i)));
+            if (columns[i] == name)
+                return Tensor<T>(values.array_of().view(Shape{values.shape(0)},
+                    Strides{values.strides()[0]}, static_cast<std::ptrdiff_t>(i)));
         xgrad::detail::fail<IndexError>("Table: there is no column '", name, "'");
     }
 };
 
 namespace detail {
 
-inline std::string_view trimmed(std::string_view s) noexcept
-{
+inline std::string_view trimmed(std::string_view s) noexcept {
     auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
     return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
 }
 
-/// The first name that stands there a second time; the number of names where none does.
-inline std::size_t first_repeated(std::vector<std::string> const& names)
-{
+/// The index of the first name that occurs before; the number of names if all differ.
+inline std::size_t first_repeated(std::vector<std::string> const& names) {
     std::set<std::string_view> known;
     std::size_t i = 0;
     while (i < names.size() && known.insert(names[i]).second) ++i;
     return i;
 }
 
-/// Fields of a text, line by line, without the blanks around them. A field between quotes may hold delimiters, ends of lines, doubled quotes
-/// and blanks at its ends.
+/// Fields of a text, line by line, without the blanks around them. A field between quotes may hold
+/// delimiters, ends of lines, doubled quotes and blanks at its ends.
 class CsvReader {
 public:
-    CsvReader(Input const& in, char delimiter) : in_(in), delimiter_(delimiter), text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table"))
-    {
-        if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos) fail("read_csv: quotes and ends of lines cannot be delimiters");
+    CsvReader(Input const& in, char delimiter)
+        : in_(in), delimiter_(delimiter),
+          text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table")) {
+        if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos)
+            fail("read_csv: quotes and ends of lines cannot be delimiters");
         if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
     }
 
     /// The fields of the next line that is not empty; false where there is none.
-    bool next(std::vector<std::string>& fields)
-    {
+    bool next(std::vector<std::string>& fields) {
         fields.clear();
         while (at_ < text_.size() && end_of_line()) {}
         if (at_ == text_.size()) return false;
@@ -390,26 +381,24 @@ public:
         for (;;) {
             fields.push_back(field(fields.size()));
             if (at_ == text_.size() || end_of_line()) return true;
-            ++at_;      // a delimiter
+            ++at_; // a delimiter
             if (at_ == text_.size()) return fields.emplace_back(), true;
         }
     }
-    /// Throws FormatError for a field (counted from 0) of the line that was read last.
-    template <class... Parts> [[noreturn]] void fail_at(std::size_t column, Parts const&... parts) const
-    {
+    /// Throws FormatError for a field (counted from 0) of the line that was read most recently.
+    template <class... Parts>
+    [[noreturn]] void fail_at(std::size_t column, Parts const&... parts) const {
         fail<FormatError>(in_.name(), ", line ", line_, ", column ", column + 1, ": ", parts...);
     }
 
 private:
-    bool end_of_line()
-    {
+    bool end_of_line() {
         if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
         if (text_[at_] != '\n' && text_[at_] != '\r') return false;
         ++at_, ++next_line_;
         return true;
     }
-    std::string field(std::size_t column)
-    {
+    std::string field(std::size_t column) {
         if (text_[at_] != '"') {
             auto const ends = std::string{delimiter_, '\n', '\r'};
             auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
@@ -426,7 +415,9 @@ private:
             }
             s += text_[at_];
         }
-        if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r') fail_at(column, "something stands after the closing quote");
+        if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' &&
+            text_[at_] != '\r')
+            fail_at(column, "something stands after the closing quote");
         return s;
     }
 
@@ -436,21 +427,25 @@ private:
     std::size_t at_ = 0, line_ = 1, next_line_ = 1;
 };
 
-/// Of a number outside the range of a type: whether it is too near to 0, by the place of its first digit.
-inline bool is_tiny(std::string_view text)
-{
-    auto const e = std::min(text.find_first_of("eE"), text.size()), point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
+/// For a text outside the range of a type: true if the value underflows, by the position of its
+/// first digit that is not 0.
+inline bool is_tiny(std::string_view text) {
+    auto const e = std::min(text.find_first_of("eE"), text.size()),
+               point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
     std::int64_t exponent = 0;
     if (e < text.size()) {
         bool const has_plus = text[e + 1] == '+';
-        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec != std::errc()) return text[e + 1] == '-';
+        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent)
+                .ec != std::errc())
+            return text[e + 1] == '-';
     }
     constexpr std::int64_t largest = std::int64_t{1} << 62;
-    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) < static_cast<std::int64_t>(first) + 1;
+    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) <
+           static_cast<std::int64_t>(first) + 1;
 }
 
-template <class T> T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing)
-{
+template <class T>
+T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing) {
     auto const text = trimmed(field);
     if (text.empty() || text == "NA") {
         if constexpr (RealScalar<T>)
@@ -461,19 +456,22 @@ template <class T> T number_of(CsvReader const& in, std::string_view field, std:
     auto const* const begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
     auto const [end, error] = std::from_chars(begin, text.data() + text.size(), value);
     bool const is_outside = error == std::errc::result_out_of_range;
-    if ((error != std::errc() && !is_outside) || end != text.data() + text.size()) in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));
+    if ((error != std::errc() && !is_outside) || end != text.data() + text.size())
+        in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));
     if constexpr (RealScalar<T>)
         if (is_outside && is_tiny(text)) return text[0] == '-' ? -T(0) : T(0);
-    if (is_outside) in.fail_at(column, "'", text.substr(0, 40), "' is out of the range of ", name(dtype_of<T>));
+    if (is_outside)
+        in.fail_at(column, "'", text.substr(0, 40), "' is out of the range of ", name(dtype_of<T>));
     return value;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// A table of numbers of one type: double, float or std::int64_t. Lines that are empty are passed over; all others must have equally many fields.
-template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const& options = {})
-{
-    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>, "read_csv: a table has elements of double, float or std::int64_t");
+/// A table of elements of one type: double, float or std::int64_t. Empty lines are skipped; all
+/// others must have the same number of fields.
+template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const& options = {}) {
+    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>,
+        "read_csv: a table has elements of double, float or std::int64_t");
     detail::CsvReader reader(in, options.delimiter);
     Table<T> table;
     std::vector<std::string> fields;
@@ -483,32 +481,43 @@ template <class T = double> Table<T> read_csv(Input const& in, CsvOptions const&
     if (known) {
         columns = fields.size();
         table.columns = fields;
-        if (auto const i = detail::first_repeated(table.columns); i < columns) reader.fail_at(i, "the name '", table.columns[i], "' stands twice");
+        if (auto const i = detail::first_repeated(table.columns); i < columns)
+            reader.fail_at(i, "the name '", table.columns[i], "' stands twice");
     }
     for (; reader.next(fields); ++rows) {
         if (!std::exchange(known, true)) columns = fields.size();
-        if (fields.size() != columns) reader.fail_at(std::min(fields.size(), columns), "the line has ", fields.size(), " fields, and those before have ", columns);
-        for (std::size_t i = 0; i < columns; ++i) values.push_back(detail::number_of<T>(reader, fields[i], i, options.missing));
+        if (fields.size() != columns)
+            reader.fail_at(std::min(fields.size(), columns), "the line has ", fields.size(),
+                " fields, and those before have ", columns);
+        for (std::size_t i = 0; i < columns; ++i)
+            values.push_back(detail::number_of<T>(reader, fields[i], i, options.missing));
     }
     table.values = Tensor<T>::empty(Shape{rows, columns});
     std::copy(values.begin(), values.end(), table.values.array_of().begin());
     return table;
 }
 
-/// Writes a matrix, or a vector as one column, in as many digits as give the same numbers back. Names that need it are quoted; none may
-/// stand twice.
-template <class T> void write_csv(std::filesystem::path const& path, Tensor<T> const& values, std::vector<std::string> const& columns = {}, char delimiter = ',')
-{
-    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>, "write_csv: a table has elements of double, float or std::int64_t");
-    if (values.dim() != 1 && values.dim() != 2) detail::fail<ShapeError>("write_csv: a table is a matrix or a vector, and not of shape ", values.shape());
+/// Writes a matrix, or a vector as one column, with so many digits that reading gives the same
+/// values. Names are quoted if necessary; all must differ.
+template <class T>
+void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
+    std::vector<std::string> const& columns = {}, char delimiter = ',') {
+    static_assert(RealScalar<T> || std::same_as<T, std::int64_t>,
+        "write_csv: a table has elements of double, float or std::int64_t");
+    if (values.dim() != 1 && values.dim() != 2)
+        detail::fail<ShapeError>(
+            "write_csv: a table is a matrix or a vector, and not of shape ", values.shape());
     std::size_t const width = values.dim() == 2 ? values.shape(1) : 1;
-    if (!columns.empty() && columns.size() != width) detail::fail<ShapeError>("write_csv: ", columns.size(), " names for ", width, " columns");
-    if (auto const i = detail::first_repeated(columns); i < columns.size()) detail::fail("write_csv: the name '", columns[i], "' stands twice");
+    if (!columns.empty() && columns.size() != width)
+        detail::fail<ShapeError>("write_csv: ", columns.size(), " names for ", width, " columns");
+    if (auto const i = detail::first_repeated(columns); i < columns.size())
+        detail::fail("write_csv: the name '", columns[i], "' stands twice");
     AtomicFile file(path);
     std::string line;
     for (auto const& name : columns) {
         line += &name == columns.data() ? "" : std::string{delimiter};
-        bool const is_plain = !name.empty() && detail::trimmed(name) == name && name.find_first_of(std::string("\"\r\n") + delimiter) == name.npos;
+        bool const is_plain = !name.empty() && detail::trimmed(name) == name &&
+                              name.find_first_of(std::string("\"\r\n") + delimiter) == name.npos;
         if (is_plain) line += name;
         else {
             line += '"';
@@ -530,13 +539,14 @@ template <class T> void write_csv(std::filesystem::path const& path, Tensor<T> c
     file.commit();
 }
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 
 // ======== xgrad/data/csv_log.hpp
-// CsvLog: numbers of a training run, one line each step, on disk as soon as they are logged.
+// CsvLog: the metrics of a training run, one line for each step, on disk as soon as they are
+// logged.
 
 XGRAD_COMPILED_ONCE
 
@@ -547,21 +557,28 @@ struct NamedNumber {
     double value;
 };
 
-/// `CsvLog log("run.csv"); log.add(step, {{"loss", 0.5}});` The first line decides which columns there are; a number that a later one does
-/// not have leaves its field empty, which read_csv() takes for missing.
+/// `CsvLog log("run.csv"); log.add(step, {{"loss", 0.5}});` The first line decides which columns
+/// there are. A metric that a later line does not have leaves its field empty, which read_csv()
+/// reads as missing.
 class CsvLog {
 public:
-    explicit CsvLog(std::filesystem::path path) : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) { check(); }
+    explicit CsvLog(std::filesystem::path path)
+        : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) {
+        check();
+    }
 
-    void add(std::int64_t step, std::initializer_list<NamedNumber> numbers) { add(step, std::vector<NamedNumber>(numbers)); }
-    void add(std::int64_t step, std::vector<NamedNumber> const& numbers)
-    {
+    void add(std::int64_t step, std::initializer_list<NamedNumber> numbers) {
+        add(step, std::vector<NamedNumber>(numbers));
+    }
+    void add(std::int64_t step, std::vector<NamedNumber> const& numbers) {
         std::string text;
         auto columns = columns_;
         if (!begun_) {
             text = "step";
             for (auto const& [name, value] : numbers) {
-                if (name.empty() || detail::trimmed(name) != name || name == "step" || name.find_first_of(",\"\r\n") != name.npos || std::ranges::find(columns, name) != columns.end())
+                if (name.empty() || detail::trimmed(name) != name || name == "step" ||
+                    name.find_first_of(",\"\r\n") != name.npos ||
+                    std::ranges::find(columns, name) != columns.end())
                     detail::fail("CsvLog: '", name, "' cannot be the name of a column");
                 columns.push_back(name);
                 text += "," + name;
@@ -575,21 +592,23 @@ public:
             for (std::size_t i = 0; i < numbers.size(); ++i)
                 if (!used[i] && numbers[i].name == column) {
                     char digits[32];
-                    text.append(digits, std::to_chars(digits, digits + sizeof digits, numbers[i].value).ptr);
+                    text.append(digits,
+                        std::to_chars(digits, digits + sizeof digits, numbers[i].value).ptr);
                     used[i] = true;
                     break;
                 }
         }
         for (std::size_t i = 0; i < numbers.size(); ++i)
-            if (!used[i]) detail::fail("CsvLog: there is no column '", numbers[i].name, "'; the first line decides which there are");
+            if (!used[i])
+                detail::fail("CsvLog: there is no column '", numbers[i].name,
+                    "'; the first line decides which there are");
         columns_ = std::move(columns), begun_ = true;
         file_ << text + "\n" << std::flush;
         check();
     }
 
 private:
-    void check() const
-    {
+    void check() const {
         if (!file_) detail::fail(path_.string(), ": cannot be written");
     }
 
@@ -599,14 +618,15 @@ private:
     bool begun_ = false;
 };
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 
 // ======== xgrad/data/event_log.hpp
-// EventLog: scalars and histograms for TensorBoard, in its files of events: records with checks (TFRecord) of protocol buffers
-// (tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto, of which four messages are needed).
+// EventLog: scalars and histograms for TensorBoard, in its files of events: records with checks
+// (TFRecord) of protocol buffers (tensorflow/core/util/event.proto and
+// tensorflow/core/framework/summary.proto, of which four messages are needed).
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CHECKSUM_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CHECKSUM_HPP
@@ -619,8 +639,9 @@ namespace xgrad::data::detail {
 /// The reversed polynomials: of IEEE 802.3, and Castagnoli's.
 inline constexpr std::uint32_t crc32_polynomial = 0xedb88320u, crc32c_polynomial = 0x82f63b78u;
 
-/// slices[k][b]: what a byte b does to the remainder when k bytes follow it.
-template <std::uint32_t polynomial> inline constexpr auto crc_slices = [] {
+/// slices[k][b]: the remainder of a byte b that k zero bytes follow.
+template <std::uint32_t polynomial>
+inline constexpr auto crc_slices = [] {
     std::array<std::array<std::uint32_t, 256>, 8> slices{};
     for (std::uint32_t b = 0; b < 256; ++b) {
         std::uint32_t r = b;
@@ -628,13 +649,14 @@ template <std::uint32_t polynomial> inline constexpr auto crc_slices = [] {
         slices[0][b] = r;
     }
     for (std::size_t k = 1; k < 8; ++k)
-        for (std::size_t b = 0; b < 256; ++b) slices[k][b] = (slices[k - 1][b] >> 8) ^ slices[0][slices[k - 1][b] & 255];
+        for (std::size_t b = 0; b < 256; ++b)
+            slices[k][b] = (slices[k - 1][b] >> 8) ^ slices[0][slices[k - 1][b] & 255];
     return slices;
 }();
 
-/// The check of these bytes, or, given that of those before them, of all together.
-template <std::uint32_t polynomial> std::uint32_t crc(void const* from, std::size_t n, std::uint32_t before = 0) noexcept
-{
+/// The check of these bytes; with the check of the bytes before them, that of all bytes.
+template <std::uint32_t polynomial>
+std::uint32_t crc(void const* from, std::size_t n, std::uint32_t before = 0) noexcept {
     auto const& slices = crc_slices<polynomial>;
     auto const* p = static_cast<unsigned char const*>(from);
     std::uint32_t r = ~before;
@@ -648,13 +670,13 @@ template <std::uint32_t polynomial> std::uint32_t crc(void const* from, std::siz
     return ~r;
 }
 
-}  // namespace xgrad::data::detail
+} // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CHECKSUM_HPP
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 
 // ======== xgrad/tensor/state_dict.hpp
-// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+// StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
 
 XGRAD_COMPILED_ONCE
 
@@ -665,37 +687,32 @@ struct NamedTensor {
     AnyTensor tensor;
 };
 
-/// Tensors under names that are all different, in the order in which they came.
+/// An ordered map from unique names to tensors.
 class StateDict {
 public:
     StateDict() = default;
-    StateDict(std::initializer_list<NamedTensor> entries)
-    {
+    StateDict(std::initializer_list<NamedTensor> entries) {
         for (auto const& e : entries) set(e.name, e.tensor);
     }
 
-    /// Adds a tensor, or replaces the one of that name.
-    void set(std::string const& name, AnyTensor tensor)
-    {
+    /// Adds a tensor, or replaces the tensor of that name.
+    void set(std::string const& name, AnyTensor tensor) {
         for (auto& e : entries_)
             if (e.name == name) return void(e.tensor = std::move(tensor));
         entries_.push_back({name, std::move(tensor)});
     }
-    void erase(std::string_view name)
-    {
+    void erase(std::string_view name) {
         std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
     }
-    /// Null where there is none of that name.
-    AnyTensor const* find(std::string_view name) const
-    {
+    /// The tensor of that name, or null.
+    AnyTensor const* find(std::string_view name) const {
         for (auto const& e : entries_)
             if (e.name == name) return &e.tensor;
         return nullptr;
     }
     bool contains(std::string_view name) const { return find(name); }
-    /// Throws IndexError where there is none of that name.
-    AnyTensor const& at(std::string_view name) const
-    {
+    /// The tensor of that name; throws IndexError where there is none.
+    AnyTensor const& at(std::string_view name) const {
         if (auto const* const t = find(name)) return *t;
         detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
     }
@@ -711,57 +728,60 @@ private:
 
 namespace detail {
 
-/// A copy of the values in memory of its own, without history.
-inline AnyTensor value_copy(AnyTensor const& t)
-{
+/// A copy of the values without grad_fn.
+inline AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
     t.impl().type->copy_elements(copy.impl().array, t.impl().array);
     return copy;
 }
 
-/// Calls f(Tensor<T>) with the scalar type that t has.
-template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
-{
+/// Calls f(Tensor<T>) with the scalar type of t.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
     switch (t.dtype()) {
-    case DType::boolean: return f(t.as<bool>());
-    case DType::int64: return f(t.as<std::int64_t>());
-    case DType::float32: return f(t.as<float>());
-    case DType::float64: return f(t.as<double>());
-    case DType::complex64: return f(t.as<std::complex<float>>());
-    default: return f(t.as<std::complex<double>>());
+    case DType::boolean:
+        return f(t.as<bool>());
+    case DType::int64:
+        return f(t.as<std::int64_t>());
+    case DType::float32:
+        return f(t.as<float>());
+    case DType::float64:
+        return f(t.as<double>());
+    case DType::complex64:
+        return f(t.as<std::complex<float>>());
+    default:
+        return f(t.as<std::complex<double>>());
     }
 }
 
-/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
-/// become complex ones.
-constexpr bool converts(DType from, DType to) noexcept
-{
-    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+/// True where one type converts to another: precision may change, and real numbers become complex.
+constexpr bool converts(DType from, DType to) noexcept {
+    return from == to || (is_differentiable(from) && is_differentiable(to) &&
+                             (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
 
-/// A copy of the values in a type to which theirs converts.
-inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type)
-{
+/// A copy of the values, converted to `type`.
+inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
     if (from.dtype() == type.dtype) return value_copy(from);
     AnyTensor const copy(TensorImpl::make(type, from.shape()));
     with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
         with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
-            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>)) copy_elements(target.array_of(), source.array_of());
+            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
+                copy_elements(target.array_of(), source.array_of());
         });
     });
     return copy;
 }
 
-/// Overwrites the elements of a tensor by those of another one of its shape and type. Unrecorded; counts as a change in place.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from)
-{
+/// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
+/// recorded; counts as an in-place change.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().array.storage->bump();
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 
 XGRAD_COMPILED_ONCE
@@ -770,15 +790,22 @@ namespace xgrad::data {
 
 namespace detail {
 
-/// A protocol buffer under construction: fields of a number and a value, one after the other.
+/// A protocol buffer under construction: fields, each of a field number and a value.
 class ProtoMessage {
 public:
-    ProtoMessage& integer(unsigned field, std::uint64_t v) { return key(field, 0), varint(v), *this; }
-    ProtoMessage& number(unsigned field, double v) { return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this; }
-    ProtoMessage& number(unsigned field, float v) { return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this; }
-    ProtoMessage& bytes(unsigned field, std::string_view v) { return key(field, 2), varint(v.size()), text_ += v, *this; }
-    ProtoMessage& numbers(unsigned field, std::vector<double> const& all)
-    {
+    ProtoMessage& integer(unsigned field, std::uint64_t v) {
+        return key(field, 0), varint(v), *this;
+    }
+    ProtoMessage& number(unsigned field, double v) {
+        return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this;
+    }
+    ProtoMessage& number(unsigned field, float v) {
+        return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this;
+    }
+    ProtoMessage& bytes(unsigned field, std::string_view v) {
+        return key(field, 2), varint(v.size()), text_ += v, *this;
+    }
+    ProtoMessage& numbers(unsigned field, std::vector<double> const& all) {
         key(field, 2), varint(8 * all.size());
         for (double const v : all) put_little_endian(text_, std::bit_cast<std::uint64_t>(v));
         return *this;
@@ -787,17 +814,15 @@ public:
 
 private:
     void key(unsigned field, unsigned kind) { varint(field << 3 | kind); }
-    void varint(std::uint64_t v)
-    {
+    void varint(std::uint64_t v) {
         for (; v >= 128; v >>= 7) text_ += static_cast<char>(v | 128);
         text_ += static_cast<char>(v);
     }
     std::string text_;
 };
 
-/// A record: its length, what it holds, and a check of each.
-inline std::string tf_record(std::string const& content)
-{
+/// A record: its length and its content, each with a check.
+inline std::string tf_record(std::string const& content) {
     auto const masked = [](std::string const& s) {
         auto const c = crc<crc32c_polynomial>(s.data(), s.size());
         return (c >> 15 | c << 17) + 0xa282ead8u;
@@ -810,9 +835,9 @@ inline std::string tf_record(std::string const& content)
     return record;
 }
 
-/// Sums and counts of a histogram, in bins that grow by a tenth from 1e-12 on, as TensorBoard's own.
-inline std::string histogram(std::vector<double> const& values)
-{
+/// Sums and counts of a histogram, in bins that grow by a tenth from 1e-12 on, as TensorBoard's
+/// own.
+inline std::string histogram(std::vector<double> const& values) {
     double least = std::numeric_limits<double>::infinity(), largest = -least, sum = 0, squares = 0;
     std::vector<double> positive{0};
     for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
@@ -823,69 +848,85 @@ inline std::string histogram(std::vector<double> const& values)
     std::vector<double> counts(limits.size(), 0.);
     for (double const v : values) {
         least = std::min(least, v), largest = std::max(largest, v), sum += v, squares += v * v;
-        ++counts[std::min(static_cast<std::size_t>(std::ranges::lower_bound(limits, v) - limits.begin()), counts.size() - 1)];
+        ++counts[std::min(
+            static_cast<std::size_t>(std::ranges::lower_bound(limits, v) - limits.begin()),
+            counts.size() - 1)];
     }
-    // empty bins before the first and behind the last one are left out
+    // empty bins before the first and after the last one are omitted
     auto const used = [](double n) { return n > 0; };
-    auto const begin = std::ranges::find_if(counts, used) - counts.begin(), end = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin();
-    auto const cut = [&](std::vector<double> const& v) { return begin < end ? std::vector<double>(v.begin() + std::max<std::ptrdiff_t>(begin - 1, 0), v.begin() + end) : std::vector<double>{0}; };
+    auto const begin = std::ranges::find_if(counts, used) - counts.begin(),
+               end = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin();
+    auto const cut = [&](std::vector<double> const& v) {
+        return begin < end ? std::vector<double>(v.begin() + std::max<std::ptrdiff_t>(begin - 1, 0),
+                                 v.begin() + end)
+                           : std::vector<double>{0};
+    };
     ProtoMessage message;
-    message.number(1, values.empty() ? 0. : least).number(2, values.empty() ? 0. : largest).number(3, static_cast<double>(values.size())).number(4, sum).number(5, squares);
+    message.number(1, values.empty() ? 0. : least)
+        .number(2, values.empty() ? 0. : largest)
+        .number(3, static_cast<double>(values.size()))
+        .number(4, sum)
+        .number(5, squares);
     return message.numbers(6, cut(limits)).numbers(7, cut(counts)).text();
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// `EventLog log("runs/first"); log.add_scalar("loss/train", loss, step);` makes a file in that directory, which `tensorboard --logdir runs` shows.
+/// `EventLog log("runs/first"); log.add_scalar("loss/train", loss, step);` makes a file in that
+/// directory, which `tensorboard --logdir runs` shows.
 class EventLog {
 public:
-    explicit EventLog(std::filesystem::path const& directory)
-    {
+    explicit EventLog(std::filesystem::path const& directory) {
         std::error_code error;
         std::filesystem::create_directories(directory, error);
         auto const seconds = static_cast<std::uint64_t>(now());
-        path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." + std::to_string(std::random_device()()) + ".xgrad");
+        path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." +
+                                std::to_string(std::random_device()()) + ".xgrad");
         file_.open(path_, std::ios::binary | std::ios::app);
         write(detail::ProtoMessage().number(1, now()).bytes(3, "brain.Event:2"));
         flush();
     }
     ~EventLog() { file_.flush(); }
 
-    void add_scalar(std::string_view tag, double value, std::int64_t step)
-    {
+    void add_scalar(std::string_view tag, double value, std::int64_t step) {
         add(step, detail::ProtoMessage().bytes(1, tag).number(2, static_cast<float>(value)));
     }
-    /// The distribution of a tensor's elements, of complex ones of their moduli. They must be finite.
-    void add_histogram(std::string_view tag, AnyTensor const& t, std::int64_t step)
-    {
+    /// The distribution of a tensor's elements, or of the moduli of complex ones. They must be
+    /// finite.
+    void add_histogram(std::string_view tag, AnyTensor const& t, std::int64_t step) {
         std::vector<double> values;
         xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& typed) {
             for (T const v : xgrad::detail::contiguous(typed.array_of())) {
-                if constexpr (xgrad::detail::is_complex<T>) values.push_back(static_cast<double>(std::abs(v)));
+                if constexpr (xgrad::detail::is_complex<T>)
+                    values.push_back(static_cast<double>(std::abs(v)));
                 else values.push_back(static_cast<double>(v));
-                if (!std::isfinite(values.back())) detail::fail("add_histogram: '", tag, "' has an element that is not finite");
+                if (!std::isfinite(values.back()))
+                    detail::fail("add_histogram: '", tag, "' has an element that is not finite");
             }
         });
         add(step, detail::ProtoMessage().bytes(1, tag).bytes(5, detail::histogram(values)));
     }
-    /// Puts on disk what was added; so does the end of this object, and each 100th addition.
-    void flush()
-    {
+    /// Writes to disk what was added. The destructor and each 100th addition do so, too.
+    void flush() {
         file_.flush();
         if (!file_) detail::fail(path_.string(), ": cannot be written");
     }
     std::filesystem::path const& path() const noexcept { return path_; }
 
 private:
-    static double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
-    void add(std::int64_t step, detail::ProtoMessage const& value)
-    {
+    static double now() {
+        return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    }
+    void add(std::int64_t step, detail::ProtoMessage const& value) {
         auto const summary = detail::ProtoMessage().bytes(1, value.text());
-        write(detail::ProtoMessage().number(1, now()).integer(2, static_cast<std::uint64_t>(step)).bytes(5, summary.text()));
+        write(detail::ProtoMessage()
+                  .number(1, now())
+                  .integer(2, static_cast<std::uint64_t>(step))
+                  .bytes(5, summary.text()));
         if (++added_ % 100 == 0) flush();
     }
-    void write(detail::ProtoMessage const& event)
-    {
+    void write(detail::ProtoMessage const& event) {
         auto const record = detail::tf_record(event.text());
         file_.write(record.data(), static_cast<std::streamsize>(record.size()));
         if (!file_) detail::fail(path_.string(), ": cannot be written");
@@ -896,13 +937,14 @@ private:
     std::size_t added_ = 0;
 };
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 
 // ======== xgrad/data/loader.hpp
-// DataLoader: a dataset in batches, in order or shuffled, which a thread of its own prepares while the program computes.
+// DataLoader: a dataset in batches, in sequence or shuffled, prepared by a thread of its own while
+// the program computes.
 
 #include <deque>
 #include <variant>
@@ -911,7 +953,8 @@ private:
 #define XGRAD_SINGLE_XGRAD_DATA_DATASET_HPP
 
 // ======== xgrad/data/dataset.hpp
-// Datasets: types with a size() and items that are asked for by their number, and datasets made from others. All are read through const.
+// Datasets: types with a size() and items with an index, and datasets made of others. All are read
+// through const references.
 
 XGRAD_COMPILED_ONCE
 
@@ -921,41 +964,48 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-template <class D> concept HasSize = requires(D const& d) {
+template <class D>
+concept HasSize = requires(D const& d) {
     { d.size() } -> std::convertible_to<std::size_t>;
 };
-template <class D> concept HasGet = requires(D const& d, std::size_t i) { d.get(i); };
-template <class D> concept HasIndex = requires(D const& d, std::size_t i) { d[i]; };
-/// A dataset that makes a whole batch faster than from its items.
-template <class D> concept HasBatches = requires(D const& d, std::span<std::size_t const> numbers) { d.get_batch(numbers); };
+template <class D>
+concept HasGet = requires(D const& d, std::size_t i) { d.get(i); };
+template <class D>
+concept HasIndex = requires(D const& d, std::size_t i) { d[i]; };
+/// A dataset that makes a whole batch at once, faster than from its items.
+template <class D>
+concept HasBatches =
+    requires(D const& d, std::span<std::size_t const> numbers) { d.get_batch(numbers); };
 
-}  // namespace detail
+} // namespace detail
 
 /// A type with size() and get(i) or operator[](i), all of them const.
-template <class D> concept Dataset = detail::HasSize<D> && (detail::HasGet<D> || detail::HasIndex<D>);
+template <class D>
+concept Dataset = detail::HasSize<D> && (detail::HasGet<D> || detail::HasIndex<D>);
 
 namespace detail {
 
-template <class D> constexpr bool is_dataset()
-{
+template <class D> constexpr bool is_dataset() {
     static_assert(HasSize<D>, "a dataset has a const function size(), the number of its items");
-    static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or operator[](i), which gives item i, a std::size_t");
+    static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or "
+                                            "operator[](i), which gives item i, a std::size_t");
     return Dataset<D>;
 }
-template <class D> auto item(D const& d, std::size_t i)
-{
+template <class D> auto item(D const& d, std::size_t i) {
     if constexpr (HasGet<D>) return d.get(i);
     else if constexpr (HasIndex<D>) return d[i];
 }
 template <class D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
 
-/// 0, 1, ..., n - 1 in an order that the generator's numbers decide, the same on every machine (Fisher and Yates).
-template <class Generator> std::vector<std::size_t> permutation(std::size_t n, Generator& generator)
-{
+/// A random permutation of 0, 1, ..., n - 1, the same on every machine for the same generator
+/// (Fisher and Yates).
+template <class Generator>
+std::vector<std::size_t> permutation(std::size_t n, Generator& generator) {
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t left = n; left > 1; --left) {
-        std::uint64_t const sides = left, rest = (~sides + 1) % sides;      // 2^64 mod sides: so many numbers would favour some places
+        // 2^64 mod sides: so many values are rejected, which would favour some positions
+        std::uint64_t const sides = left, rest = (~sides + 1) % sides;
         std::uint64_t v = generator();
         while (v < rest) v = generator();
         std::swap(order[left - 1], order[xgrad::detail::converted<std::size_t>(v % sides)]);
@@ -963,64 +1013,71 @@ template <class Generator> std::vector<std::size_t> permutation(std::size_t n, G
     return order;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// Tensors of equally many rows, of any scalar types: item i is the std::tuple of their rows i.
+/// Tensors with the same number of rows, of any scalar types: item i is the std::tuple of their
+/// rows i.
 template <Scalar... T> class TensorDataset {
 public:
-    explicit TensorDataset(Tensor<T> const&... tensors) : tensors_(tensors...)
-    {
+    explicit TensorDataset(Tensor<T> const&... tensors) : tensors_(tensors...) {
         static_assert(sizeof...(T) > 0, "TensorDataset: it is made from at least one tensor");
         for (AnyTensor const& t : {AnyTensor(tensors)...}) {
-            if (t.dim() == 0) detail::fail<ShapeError>("TensorDataset: a tensor without axes has no rows");
-            if (t.shape(0) != size()) detail::fail<ShapeError>("TensorDataset: tensors of ", size(), " and of ", t.shape(0), " rows");
+            if (t.dim() == 0)
+                detail::fail<ShapeError>("TensorDataset: a tensor without axes has no rows");
+            if (t.shape(0) != size())
+                detail::fail<ShapeError>(
+                    "TensorDataset: tensors of ", size(), " and of ", t.shape(0), " rows");
         }
     }
 
     std::size_t size() const { return std::get<0>(tensors_).shape(0); }
-    std::tuple<Tensor<T>...> get(std::size_t i) const
-    {
-        if (i >= size()) detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
+    std::tuple<Tensor<T>...> get(std::size_t i) const {
+        if (i >= size())
+            detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
         return std::apply([i](auto const&... t) { return std::tuple(row(t, i)...); }, tensors_);
     }
-    /// The rows of these numbers, stacked.
-    std::tuple<Tensor<T>...> get_batch(std::span<std::size_t const> numbers) const
-    {
+    /// The rows with these indices, stacked.
+    std::tuple<Tensor<T>...> get_batch(std::span<std::size_t const> numbers) const {
         for (auto const i : numbers)
-            if (i >= size()) detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
-        return std::apply([numbers](auto const&... t) { return std::tuple(rows(t, numbers)...); }, tensors_);
+            if (i >= size())
+                detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
+        return std::apply(
+            [numbers](auto const&... t) { return std::tuple(rows(t, numbers)...); }, tensors_);
     }
 
 private:
     template <class V> static V without_first(V const& v) { return V(v.begin() + 1, v.end()); }
-    template <Scalar S> static Tensor<S> row(Tensor<S> const& t, std::size_t i)
-    {
-        return Tensor<S>(t.array_of().window(without_first(t.shape()), without_first(t.strides()), static_cast<std::ptrdiff_t>(i) * t.strides()[0]));
+    template <Scalar S> static Tensor<S> row(Tensor<S> const& t, std::size_t i) {
+        return Tensor<S>(t.array_of().view(without_first(t.shape()), without_first(t.strides()),
+            static_cast<std::ptrdiff_t>(i) * t.strides()[0]));
     }
-    template <Scalar S> static Tensor<S> rows(Tensor<S> const& t, std::span<std::size_t const> numbers)
-    {
+    template <Scalar S>
+    static Tensor<S> rows(Tensor<S> const& t, std::span<std::size_t const> numbers) {
         Shape shape = t.shape();
         shape[0] = numbers.size();
         auto const out = Tensor<S>::empty(shape);
-        for (std::size_t k = 0; k < numbers.size(); ++k) xgrad::detail::copy_elements(row(out, k).array_of(), row(t, numbers[k]).array_of());
+        for (std::size_t k = 0; k < numbers.size(); ++k)
+            xgrad::detail::copy_elements(row(out, k).array_of(), row(t, numbers[k]).array_of());
         return out;
     }
 
     std::tuple<Tensor<T>...> tensors_;
 };
 
-/// The items of another dataset through a function, which takes an item, or its parts where it is a std::tuple.
+/// The items of another dataset, mapped by a function, which takes an item, or its parts if it is a
+/// std::tuple.
 template <Dataset D, class F> class MapDataset {
 public:
     MapDataset(D dataset, F f) : dataset_(std::move(dataset)), f_(std::move(f)) {}
     std::size_t size() const { return static_cast<std::size_t>(dataset_.size()); }
-    auto get(std::size_t i) const
-    {
+    auto get(std::size_t i) const {
         using Item = detail::item_type<D>;
         if constexpr (std::is_invocable_v<F const&, Item>) return f_(detail::item(dataset_, i));
         else {
             constexpr bool takes_parts = requires { std::apply(f_, std::declval<Item>()); };
-            static_assert(takes_parts, "map: the function takes an item of the dataset, or its parts where it is a std::tuple, and may be called through const");
+            static_assert(takes_parts,
+                "map: the function takes an item of the dataset, or its parts where "
+                "it is a std::tuple, and may be called through const");
             if constexpr (takes_parts) return std::apply(f_, detail::item(dataset_, i));
         }
     }
@@ -1029,16 +1086,16 @@ private:
     D dataset_;
     F f_;
 };
-template <class D, class F> auto map(D dataset, F f)
-{
-    if constexpr (detail::is_dataset<D>()) return MapDataset<D, F>(std::move(dataset), std::move(f));
+template <class D, class F> auto map(D dataset, F f) {
+    if constexpr (detail::is_dataset<D>())
+        return MapDataset<D, F>(std::move(dataset), std::move(f));
 }
 
-/// Some items of another dataset, which several of them share.
+/// A subset of another dataset; several subsets share that dataset.
 template <Dataset D> class Subset {
 public:
-    Subset(std::shared_ptr<D const> dataset, std::vector<std::size_t> numbers) : dataset_(std::move(dataset)), numbers_(std::move(numbers))
-    {
+    Subset(std::shared_ptr<D const> dataset, std::vector<std::size_t> numbers)
+        : dataset_(std::move(dataset)), numbers_(std::move(numbers)) {
         auto const n = static_cast<std::size_t>(dataset_->size());
         for (auto const i : numbers_)
             if (i >= n) detail::fail<IndexError>("subset: there is no item ", i, " of ", n);
@@ -1052,12 +1109,11 @@ public:
         for (auto const i : numbers) theirs.push_back(number_of(i));
         return dataset_->get_batch(theirs);
     }
-    /// The numbers of the items in the dataset that they are from.
+    /// The indices of the items in the original dataset.
     std::vector<std::size_t> const& indices() const noexcept { return numbers_; }
 
 private:
-    std::size_t number_of(std::size_t i) const
-    {
+    std::size_t number_of(std::size_t i) const {
         if (i >= size()) detail::fail<IndexError>("subset: there is no item ", i, " of ", size());
         return numbers_[i];
     }
@@ -1065,21 +1121,25 @@ private:
     std::shared_ptr<D const> dataset_;
     std::vector<std::size_t> numbers_;
 };
-/// The items of these numbers, in this order.
-template <class D> auto subset(D dataset, std::vector<std::size_t> numbers)
-{
-    if constexpr (detail::is_dataset<D>()) return Subset<D>(std::make_shared<D const>(std::move(dataset)), std::move(numbers));
+/// The items with these indices, in this order.
+template <class D> auto subset(D dataset, std::vector<std::size_t> numbers) {
+    if constexpr (detail::is_dataset<D>())
+        return Subset<D>(std::make_shared<D const>(std::move(dataset)), std::move(numbers));
 }
 
-/// Parts of these sizes, together the whole, with the items dealt out at random by the calling thread's generator (manual_seed()).
-template <class D> auto random_split(D dataset, std::vector<std::size_t> const& sizes)
-{
+/// Disjoint subsets of these sizes, whose sum is the size of the dataset, with random items by the
+/// calling thread's generator (manual_seed()).
+template <class D> auto random_split(D dataset, std::vector<std::size_t> const& sizes) {
     if constexpr (detail::is_dataset<D>()) {
         auto const n = static_cast<std::size_t>(dataset.size());
         for (auto const size : sizes)
-            if (size > n) detail::fail("random_split: a part of ", size, " items is more than the dataset has, ", n);
+            if (size > n)
+                detail::fail(
+                    "random_split: a part of ", size, " items is more than the dataset has, ", n);
         auto const sum = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-        if (sum != n) detail::fail("random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
+        if (sum != n)
+            detail::fail(
+                "random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
         auto const order = detail::permutation(n, xgrad::detail::generator);
         auto const shared = std::make_shared<D const>(std::move(dataset));
         std::vector<Subset<D>> parts;
@@ -1093,76 +1153,84 @@ template <class D> auto random_split(D dataset, std::vector<std::size_t> const& 
     }
 }
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_DATASET_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// Items to a batch: tensors are stacked, numbers become a vector (integers of int64), a std::tuple or std::pair of items becomes a
-/// std::tuple of batches, and strings a std::vector.
+/// Items to a batch: tensors are stacked, numbers become a vector (integers of int64), a std::tuple
+/// or std::pair of items becomes a std::tuple of batches, and strings a std::vector.
 struct DefaultCollate {
-    template <class Item> auto operator()(std::vector<Item> const& items) const
-    {
-        if constexpr (requires { typename Item::scalar; } && std::derived_from<Item, AnyTensor>) return stack(items);
+    template <class Item> auto operator()(std::vector<Item> const& items) const {
+        if constexpr (requires { typename Item::scalar; } && std::derived_from<Item, AnyTensor>)
+            return stack(items);
         else if constexpr (std::is_arithmetic_v<Item> || xgrad::detail::is_complex<Item>) {
-            using T = std::conditional_t<std::integral<Item> && !std::same_as<Item, bool>, std::int64_t, Item>;
+            using T = std::conditional_t<std::integral<Item> && !std::same_as<Item, bool>,
+                std::int64_t, Item>;
             auto const batch = Tensor<T>::empty(Shape{items.size()});
             std::copy(items.begin(), items.end(), batch.array_of().begin());
             return batch;
         } else if constexpr (requires { std::tuple_size<Item>::value; })
-            return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple((*this)(part<I>(items))...); }(std::make_index_sequence<std::tuple_size_v<Item>>());
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return std::tuple((*this)(part<I>(items))...);
+            }(std::make_index_sequence<std::tuple_size_v<Item>>());
         else {
-            static_assert(std::same_as<Item, std::string>, "DataLoader: items are tensors, numbers, strings, or a std::tuple of such; give it a collate function for others");
+            static_assert(std::same_as<Item, std::string>,
+                "DataLoader: items are tensors, numbers, strings, or a std::tuple of such; give it "
+                "a collate function for others");
             return items;
         }
     }
 
 private:
-    template <std::size_t I, class Item> static auto part(std::vector<Item> const& items)
-    {
+    template <std::size_t I, class Item> static auto part(std::vector<Item> const& items) {
         std::vector<std::remove_cvref_t<std::tuple_element_t<I, Item>>> parts;
         for (auto const& item : items) parts.push_back(std::get<I>(item));
         return parts;
     }
 };
 
-/// Which items an epoch has, and in which order.
+/// A sampler: the items of an epoch, and their order.
 class Sampler {
 public:
     virtual ~Sampler() = default;
-    /// How many items an epoch has.
+    /// The number of items in an epoch.
     virtual std::size_t size() const = 0;
-    /// Their indices. Asked at the start of each epoch.
+    /// Their indices. Called at the start of each epoch.
     virtual std::vector<std::size_t> order() = 0;
 };
 
 struct LoaderOptions {
     std::size_t batch_size = 1;
-    /// Another order in each epoch.
+    /// A new random order in each epoch.
     bool shuffle = false;
-    /// Whether a last batch that is not full is left out.
+    /// True to omit a last batch that is not full.
     bool drop_last = false;
-    /// How many batches a thread prepares ahead; 0: none does, and each is made when the loop asks for it.
+    /// The number of batches that a thread prepares ahead; 0: no thread, and each batch is made
+    /// when the loop asks for it.
     std::size_t prefetch = 2;
-    /// Where the random numbers start; without it the calling thread's generator decides, and with it manual_seed().
+    /// The seed of the order; without a value it is drawn from the calling thread's generator, so
+    /// that manual_seed() decides.
     std::optional<std::uint64_t> seed = {};
-    /// Decides about the items of an epoch instead of `shuffle`; without it an epoch has all.
+    /// A sampler instead of `shuffle`; without it an epoch has all items.
     std::shared_ptr<Sampler> sampler = {};
 };
 
 namespace detail {
 
-/// What a thread makes ahead of its reader: f() until it gives nothing or throws, which the reader then gets in its turn.
+/// A queue that a thread fills ahead of its reader: it calls f() until that returns nothing or
+/// throws, which the reader gets in sequence.
 template <class Batch> class Prefetch {
 public:
-    template <class F> Prefetch(std::size_t most, F f) : most_(most), thread_([this, f = std::move(f)]() mutable { run(f); }) {}
+    template <class F>
+    Prefetch(std::size_t most, F f)
+        : most_(most), thread_([this, f = std::move(f)]() mutable { run(f); }) {}
     Prefetch(Prefetch const&) = delete;
     Prefetch& operator=(Prefetch const&) = delete;
-    /// Waits for the batch that is being made, and for no other.
-    ~Prefetch()
-    {
+    /// Waits only for the batch that is being made.
+    ~Prefetch() {
         {
             std::lock_guard const lock(mutex_);
             unwanted_ = true;
@@ -1171,8 +1239,7 @@ public:
         thread_.join();
     }
 
-    std::optional<Batch> next()
-    {
+    std::optional<Batch> next() {
         std::unique_lock lock(mutex_);
         change_.wait(lock, [&] { return !made_.empty() || ended_; });
         if (made_.empty()) {
@@ -1187,8 +1254,7 @@ public:
     }
 
 private:
-    template <class F> void run(F& f) noexcept
-    {
+    template <class F> void run(F& f) noexcept {
         std::exception_ptr error;
         try {
             for (;;) {
@@ -1205,9 +1271,7 @@ private:
                 }
                 change_.notify_all();
             }
-        } catch (...) {
-            error = std::current_exception();
-        }
+        } catch (...) { error = std::current_exception(); }
         {
             std::lock_guard const lock(mutex_);
             ended_ = true;
@@ -1222,24 +1286,26 @@ private:
     std::deque<Batch> made_;
     std::exception_ptr error_;
     bool ended_ = false, unwanted_ = false;
-    std::thread thread_;    // the last member, since it uses the others
+    std::thread thread_; // the last member: it uses the others
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through const, with a thread by another thread, without
-/// recording; its random numbers are the same with and without a thread. What it throws comes out of the loop.
+/// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through a const
+/// reference, without recording, by the thread that prepares batches if there is one. Its random
+/// numbers are the same with and without that thread. Its exceptions leave the loop.
 template <class D, class Collate = DefaultCollate> class DataLoader {
     static constexpr bool reads_dataset = detail::is_dataset<D>();
-    static constexpr bool whole_batches = detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
+    static constexpr bool whole_batches =
+        detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
     using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
 
     struct Source {
         D dataset;
         Collate collate;
 
-        auto batch(std::span<std::size_t const> numbers) const
-        {
+        Source(D d, Collate c) : dataset(std::move(d)), collate(std::move(c)) {}
+        auto batch(std::span<std::size_t const> numbers) const {
             NoGradGuard const off;
             if constexpr (whole_batches) return dataset.get_batch(numbers);
             else if constexpr (reads_dataset) {
@@ -1255,17 +1321,19 @@ public:
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
     explicit DataLoader(D dataset, LoaderOptions const& options = {}, Collate collate = {})
-        : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))), options_(options), generator_(options.seed.value_or(0))
-    {
+        : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))),
+          options_(options), generator_(options.seed.value_or(0)) {
         if (options.batch_size == 0) detail::fail("DataLoader: the batch size must be positive");
-        if (options.sampler && options.shuffle) detail::fail("DataLoader: sampler option is mutually exclusive with shuffle");
+        if (options.sampler && options.shuffle)
+            detail::fail("DataLoader: sampler option is mutually exclusive with shuffle");
     }
 
     /// The number of batches of an epoch.
-    std::size_t size() const
-    {
-        auto const items = options_.sampler ? options_.sampler->size() : static_cast<std::size_t>(source_->dataset.size());
-        return items / options_.batch_size + (!options_.drop_last && items % options_.batch_size ? 1 : 0);
+    std::size_t size() const {
+        auto const items = options_.sampler ? options_.sampler->size()
+                                            : static_cast<std::size_t>(source_->dataset.size());
+        return items / options_.batch_size +
+               (!options_.drop_last && items % options_.batch_size ? 1 : 0);
     }
     D const& dataset() const noexcept { return source_->dataset; }
 
@@ -1277,13 +1345,15 @@ private:
         std::size_t batch_size, batches, made = 0;
         Generator generator;
 
-        std::optional<Batch> operator()()
-        {
+        std::optional<Batch> operator()() {
             if (made == batches) return {};
-            auto const begin = batch_size * made++, count = std::min(batch_size, order.size() - begin);
+            auto const begin = batch_size * made++,
+                       count = std::min(batch_size, order.size() - begin);
             struct Exchanged {
                 Generator& mine;
-                explicit Exchanged(Generator& g) : mine(g) { std::swap(mine, xgrad::detail::generator); }
+                explicit Exchanged(Generator& g) : mine(g) {
+                    std::swap(mine, xgrad::detail::generator);
+                }
                 ~Exchanged() { std::swap(mine, xgrad::detail::generator); }
             } const exchanged(generator);
             return source->batch(std::span(order).subspan(begin, count));
@@ -1293,8 +1363,7 @@ private:
         Maker maker;
         std::optional<detail::Prefetch<Batch>> ahead;
 
-        Epoch(Maker m, std::size_t prefetch) : maker(std::move(m))
-        {
+        Epoch(Maker m, std::size_t prefetch) : maker(std::move(m)) {
             if (prefetch) ahead.emplace(prefetch, std::move(maker));
         }
         std::optional<Batch> next() { return ahead ? ahead->next() : maker(); }
@@ -1307,11 +1376,11 @@ public:
         using difference_type = std::ptrdiff_t;
         using iterator_concept = std::input_iterator_tag;
 
-        explicit Iterator(std::unique_ptr<Epoch> epoch) : epoch_(std::move(epoch)), batch_(epoch_->next()) {}
+        explicit Iterator(std::unique_ptr<Epoch> epoch)
+            : epoch_(std::move(epoch)), batch_(epoch_->next()) {}
         Batch const& operator*() const { return *batch_; }
         Batch const* operator->() const { return &*batch_; }
-        Iterator& operator++()
-        {
+        Iterator& operator++() {
             batch_ = epoch_->next();
             return *this;
         }
@@ -1324,22 +1393,27 @@ public:
     };
 
     /// Starts an epoch, which ends with the iterator.
-    Iterator begin()
-    {
+    Iterator begin() {
         Generator generator((options_.seed ? generator_ : xgrad::detail::generator)());
         auto const items = static_cast<std::size_t>(source_->dataset.size());
         std::vector<std::size_t> order;
         if (options_.sampler) {
             order = options_.sampler->order();
-            if (order.size() != options_.sampler->size()) detail::fail("DataLoader: a sampler of ", options_.sampler->size(), " items gave ", order.size());
+            if (order.size() != options_.sampler->size())
+                detail::fail("DataLoader: a sampler of ", options_.sampler->size(), " items gave ",
+                    order.size());
             for (auto const i : order)
-                if (i >= items) detail::fail<IndexError>("DataLoader: a sampler gave item ", i, " of a dataset of ", items);
+                if (i >= items)
+                    detail::fail<IndexError>(
+                        "DataLoader: a sampler gave item ", i, " of a dataset of ", items);
         } else if (options_.shuffle) order = detail::permutation(items, generator);
         else {
             order.resize(items);
             std::iota(order.begin(), order.end(), std::size_t{0});
         }
-        return Iterator(std::make_unique<Epoch>(Maker{source_, std::move(order), options_.batch_size, size(), 0, generator}, options_.prefetch));
+        return Iterator(std::make_unique<Epoch>(
+            Maker{source_, std::move(order), options_.batch_size, size(), 0, generator},
+            options_.prefetch));
     }
     std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -1351,9 +1425,10 @@ private:
 
 template <class D> DataLoader(D, LoaderOptions const& = {}) -> DataLoader<D>;
 template <class D, class Collate>
-DataLoader(D, LoaderOptions const&, Collate&&) -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
+DataLoader(D, LoaderOptions const&, Collate&&)
+    -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_NPZ_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_NPZ_HPP
@@ -1371,25 +1446,27 @@ DataLoader(D, LoaderOptions const&, Collate&&) -> DataLoader<D, xgrad::detail::K
 #define XGRAD_SINGLE_XGRAD_DATA_ELEMENT_HPP
 
 // ======== xgrad/data/element.hpp
-// The elements of arrays in files, and which elements of tensors they become: integers of any width int64, floating point numbers
-// narrower than float32 that.
+// The element types of arrays in files, and the scalar types that they become: integers of any
+// width become int64, floating-point types narrower than float32 become float32.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::data::detail {
 
-/// A type of elements in a file: its names there (empty where the format has none), its size, and what it becomes.
+/// An element type of files: its names in the formats (empty if a format does not have it), its
+/// size, and the scalar type that it becomes.
 struct Element {
     std::string_view numpy, safetensors;
     std::size_t size;
     DType dtype;
-    std::size_t word;       // what a change of byte order turns around: half of a complex number
-    /// Elements of tensors from those of the file, which are in the order of this machine; the index of one that has no value there.
+    std::size_t unit; // the unit of byte order: half of a complex element
+    /// Converts elements of the file, in the byte order of this machine, to elements of a tensor;
+    /// returns the index of an element without a value of that type.
     std::optional<std::size_t> (*convert)(std::byte const* from, std::byte* to, std::size_t n);
 };
 
-template <class From, class To> std::optional<std::size_t> convert_numbers(std::byte const* from, std::byte* to, std::size_t n)
-{
+template <class From, class To>
+std::optional<std::size_t> convert_numbers(std::byte const* from, std::byte* to, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         From v;
         std::memcpy(&v, from + i * sizeof(From), sizeof v);
@@ -1400,8 +1477,8 @@ template <class From, class To> std::optional<std::size_t> convert_numbers(std::
     }
     return {};
 }
-inline std::optional<std::size_t> convert_bool(std::byte const* from, std::byte* to, std::size_t n)
-{
+inline std::optional<std::size_t> convert_bool(
+    std::byte const* from, std::byte* to, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         if (from[i] > std::byte{1}) return i;
         to[i] = from[i];
@@ -1409,16 +1486,19 @@ inline std::optional<std::size_t> convert_bool(std::byte const* from, std::byte*
     return {};
 }
 /// binary16 of IEEE 754: a sign, 5 bits of exponent, 10 of mantissa.
-inline float float_of_half(std::uint16_t h) noexcept
-{
-    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u, mantissa = h & 1023u;
+inline float float_of_half(std::uint16_t h) noexcept {
+    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u,
+                        mantissa = h & 1023u;
     if (exponent == 0) return (sign ? -1.f : 1.f) * static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
+    return std::bit_cast<float>(
+        sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
 }
 /// The upper half of a binary32.
-inline float float_of_bfloat16(std::uint16_t h) noexcept { return std::bit_cast<float>(std::uint32_t(h) << 16); }
-template <float (*convert)(std::uint16_t) noexcept> std::optional<std::size_t> convert_halves(std::byte const* from, std::byte* to, std::size_t n)
-{
+inline float float_of_bfloat16(std::uint16_t h) noexcept {
+    return std::bit_cast<float>(std::uint32_t(h) << 16);
+}
+template <float (*convert)(std::uint16_t) noexcept>
+std::optional<std::size_t> convert_halves(std::byte const* from, std::byte* to, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         std::uint16_t h;
         std::memcpy(&h, from + 2 * i, 2);
@@ -1446,41 +1526,44 @@ inline constexpr std::array elements{
     Element{"c16", "", 16, DType::complex128, 8, nullptr},
 };
 
-/// The element of this name in a format; null where there is none.
-inline Element const* element_of(std::string_view Element::*format, std::string_view name) noexcept
-{
+/// The element type of this name in a format; null if there is none.
+inline Element const* element_of(
+    std::string_view Element::*format, std::string_view name) noexcept {
     for (auto const& e : elements)
         if (!name.empty() && e.*format == name) return &e;
     return nullptr;
 }
-/// The element under which a tensor's elements are written as they lie in memory.
-inline Element const& element_of(DType t) noexcept
-{
+/// The element type with which a tensor's elements are written without conversion.
+inline Element const& element_of(DType t) noexcept {
     for (auto const& e : elements)
         if (e.dtype == t && (!e.convert || t == DType::boolean)) return e;
     return elements.back();
 }
 
-inline xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept
-{
+inline xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept {
     switch (t) {
-    case DType::boolean: return xgrad::detail::type_info<bool>;
-    case DType::int64: return xgrad::detail::type_info<std::int64_t>;
-    case DType::float32: return xgrad::detail::type_info<float>;
-    case DType::float64: return xgrad::detail::type_info<double>;
-    case DType::complex64: return xgrad::detail::type_info<std::complex<float>>;
-    default: return xgrad::detail::type_info<std::complex<double>>;
+    case DType::boolean:
+        return xgrad::detail::type_info<bool>;
+    case DType::int64:
+        return xgrad::detail::type_info<std::int64_t>;
+    case DType::float32:
+        return xgrad::detail::type_info<float>;
+    case DType::float64:
+        return xgrad::detail::type_info<double>;
+    case DType::complex64:
+        return xgrad::detail::type_info<std::complex<float>>;
+    default:
+        return xgrad::detail::type_info<std::complex<double>>;
     }
 }
 
-/// Shapes of files have at most so many axes, as NumPy's.
-inline constexpr std::size_t most_axes = 64;
+/// The largest number of axes in a file, as in NumPy.
+inline constexpr std::size_t max_axes = 64;
 
-/// How many bytes an array takes, where every stride of it, also of an empty one, is a number.
-inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t element) noexcept
-{
+/// The bytes of an array. Throws if a stride of it, also of an empty array, would overflow.
+inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t element) noexcept {
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max());
-    std::uint64_t bytes = 16 * element;         // leaves room for elements that become wider
+    std::uint64_t bytes = 16 * element; // elements may become wider, hence 16 times
     for (std::uint64_t const extent : shape) {
         if (extent > 1 && bytes > most / extent) return {};
         if (extent > 1) bytes *= extent;
@@ -1488,20 +1571,21 @@ inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t ele
     return xgrad::numel(shape) == 0 ? 0 : bytes / 16;
 }
 
-inline void swap_bytes(std::byte* at, std::size_t word, std::size_t bytes) noexcept
-{
-    for (auto const* const end = at + bytes; word > 1 && at != end; at += word) std::reverse(at, at + word);
+inline void swap_bytes(std::byte* at, std::size_t unit, std::size_t bytes) noexcept {
+    for (auto const* const end = at + bytes; unit > 1 && at != end; at += unit)
+        std::reverse(at, at + unit);
 }
 
-/// A new tensor from the elements that lie in row-major order from an offset on. That the file has them is known.
-inline AnyTensor read_tensor(Input const& in, std::uint64_t offset, Element const& e, bool swapped, Shape const& shape)
-{
+/// A new tensor from elements in row-major order at an offset. The caller has checked that the file
+/// has them.
+inline AnyTensor read_tensor(
+    Input const& in, std::uint64_t offset, Element const& e, bool swapped, Shape const& shape) {
     AnyTensor t(xgrad::detail::TensorImpl::make(type_info_of(e.dtype), shape));
     auto* to = t.impl().array.data;
     std::size_t const n = t.numel();
     if (!e.convert) {
         in.read(offset, to, n * e.size, "the elements");
-        if (swapped) swap_bytes(to, e.word, n * e.size);
+        if (swapped) swap_bytes(to, e.unit, n * e.size);
         return t;
     }
     std::vector<std::byte> part(std::min<std::size_t>(n, 1 << 14) * e.size);
@@ -1509,55 +1593,68 @@ inline AnyTensor read_tensor(Input const& in, std::uint64_t offset, Element cons
     for (std::size_t done = 0, count = 0; done < n; done += count) {
         count = std::min<std::size_t>(n - done, 1 << 14);
         in.read(offset + done * e.size, part.data(), count * e.size, "the elements");
-        if (swapped) swap_bytes(part.data(), e.word, count * e.size);
+        if (swapped) swap_bytes(part.data(), e.unit, count * e.size);
         if (auto const wrong = e.convert(part.data(), to + done * width, count))
-            in.fail_at(offset + (done + *wrong) * e.size, e.dtype == DType::boolean ? "a truth value that is neither 0 nor 1" : "an integer that is too large for int64");
+            in.fail_at(offset + (done + *wrong) * e.size,
+                e.dtype == DType::boolean ? "a truth value that is neither 0 nor 1"
+                                          : "an integer that is too large for int64");
     }
     return t;
 }
 
 /// The elements in row-major order, in memory.
-inline AnyTensor in_order(AnyTensor const& t) { return t.is_contiguous() ? t : xgrad::detail::value_copy(t); }
-
-/// A tensor of a file for somebody who wants elements of T: precision is converted, and real numbers become complex.
-template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& file)
-{
-    if (!xgrad::detail::converts(t.dtype(), dtype_of<T>)) fail<TypeError>(file, ": has elements of type ", name(t.dtype()), ", which do not become ", name(dtype_of<T>), " by themselves; load them as they are and cast");
-    return t.dtype() == dtype_of<T> ? t.as<T>() : xgrad::detail::converted_copy(t, xgrad::detail::type_info<T>).template as<T>();
+inline AnyTensor contiguous(AnyTensor const& t) {
+    return t.is_contiguous() ? t : xgrad::detail::value_copy(t);
 }
 
-}  // namespace xgrad::data::detail
+/// A tensor of a file as one of T: precision is converted, and real elements become complex.
+template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& file) {
+    if (!xgrad::detail::converts(t.dtype(), dtype_of<T>))
+        fail<TypeError>(file, ": has elements of type ", name(t.dtype()), ", which do not become ",
+            name(dtype_of<T>), " by themselves; load them as they are and cast");
+    return t.dtype() == dtype_of<T>
+               ? t.as<T>()
+               : xgrad::detail::converted_copy(t, xgrad::detail::type_info<T>).template as<T>();
+}
+
+} // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_DATA_ELEMENT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
 
 // ======== xgrad/data/scanner.hpp
-// Scanner: reads the texts in the headers of files, character by character, and says at which byte one goes wrong.
+// Scanner: reads the texts in the headers of files, character by character. Its errors have the
+// offset of the wrong byte.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::data::detail {
 
-/// Where text stops being UTF-8 (without surrogates and needless length); its size where it never does.
-inline std::size_t utf8_until(std::string_view s) noexcept
-{
+/// The offset of the first byte that is not UTF-8 (surrogates and overlong forms are not); the size
+/// of the text if there is none.
+inline std::size_t utf8_until(std::string_view s) noexcept {
     for (std::size_t at = 0; at < s.size();) {
-        auto const byte = [&](std::size_t i) { return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u; };
+        auto const byte = [&](std::size_t i) {
+            return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u;
+        };
         auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
         unsigned const first = byte(0), second = byte(1);
         std::size_t length = 0;
         if (first < 0x80) length = 1;
         else if (first >= 0xc2 && first < 0xe0 && follows(1)) length = 2;
-        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) && (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0)) length = 3;
-        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) && (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90)) length = 4;
+        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) &&
+                 (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0))
+            length = 3;
+        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) &&
+                 (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90))
+            length = 4;
         if (!length) return at;
         at += length;
     }
     return s.size();
 }
 
-inline void put_utf8(std::string& to, std::uint32_t code)
-{
+inline void put_utf8(std::string& to, std::uint32_t code) {
     auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
     if (code < 0x80) return put(code);
     if (code < 0x800) put(0xc0 | code >> 6);
@@ -1571,53 +1668,51 @@ inline void put_utf8(std::string& to, std::uint32_t code)
 
 class Scanner {
 public:
-    /// Of the text that stands in the file from byte `offset` on.
-    Scanner(Input const& in, std::string_view text, std::uint64_t offset) : in_(in), text_(text), offset_(offset) {}
+    /// Reads the text that begins at byte `offset` of the file.
+    Scanner(Input const& in, std::string_view text, std::uint64_t offset)
+        : in_(in), text_(text), offset_(offset) {}
 
     std::uint64_t offset() const noexcept { return offset_ + at_; }
     bool at_end() const noexcept { return at_ == text_.size(); }
-    void skip(std::string_view characters) noexcept { at_ = std::min(text_.find_first_not_of(characters, at_), text_.size()); }
+    void skip(std::string_view characters) noexcept {
+        at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
+    }
     bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
     /// The characters from here on for which f(c) is true.
-    template <class F> std::string_view take_while(F f) noexcept
-    {
+    template <class F> std::string_view take_while(F f) noexcept {
         auto const begin = at_;
         while (!at_end() && f(text_[at_])) ++at_;
         return text_.substr(begin, at_ - begin);
     }
-    bool accept(char c) noexcept
-    {
+    bool accept(char c) noexcept {
         if (!next_is(c)) return false;
         ++at_;
         return true;
     }
-    bool accept(std::string_view word) noexcept
-    {
-        if (text_.substr(at_, word.size()) != word) return false;
-        at_ += word.size();
+    bool accept(std::string_view keyword) noexcept {
+        if (text_.substr(at_, keyword.size()) != keyword) return false;
+        at_ += keyword.size();
         return true;
     }
-    void expect(char c)
-    {
+    void expect(char c) {
         if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
     }
-    /// A number that is not negative, without needless zeros in front.
-    std::uint64_t number()
-    {
+    /// A non-negative integer without leading zeros.
+    std::uint64_t number() {
         std::uint64_t value = 0;
         auto const begin = at_;
         for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
             auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
-            if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) fail("a number is too large");
+            if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
+                fail("a number is too large");
             value = 10 * value + digit;
         }
         if (at_ == begin) fail("here should be a number that is not negative");
         if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
         return value;
     }
-    /// Up to a closing quote like the one that is next; nothing is escaped.
-    std::string_view plain_string()
-    {
+    /// A quoted text, up to a closing quote like the opening one; there are no escapes.
+    std::string_view plain_string() {
         char const quote = accept('"') ? '"' : '\'';
         if (quote == '\'') expect('\'');
         auto const end = text_.find(quote, at_);
@@ -1627,26 +1722,27 @@ public:
         return s;
     }
     /// A string of JSON.
-    std::string json_string()
-    {
+    std::string json_string() {
         expect('"');
         std::string s;
         while (!accept('"')) {
             if (at_end()) fail("a string does not end");
             char const c = text_[at_];
-            if (static_cast<unsigned char>(c) < 0x20) fail("a control character stands in a string");
+            if (static_cast<unsigned char>(c) < 0x20)
+                fail("a control character stands in a string");
             ++at_;
             if (c != '\\') s += c;
             else escape(s);
         }
         return s;
     }
-    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const { in_.fail_at(offset(), parts...); }
+    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const {
+        in_.fail_at(offset(), parts...);
+    }
 
 private:
-    void escape(std::string& s)
-    {
-        static constexpr std::string_view letters = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+    void escape(std::string& s) {
+        static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
         if (accept('u')) {
             auto code = hexadecimal();
             if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
@@ -1658,13 +1754,12 @@ private:
             }
             return put_utf8(s, code);
         }
-        auto const which = at_end() ? letters.npos : letters.find(text_[at_]);
-        if (which == letters.npos) fail("an escape that JSON does not have");
+        auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
+        if (which == escapes.npos) fail("an escape that JSON does not have");
         s += meanings[which];
         ++at_;
     }
-    std::uint32_t hexadecimal()
-    {
+    std::uint32_t hexadecimal() {
         static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
         std::uint32_t code = 0;
         for (int i = 0; i < 4; ++i, ++at_) {
@@ -1681,7 +1776,7 @@ private:
     std::size_t at_ = 0;
 };
 
-}  // namespace xgrad::data::detail
+} // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
 
 XGRAD_COMPILED_ONCE
@@ -1700,25 +1795,26 @@ struct NpyHeader {
 };
 
 /// "<f8": byte order and element.
-inline void read_descr(Scanner& s, NpyHeader& header)
-{
+inline void read_descr(Scanner& s, NpyHeader& header) {
     if (s.accept('[')) s.fail("a structured type; load its fields one by one");
     auto const before = s;
     auto const descr = s.plain_string();
     auto const order = descr.empty() ? '?' : descr[0];
-    header.element = element_of(&Element::numpy, descr.substr(std::min<std::size_t>(1, descr.size())));
-    bool const known = order == '<' || order == '>' || order == '=' || (order == '|' && header.element && header.element->size == 1);
-    if (!known || !header.element) before.fail("elements of type '", descr.substr(0, 40), "' cannot be read");
+    header.element =
+        element_of(&Element::numpy, descr.substr(std::min<std::size_t>(1, descr.size())));
+    bool const known = order == '<' || order == '>' || order == '=' ||
+                       (order == '|' && header.element && header.element->size == 1);
+    if (!known || !header.element)
+        before.fail("elements of type '", descr.substr(0, 40), "' cannot be read");
     header.swapped = order == (std::endian::native == std::endian::little ? '>' : '<');
 }
 /// "(2, 3)", "(2,)", "()"; Python 2 wrote 2L.
-inline Shape read_tuple(Scanner& s)
-{
+inline Shape read_tuple(Scanner& s) {
     Shape shape;
     s.expect('(');
     s.skip(" ");
     while (!s.accept(')')) {
-        if (shape.size() == most_axes) s.fail("more than ", most_axes, " axes");
+        if (shape.size() == max_axes) s.fail("more than ", max_axes, " axes");
         shape.push_back(s.number());
         s.accept('L');
         s.skip(" ");
@@ -1733,17 +1829,19 @@ inline Shape read_tuple(Scanner& s)
     return shape;
 }
 
-inline NpyHeader read_npy_header(Input const& in)
-{
+inline NpyHeader read_npy_header(Input const& in) {
     NpyHeader header;
-    if (in.size() < npy_magic.size() || in.text(0, npy_magic.size(), "") != npy_magic) in.fail_at(0, "this is no npy file");
+    if (in.size() < npy_magic.size() || in.text(0, npy_magic.size(), "") != npy_magic)
+        in.fail_at(0, "this is no npy file");
     unsigned char start[6] = {};
     in.read(6, start, 2, "the version");
     int const version = start[0];
-    if (version < 1 || version > 3 || start[1] != 0) in.fail_at(6, "version ", version, ".", int{start[1]}, " of the format is not known");
+    if (version < 1 || version > 3 || start[1] != 0)
+        in.fail_at(6, "version ", version, ".", int{start[1]}, " of the format is not known");
     std::size_t const width = version == 1 ? 2 : 4;
     in.read(8, start, width, "the length of the header");
-    std::uint32_t const length = version == 1 ? little_endian<std::uint16_t>(start) : little_endian<std::uint32_t>(start);
+    std::uint32_t const length =
+        version == 1 ? little_endian<std::uint16_t>(start) : little_endian<std::uint32_t>(start);
     header.end = 8 + width + length;
     auto const text = in.text(8 + width, length, "the header");
     Scanner s(in, text, 8 + width);
@@ -1753,15 +1851,20 @@ inline NpyHeader read_npy_header(Input const& in)
     while (!s.accept('}')) {
         auto const before = s;
         auto const key = s.plain_string();
-        bool* const seen = key == "descr" ? &has_descr : key == "fortran_order" ? &has_order : key == "shape" ? &has_shape : nullptr;
-        if (!seen || *seen) before.fail("the key '", key.substr(0, 40), seen ? "' stands twice" : "' is not known");
+        bool* const seen = key == "descr"           ? &has_descr
+                           : key == "fortran_order" ? &has_order
+                           : key == "shape"         ? &has_shape
+                                                    : nullptr;
+        if (!seen || *seen)
+            before.fail("the key '", key.substr(0, 40), seen ? "' stands twice" : "' is not known");
         *seen = true;
         s.skip(" ");
         s.expect(':');
         s.skip(" ");
         if (seen == &has_descr) read_descr(s, header);
         else if (seen == &has_shape) header.shape = read_tuple(s);
-        else if (!(header.fortran = s.accept("True")) && !s.accept("False")) s.fail("here should be True or False");
+        else if (!(header.fortran = s.accept("True")) && !s.accept("False"))
+            s.fail("here should be True or False");
         s.skip(" ");
         if (!s.accept(',')) {
             s.expect('}');
@@ -1769,25 +1872,33 @@ inline NpyHeader read_npy_header(Input const& in)
         }
         s.skip(" ");
     }
-    if (!(has_descr && has_order && has_shape)) s.fail("the header has no '", !has_descr ? "descr" : !has_order ? "fortran_order" : "shape", "'");
+    if (!(has_descr && has_order && has_shape))
+        s.fail("the header has no '",
+            !has_descr   ? "descr"
+            : !has_order ? "fortran_order"
+                         : "shape",
+            "'");
     s.skip(" \n");
     if (!s.at_end()) s.fail("something stands after the header");
     auto const bytes = bytes_of(header.shape, header.element->size);
     if (!bytes) in.fail_at(header.end, "an array of shape ", header.shape, " is too large");
-    if (in.size() - header.end != *bytes) in.fail_at(header.end, "an array of shape ", header.shape, " has ", *bytes, " bytes, and the file has ", in.size() - header.end, " for it");
+    if (in.size() - header.end != *bytes)
+        in.fail_at(header.end, "an array of shape ", header.shape, " has ", *bytes,
+            " bytes, and the file has ", in.size() - header.end, " for it");
     return header;
 }
 
-/// What stands before the elements, which follow in row-major order; its length is a multiple of 64.
-inline std::string npy_header(AnyTensor const& t)
-{
+/// The header before the elements, which follow in row-major order; its length is a multiple of 64.
+inline std::string npy_header(AnyTensor const& t) {
     auto const& e = element_of(t.dtype());
     char const order = e.size == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
-    std::string text = "{'descr': '" + (order + std::string(e.numpy)) + "', 'fortran_order': False, 'shape': (";
+    std::string text =
+        "{'descr': '" + (order + std::string(e.numpy)) + "', 'fortran_order': False, 'shape': (";
     for (auto const n : t.shape()) text += (text.back() == '(' ? "" : ", ") + std::to_string(n);
     if (t.dim() == 1) text += ",";
     text += "), }";
-    if (text.size() > 65000) fail<ShapeError>("save_npy: a tensor of ", t.dim(), " axes cannot be written");
+    if (text.size() > 65000)
+        fail<ShapeError>("save_npy: a tensor of ", t.dim(), " axes cannot be written");
     std::size_t const before = npy_magic.size() + 4;
     text.resize((before + text.size() + 1 + 63) / 64 * 64 - before, ' ');
     text.back() = '\n';
@@ -1798,41 +1909,46 @@ inline std::string npy_header(AnyTensor const& t)
     return header + text;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The array of an npy file, in C or Fortran order and either byte order. Integers become int64, float16 becomes float32.
-inline AnyTensor load_npy(Input const& in)
-{
+/// The array of an npy file, in C or Fortran order and either byte order. Integers become int64,
+/// float16 becomes float32.
+inline AnyTensor load_npy(Input const& in) {
     auto const header = detail::read_npy_header(in);
     bool const turned = header.fortran && header.shape.size() > 1;
-    if (!turned) return detail::read_tensor(in, header.end, *header.element, header.swapped, header.shape);
-    auto const backwards = detail::read_tensor(in, header.end, *header.element, header.swapped, Shape(header.shape.rbegin(), header.shape.rend()));
+    if (!turned)
+        return detail::read_tensor(in, header.end, *header.element, header.swapped, header.shape);
+    auto const backwards = detail::read_tensor(in, header.end, *header.element, header.swapped,
+        Shape(header.shape.rbegin(), header.shape.rend()));
     auto window = backwards.impl().array;
-    window.look_through(header.shape, Strides(window.strides.rbegin(), window.strides.rend()));
+    window.set_view(header.shape, Strides(window.strides.rbegin(), window.strides.rend()));
     AnyTensor t(xgrad::detail::TensorImpl::make(*backwards.impl().type, header.shape));
     t.impl().type->copy_elements(t.impl().array, window);
     return t;
 }
-/// The same with elements of type T: precision is converted, and real numbers become complex; nothing else does.
-template <Scalar T> Tensor<T> load_npy(Input const& in) { return detail::converted<T>(load_npy(in), in.name()); }
+/// The array as a tensor of T: precision is converted, and real elements become complex. Any other
+/// type is a TypeError.
+template <Scalar T> Tensor<T> load_npy(Input const& in) {
+    return detail::converted<T>(load_npy(in), in.name());
+}
 
 /// Writes a tensor's values, in C order.
-inline void save_npy(std::filesystem::path const& path, AnyTensor const& t)
-{
-    auto const values = detail::in_order(t);
+inline void save_npy(std::filesystem::path const& path, AnyTensor const& t) {
+    auto const values = detail::contiguous(t);
     AtomicFile file(path);
     file.write(detail::npy_header(values));
     file.write(values.impl().array.data, values.numel() * values.impl().type->size);
     file.commit();
 }
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_NPY_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 
 // ======== xgrad/data/zip.hpp
-// Zip files (PKWARE's APPNOTE 6.3): a directory of entries, stored or deflated, of any size. Written are stored ones.
+// Zip files (PKWARE's APPNOTE 6.3): a directory of entries, stored or deflated, of any size. Only
+// stored entries are written.
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
@@ -1844,14 +1960,15 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data::detail {
 
-/// Bits of a stream, the lowest one of each byte first. After the end come zeros, and `failed()` says so.
+/// Bits of a stream, the lowest one of each byte first. Bits after the end are 0, and failed() is
+/// true then.
 class BitReader {
 public:
-    explicit BitReader(std::span<std::byte const> bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
+    explicit BitReader(std::span<std::byte const> bytes)
+        : at_(bytes.data()), end_(at_ + bytes.size()) {}
 
-    /// The next n bits, up to 16, which stay.
-    std::uint32_t peek(unsigned n) noexcept
-    {
+    /// The next n bits, up to 16, without consuming them.
+    std::uint32_t peek(unsigned n) noexcept {
         for (; count_ < n; count_ += 8) {
             if (at_ == end_) ++beyond_;
             else bits_ |= std::uint64_t{static_cast<std::uint8_t>(*at_++)} << count_;
@@ -1859,17 +1976,16 @@ public:
         return static_cast<std::uint32_t>(bits_ & ((std::uint64_t{1} << n) - 1));
     }
     void drop(unsigned n) noexcept { bits_ >>= n, count_ -= n; }
-    std::uint32_t take(unsigned n) noexcept
-    {
+    std::uint32_t take(unsigned n) noexcept {
         auto const v = peek(n);
         drop(n);
         return v;
     }
-    /// To the next full byte.
+    /// Advances to the next byte boundary.
     void align() noexcept { drop(count_ % 8); }
-    /// Whether bits were taken that were not there.
+    /// True if bits after the end were consumed.
     bool failed() const noexcept { return beyond_ * 8 > count_; }
-    /// Whether all bytes were used.
+    /// True if all bytes were consumed.
     bool at_end() const noexcept { return at_ == end_ && count_ / 8 == beyond_; }
 
 private:
@@ -1878,26 +1994,29 @@ private:
     unsigned count_ = 0, beyond_ = 0;
 };
 
-/// A prefix code, which is given by the lengths of its words: a table that any word's bits lead to, whatever follows them.
+/// A prefix code, given by the lengths of its codes: a table whose index is the next bits, a code
+/// and whatever follows it.
 class PrefixCode {
 public:
     static constexpr unsigned longest = 15;
 
-    /// False where no code has such lengths. Only a code of one word of one bit may be incomplete, where that is allowed.
-    bool build(std::span<std::uint8_t const> lengths, bool may_be_incomplete = true)
-    {
+    /// False if no prefix code has these lengths. A code may be incomplete only if it has a single
+    /// symbol of one bit and `may_be_incomplete` is true.
+    bool build(std::span<std::uint8_t const> lengths, bool may_be_incomplete = true) {
         std::array<std::uint32_t, longest + 2> first{};
         for (auto const n : lengths)
             if (n) ++first[n + 1u];
         bits_ = 1;
-        std::uint32_t words = 0, used = 0;
+        std::uint32_t symbols = 0, used = 0;
         for (unsigned n = 1; n <= longest; ++n) {
             auto const of_this_length = first[n + 1];
             if (of_this_length) bits_ = n;
-            words += of_this_length, used += of_this_length << (longest - n);
+            symbols += of_this_length, used += of_this_length << (longest - n);
         }
-        bool const incomplete = words && used < 1u << longest;
-        if (used > 1u << longest || (incomplete && !(may_be_incomplete && words == 1 && bits_ == 1))) return false;
+        bool const incomplete = symbols && used < 1u << longest;
+        if (used > 1u << longest ||
+            (incomplete && !(may_be_incomplete && symbols == 1 && bits_ == 1)))
+            return false;
         std::uint32_t code = 0;
         for (unsigned n = 1; n <= longest; ++n) {
             auto const of_this_length = first[n + 1];
@@ -1908,15 +2027,16 @@ public:
         for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol) {
             unsigned const n = lengths[symbol];
             if (!n) continue;
-            std::uint32_t word = first[n]++, reversed = 0;
-            for (unsigned i = 0; i < n; ++i, word >>= 1) reversed = reversed << 1 | (word & 1);
-            for (std::size_t i = reversed; i < table_.size(); i += std::size_t{1} << n) table_[i] = static_cast<std::uint16_t>(symbol << 4 | n);
+            std::uint32_t code_bits = first[n]++, reversed = 0;
+            for (unsigned i = 0; i < n; ++i, code_bits >>= 1)
+                reversed = reversed << 1 | (code_bits & 1);
+            for (std::size_t i = reversed; i < table_.size(); i += std::size_t{1} << n)
+                table_[i] = static_cast<std::uint16_t>(symbol << 4 | n);
         }
         return true;
     }
-    /// The symbol of the next word; false where there is no such word.
-    bool take(BitReader& in, unsigned& symbol) const noexcept
-    {
+    /// Reads the next symbol; false if the bits are no code.
+    bool take(BitReader& in, unsigned& symbol) const noexcept {
         auto const entry = table_[in.peek(bits_)];
         in.drop(entry & 15);
         symbol = entry >> 4;
@@ -1932,28 +2052,29 @@ class Inflation {
 public:
     Inflation(std::span<std::byte const> in, std::span<std::byte> out) : in_(in), out_(out) {}
 
-    bool run()
-    {
+    bool run() {
         for (bool last = false; !last;) {
             last = in_.take(1);
             auto const kind = in_.take(2);
-            bool const good = kind == 0 ? stored() : kind == 1 ? fixed_codes() && coded() : kind == 2 && codes() && coded();
+            bool const good = kind == 0   ? stored()
+                              : kind == 1 ? fixed_codes() && coded()
+                                          : kind == 2 && codes() && coded();
             if (!good || in_.failed()) return false;
         }
         return done_ == out_.size() && in_.at_end();
     }
 
 private:
-    bool stored()
-    {
+    bool stored() {
         in_.align();
         auto const length = in_.take(16), complement = in_.take(16);
-        if (in_.failed() || length != (complement ^ 0xffffu) || length > out_.size() - done_) return false;
-        for (std::uint32_t i = 0; i < length; ++i) out_[done_++] = static_cast<std::byte>(in_.take(8));
+        if (in_.failed() || length != (complement ^ 0xffffu) || length > out_.size() - done_)
+            return false;
+        for (std::uint32_t i = 0; i < length; ++i)
+            out_[done_++] = static_cast<std::byte>(in_.take(8));
         return true;
     }
-    bool fixed_codes()
-    {
+    bool fixed_codes() {
         std::array<std::uint8_t, 288> lengths;
         std::fill_n(lengths.begin(), 144, std::uint8_t{8});
         std::fill_n(lengths.begin() + 144, 112, std::uint8_t{9});
@@ -1963,14 +2084,16 @@ private:
         distances.fill(5);
         return literals_.build(lengths) && distances_.build(distances);
     }
-    /// The codes of a block, whose lengths are themselves coded.
-    bool codes()
-    {
-        static constexpr std::uint8_t order[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
-        std::size_t const literals = in_.take(5) + 257, distances = in_.take(5) + 1, known = in_.take(4) + 4;
+    /// Reads the prefix codes of a block, whose lengths are coded, too.
+    bool codes() {
+        static constexpr std::uint8_t order[] = {
+            16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
+        std::size_t const literals = in_.take(5) + 257, distances = in_.take(5) + 1,
+                          known = in_.take(4) + 4;
         if (literals > 286 || distances > 30) return false;
         std::array<std::uint8_t, 19> of_lengths{};
-        for (std::size_t i = 0; i < known; ++i) of_lengths[order[i]] = static_cast<std::uint8_t>(in_.take(3));
+        for (std::size_t i = 0; i < known; ++i)
+            of_lengths[order[i]] = static_cast<std::uint8_t>(in_.take(3));
         PrefixCode code;
         if (!code.build(of_lengths, false)) return false;
         std::array<std::uint8_t, 286 + 30> lengths{};
@@ -1983,17 +2106,19 @@ private:
             }
             if (symbol == 16 && i == 0) return false;
             std::uint8_t const value = symbol == 16 ? lengths[i - 1] : std::uint8_t{0};
-            std::size_t const repeat = symbol == 16 ? 3 + in_.take(2) : symbol == 17 ? 3 + in_.take(3) : 11 + in_.take(7);
+            std::size_t const repeat = symbol == 16   ? 3 + in_.take(2)
+                                       : symbol == 17 ? 3 + in_.take(3)
+                                                      : 11 + in_.take(7);
             if (repeat > literals + distances - i) return false;
             std::fill_n(lengths.begin() + static_cast<std::ptrdiff_t>(i), repeat, value);
             i += repeat;
         }
         std::span const all(lengths);
-        return lengths[256] && literals_.build(all.first(literals)) && distances_.build(all.subspan(literals, distances));
+        return lengths[256] && literals_.build(all.first(literals)) &&
+               distances_.build(all.subspan(literals, distances));
     }
-    /// Bytes, and repetitions of what came before.
-    bool coded()
-    {
+    /// Decodes a block: literal bytes, and copies of earlier output.
+    bool coded() {
         for (;;) {
             unsigned symbol = 0;
             if (!literals_.take(in_, symbol) || in_.failed()) return false;
@@ -2011,9 +2136,8 @@ private:
             for (std::size_t i = 0; i < length; ++i, ++done_) out_[done_] = out_[done_ - distance];
         }
     }
-    /// Numbers that are coded by their leading bits, `steps` to each doubling, and more bits.
-    std::uint32_t scaled(unsigned symbol, unsigned steps) noexcept
-    {
+    /// The base values of symbols with extra bits: `steps` symbols for each power of 2.
+    std::uint32_t scaled(unsigned symbol, unsigned steps) noexcept {
         if (symbol < 2 * steps) return symbol;
         unsigned const extra = symbol / steps - 1;
         return ((steps + symbol % steps) << extra) + in_.take(extra);
@@ -2025,18 +2149,23 @@ private:
     PrefixCode literals_, distances_;
 };
 
-/// Decompresses `in`; false where it is not the compressed form of as many bytes as `out` has.
-inline bool inflate(std::span<std::byte const> in, std::span<std::byte> out) { return Inflation(in, out).run(); }
+/// Decompresses `in` to `out`; false if it is malformed or has another size than `out`.
+inline bool inflate(std::span<std::byte const> in, std::span<std::byte> out) {
+    return Inflation(in, out).run();
+}
 
-}  // namespace xgrad::data::detail
+} // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::data::detail {
 
-/// What begins with these bytes: an entry, an entry of the directory, the end of the directory (of a large file, and where to find that).
-inline constexpr std::uint32_t zip_entry = 0x04034b50, zip_directory = 0x02014b50, zip_end = 0x06054b50, zip64_end = 0x06064b50, zip64_locator = 0x07064b50;
+/// Signatures: of an entry, of an entry of the directory, of the end of the directory (also the
+/// zip64 one, and the locator of that).
+inline constexpr std::uint32_t zip_entry = 0x04034b50, zip_directory = 0x02014b50,
+                               zip_end = 0x06054b50, zip64_end = 0x06064b50,
+                               zip64_locator = 0x07064b50;
 
 struct ZipEntry {
     std::string name;
@@ -2047,35 +2176,39 @@ struct ZipEntry {
 
 class ZipReader {
 public:
-    explicit ZipReader(Input const& in) : in_(in)
-    {
+    explicit ZipReader(Input const& in) : in_(in) {
         auto const directory = find_directory();
-        auto const text = in.text(directory.begin, static_cast<std::size_t>(directory.bytes), "the directory");
+        auto const text =
+            in.text(directory.begin, static_cast<std::size_t>(directory.bytes), "the directory");
         std::string_view rest = text;
         std::set<std::string, std::less<>> names;
         for (std::uint64_t i = 0; i < directory.count; ++i) {
             entries_.push_back(read_entry(directory.begin + (text.size() - rest.size()), rest));
             auto& e = entries_.back();
-            if (!names.insert(e.name).second) in.fail_at(e.header, "the name '", e.name, "' stands twice");
+            if (!names.insert(e.name).second)
+                in.fail_at(e.header, "the name '", e.name, "' stands twice");
             find_data(e);
         }
-        if (!rest.empty()) in.fail_at(directory.begin + (text.size() - rest.size()), "something stands after the directory");
+        if (!rest.empty())
+            in.fail_at(directory.begin + (text.size() - rest.size()),
+                "something stands after the directory");
         check_overlaps(directory.begin);
     }
 
     std::vector<ZipEntry> const& entries() const noexcept { return entries_; }
 
-    std::vector<std::byte> read(ZipEntry const& e) const
-    {
+    std::vector<std::byte> read(ZipEntry const& e) const {
         std::vector<std::byte> bytes(static_cast<std::size_t>(e.stored));
         in_.read(e.begin, bytes.data(), bytes.size(), "an entry");
         if (e.deflated) {
             std::vector<std::byte> raw(static_cast<std::size_t>(e.bytes));
-            if (!inflate(bytes, raw)) in_.fail_at(e.begin, "the entry '", e.name, "' cannot be decompressed");
+            if (!inflate(bytes, raw))
+                in_.fail_at(e.begin, "the entry '", e.name, "' cannot be decompressed");
             bytes = std::move(raw);
         }
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION     // mutated bytes never have the right check
-        if (crc<crc32_polynomial>(bytes.data(), bytes.size()) != e.crc) in_.fail_at(e.begin, "the entry '", e.name, "' does not have the check that is noted");
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION // the bytes of a fuzzer never have the right check
+        if (crc<crc32_polynomial>(bytes.data(), bytes.size()) != e.crc)
+            in_.fail_at(e.begin, "the entry '", e.name, "' does not have the check that is noted");
 #endif
         return bytes;
     }
@@ -2085,97 +2218,121 @@ private:
         std::uint64_t begin, bytes, count;
     };
 
-    /// From the end of the file, which a comment may follow.
-    Directory find_directory() const
-    {
+    /// Searches from the end of the file, since a comment may follow.
+    Directory find_directory() const {
         constexpr std::size_t size = 22;
-        auto const tail = static_cast<std::size_t>(std::min<std::uint64_t>(in_.size(), size + 0xffff));
+        auto const tail =
+            static_cast<std::size_t>(std::min<std::uint64_t>(in_.size(), size + 0xffff));
         auto const text = in_.text(in_.size() - tail, tail, "");
         for (std::size_t at = tail < size ? tail : tail - size + 1; at-- > 0 && tail >= size;) {
             auto const* const p = text.data() + at;
-            if (little_endian<std::uint32_t>(p) != zip_end || at + size + little_endian<std::uint16_t>(p + 20) != tail) continue;
+            if (little_endian<std::uint32_t>(p) != zip_end ||
+                at + size + little_endian<std::uint16_t>(p + 20) != tail)
+                continue;
             std::uint64_t const place = in_.size() - tail + at;
             if (little_endian<std::uint32_t>(p + 4)) in_.fail_at(place, "a part of several files");
-            Directory d{little_endian<std::uint32_t>(p + 16), little_endian<std::uint32_t>(p + 12), little_endian<std::uint16_t>(p + 10)};
+            Directory d{little_endian<std::uint32_t>(p + 16), little_endian<std::uint32_t>(p + 12),
+                little_endian<std::uint16_t>(p + 10)};
             std::uint64_t end = place;
-            if (d.begin == 0xffffffff || d.bytes == 0xffffffff || d.count == 0xffff) end = find_large_directory(place, d);
-            if (d.begin > end || d.bytes != end - d.begin) in_.fail_at(place, "the directory is not where it should be");
-            if (d.count > d.bytes / 46) in_.fail_at(place, "the directory is too small for ", d.count, " entries");
+            if (d.begin == 0xffffffff || d.bytes == 0xffffffff || d.count == 0xffff)
+                end = find_large_directory(place, d);
+            if (d.begin > end || d.bytes != end - d.begin)
+                in_.fail_at(place, "the directory is not where it should be");
+            if (d.count > d.bytes / 46)
+                in_.fail_at(place, "the directory is too small for ", d.count, " entries");
             return d;
         }
         in_.fail_at(in_.size(), "the file does not end as a zip file does");
     }
-    std::uint64_t find_large_directory(std::uint64_t place, Directory& d) const
-    {
+    std::uint64_t find_large_directory(std::uint64_t place, Directory& d) const {
         if (place < 20) return place;
         auto const locator = in_.text(place - 20, 20, "the end of the directory");
         if (little_endian<std::uint32_t>(locator.data()) != zip64_locator) return place;
         auto const end = little_endian<std::uint64_t>(locator.data() + 8);
         auto const record = in_.text(end, 56, "the end of the directory");
-        if (little_endian<std::uint32_t>(record.data()) != zip64_end) in_.fail_at(end, "here should be the end of the directory");
-        d = {little_endian<std::uint64_t>(record.data() + 48), little_endian<std::uint64_t>(record.data() + 40), little_endian<std::uint64_t>(record.data() + 32)};
+        if (little_endian<std::uint32_t>(record.data()) != zip64_end)
+            in_.fail_at(end, "here should be the end of the directory");
+        d = {little_endian<std::uint64_t>(record.data() + 48),
+            little_endian<std::uint64_t>(record.data() + 40),
+            little_endian<std::uint64_t>(record.data() + 32)};
         return end;
     }
 
-    ZipEntry read_entry(std::uint64_t place, std::string_view& rest) const
-    {
+    ZipEntry read_entry(std::uint64_t place, std::string_view& rest) const {
         auto const need = [&](std::size_t n) {
             if (rest.size() < n) in_.fail_at(place, "the directory ends within an entry");
         };
         need(46);
         auto const* const p = rest.data();
-        if (little_endian<std::uint32_t>(p) != zip_directory) in_.fail_at(place, "here should be an entry of the directory");
-        std::size_t const name = little_endian<std::uint16_t>(p + 28), extra = little_endian<std::uint16_t>(p + 30), comment = little_endian<std::uint16_t>(p + 32);
+        if (little_endian<std::uint32_t>(p) != zip_directory)
+            in_.fail_at(place, "here should be an entry of the directory");
+        std::size_t const name = little_endian<std::uint16_t>(p + 28),
+                          extra = little_endian<std::uint16_t>(p + 30),
+                          comment = little_endian<std::uint16_t>(p + 32);
         need(46 + name + extra + comment);
         ZipEntry e;
         e.name = rest.substr(46, name);
         if (utf8_until(e.name) != name) in_.fail_at(place + 46, "a name that is not UTF-8");
-        if (little_endian<std::uint16_t>(p + 8) & 1) in_.fail_at(place, "the entry '", e.name, "' is encrypted");
+        if (little_endian<std::uint16_t>(p + 8) & 1)
+            in_.fail_at(place, "the entry '", e.name, "' is encrypted");
         auto const method = little_endian<std::uint16_t>(p + 10);
-        if (method != 0 && method != 8) in_.fail_at(place, "the entry '", e.name, "' is compressed by the method ", method, "; only deflate (8) is known");
+        if (method != 0 && method != 8)
+            in_.fail_at(place, "the entry '", e.name, "' is compressed by the method ", method,
+                "; only deflate (8) is known");
         e.deflated = method == 8;
         e.crc = little_endian<std::uint32_t>(p + 16);
-        e.stored = little_endian<std::uint32_t>(p + 20), e.bytes = little_endian<std::uint32_t>(p + 24), e.header = little_endian<std::uint32_t>(p + 42);
+        e.stored = little_endian<std::uint32_t>(p + 20),
+        e.bytes = little_endian<std::uint32_t>(p + 24),
+        e.header = little_endian<std::uint32_t>(p + 42);
         read_large_numbers(e, place, rest.substr(46 + name, extra));
         rest.remove_prefix(46 + name + extra + comment);
         return e;
     }
-    /// Numbers that do not fit into 32 bits stand in an extra field, in this order.
-    void read_large_numbers(ZipEntry& e, std::uint64_t place, std::string_view extra) const
-    {
+    /// Values that do not fit into 32 bits are in an extra field, in this order.
+    void read_large_numbers(ZipEntry& e, std::uint64_t place, std::string_view extra) const {
         while (extra.size() >= 4) {
-            auto const kind = little_endian<std::uint16_t>(extra.data()), size = little_endian<std::uint16_t>(extra.data() + 2);
+            auto const kind = little_endian<std::uint16_t>(extra.data()),
+                       size = little_endian<std::uint16_t>(extra.data() + 2);
             if (size > extra.size() - 4) break;
             auto field = extra.substr(4, size);
             extra.remove_prefix(4u + size);
             if (kind != 1) continue;
             for (auto* const number : {&e.bytes, &e.stored, &e.header}) {
                 if (*number != 0xffffffff) continue;
-                if (field.size() < 8) in_.fail_at(place, "the sizes of the entry '", e.name, "' are not there");
+                if (field.size() < 8)
+                    in_.fail_at(place, "the sizes of the entry '", e.name, "' are not there");
                 *number = little_endian<std::uint64_t>(field.data());
                 field.remove_prefix(8);
             }
         }
     }
-    void find_data(ZipEntry& e) const
-    {
+    void find_data(ZipEntry& e) const {
         auto const header = in_.text(e.header, 30, "an entry");
-        if (little_endian<std::uint32_t>(header.data()) != zip_entry) in_.fail_at(e.header, "here should be the entry '", e.name, "'");
-        std::size_t const name = little_endian<std::uint16_t>(header.data() + 26), extra = little_endian<std::uint16_t>(header.data() + 28);
-        if (in_.text(e.header + 30, name, "an entry") != e.name) in_.fail_at(e.header, "the entry has another name than '", e.name, "' in the directory");
+        if (little_endian<std::uint32_t>(header.data()) != zip_entry)
+            in_.fail_at(e.header, "here should be the entry '", e.name, "'");
+        std::size_t const name = little_endian<std::uint16_t>(header.data() + 26),
+                          extra = little_endian<std::uint16_t>(header.data() + 28);
+        if (in_.text(e.header + 30, name, "an entry") != e.name)
+            in_.fail_at(
+                e.header, "the entry has another name than '", e.name, "' in the directory");
         e.begin = e.header + 30 + name + extra;
-        if (e.begin > in_.size() || e.stored > in_.size() - e.begin) in_.fail_at(e.header, "the file ends within the entry '", e.name, "'");
-        if (!e.deflated && e.stored != e.bytes) in_.fail_at(e.header, "the entry '", e.name, "' has two different sizes");
-        if (e.deflated && e.bytes / 1032 > e.stored) in_.fail_at(e.header, "the entry '", e.name, "' cannot become as large as is noted");      // 258 bytes cost at least two bits
+        if (e.begin > in_.size() || e.stored > in_.size() - e.begin)
+            in_.fail_at(e.header, "the file ends within the entry '", e.name, "'");
+        if (!e.deflated && e.stored != e.bytes)
+            in_.fail_at(e.header, "the entry '", e.name, "' has two different sizes");
+        if (e.deflated && e.bytes / 1032 > e.stored)
+            in_.fail_at(e.header, "the entry '", e.name,
+                "' cannot become as large as is noted"); // 258 bytes take at least two bits
     }
-    void check_overlaps(std::uint64_t directory) const
-    {
+    void check_overlaps(std::uint64_t directory) const {
         std::vector<ZipEntry const*> order;
         for (auto const& e : entries_) order.push_back(&e);
         std::ranges::sort(order, {}, [](auto const* e) { return e->header; });
         for (std::size_t i = 0; i < order.size(); ++i) {
             auto const end = order[i]->begin + order[i]->stored;
-            if (end > (i + 1 < order.size() ? order[i + 1]->header : directory)) in_.fail_at(order[i]->header, "the entry '", order[i]->name, "' overlaps what follows");
+            if (end > (i + 1 < order.size() ? order[i + 1]->header : directory))
+                in_.fail_at(
+                    order[i]->header, "the entry '", order[i]->name, "' overlaps what follows");
         }
     }
 
@@ -2183,14 +2340,15 @@ private:
     std::vector<ZipEntry> entries_;
 };
 
-/// Writes stored entries one after the other. Numbers from `large` on are written as those of large files.
+/// Writes stored entries one after the other. Values from `large` on are written as zip64 fields.
 class ZipWriter {
 public:
-    explicit ZipWriter(AtomicFile& file, std::uint64_t large = 0xffffffff) : file_(file), large_(large) {}
+    explicit ZipWriter(AtomicFile& file, std::uint64_t large = 0xffffffff)
+        : file_(file), large_(large) {}
 
-    /// An entry of a head and what follows it, piece by piece.
-    void add(std::string name, std::string_view head, std::span<std::span<std::byte const> const> pieces)
-    {
+    /// Writes an entry: a head, and what follows it piece by piece.
+    void add(std::string name, std::string_view head,
+        std::span<std::span<std::byte const> const> pieces) {
         ZipEntry e{.name = std::move(name), .header = file_.position()};
         e.crc = crc<crc32_polynomial>(head.data(), head.size());
         e.bytes = head.size();
@@ -2204,49 +2362,63 @@ public:
         for (auto const& piece : pieces) file_.write(piece.data(), piece.size());
         entries_.push_back(std::move(e));
     }
-    /// An entry of two pieces.
-    void add(std::string name, std::string_view head, std::span<std::byte const> body = {})
-    {
+    /// Writes an entry of two pieces.
+    void add(std::string name, std::string_view head, std::span<std::byte const> body = {}) {
         add(std::move(name), head, std::span(&body, 1));
     }
-    void finish()
-    {
+    void finish() {
         auto const begin = file_.position();
         for (auto const& e : entries_) file_.write(header(e, zip_directory));
         auto const end = file_.position(), bytes = end - begin;
         std::uint64_t const count = entries_.size();
         std::string s;
-        if (begin >= large_ || bytes >= large_ || count >= std::min<std::uint64_t>(large_, 0xffff)) {
-            put(s, zip64_end, std::uint64_t{44}, std::uint16_t{45}, std::uint16_t{45}, std::uint32_t{0}, std::uint32_t{0}, count, count, bytes, begin);
+        if (begin >= large_ || bytes >= large_ ||
+            count >= std::min<std::uint64_t>(large_, 0xffff)) {
+            put(s, zip64_end, std::uint64_t{44}, std::uint16_t{45}, std::uint16_t{45},
+                std::uint32_t{0}, std::uint32_t{0}, count, count, bytes, begin);
             put(s, zip64_locator, std::uint32_t{0}, end, std::uint32_t{1});
         }
-        auto const entries = static_cast<std::uint16_t>(std::min<std::uint64_t>(count >= large_ ? 0xffff : count, 0xffff));
-        put(s, zip_end, std::uint32_t{0}, entries, entries, small(bytes), small(begin), std::uint16_t{0});
+        auto const entries = static_cast<std::uint16_t>(
+            std::min<std::uint64_t>(count >= large_ ? 0xffff : count, 0xffff));
+        put(s, zip_end, std::uint32_t{0}, entries, entries, small(bytes), small(begin),
+            std::uint16_t{0});
         file_.write(s);
     }
 
 private:
-    template <class... U> static void put(std::string& s, U... values) { (put_little_endian(s, values), ...); }
-    std::uint32_t small(std::uint64_t n) const noexcept { return n >= large_ ? 0xffffffff : static_cast<std::uint32_t>(n); }
+    template <class... U> static void put(std::string& s, U... values) {
+        (put_little_endian(s, values), ...);
+    }
+    std::uint32_t small(std::uint64_t n) const noexcept {
+        return n >= large_ ? 0xffffffff : static_cast<std::uint32_t>(n);
+    }
 
-    /// What stands of an entry before it, or in the directory. The date is the first one that there is, so that equal tensors give equal files.
-    std::string header(ZipEntry const& e, std::uint32_t kind) const
-    {
+    /// The fields of an entry, before it or in the directory. The date is the earliest possible
+    /// one, so that equal tensors give equal files.
+    std::string header(ZipEntry const& e, std::uint32_t kind) const {
         constexpr std::uint16_t utf8 = 1 << 11, first_of_january_1980 = 0x21;
-        bool const in_directory = kind == zip_directory, large_size = e.bytes >= large_, large_place = in_directory && e.header >= large_;
+        bool const in_directory = kind == zip_directory, large_size = e.bytes >= large_,
+                   large_place = in_directory && e.header >= large_;
         std::string extra;
         if (large_size || large_place) {
-            put(extra, std::uint16_t{1}, static_cast<std::uint16_t>(16 * large_size + 8 * large_place));
+            put(extra, std::uint16_t{1},
+                static_cast<std::uint16_t>(16 * large_size + 8 * large_place));
             if (large_size) put(extra, e.bytes, e.stored);
             if (large_place) put(extra, e.header);
         }
-        std::uint16_t const version = extra.empty() ? 20 : 45, name = static_cast<std::uint16_t>(e.name.size()), more = static_cast<std::uint16_t>(extra.size());
-        if (name != e.name.size()) fail("a name of ", e.name.size(), " bytes is too long for a zip file");
+        std::uint16_t const version = extra.empty() ? 20 : 45,
+                            name = static_cast<std::uint16_t>(e.name.size()),
+                            more = static_cast<std::uint16_t>(extra.size());
+        if (name != e.name.size())
+            fail("a name of ", e.name.size(), " bytes is too long for a zip file");
         std::string s;
         put(s, kind);
         if (in_directory) put(s, version);
-        put(s, version, utf8, std::uint16_t{0}, std::uint16_t{0}, first_of_january_1980, e.crc, small(e.stored), small(e.bytes), name, more);
-        if (in_directory) put(s, std::uint16_t{0}, std::uint16_t{0}, std::uint16_t{0}, std::uint32_t{0}, small(e.header));
+        put(s, version, utf8, std::uint16_t{0}, std::uint16_t{0}, first_of_january_1980, e.crc,
+            small(e.stored), small(e.bytes), name, more);
+        if (in_directory)
+            put(s, std::uint16_t{0}, std::uint16_t{0}, std::uint16_t{0}, std::uint32_t{0},
+                small(e.header));
         return s + e.name + extra;
     }
 
@@ -2255,7 +2427,7 @@ private:
     std::vector<ZipEntry> entries_;
 };
 
-}  // namespace xgrad::data::detail
+} // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 
 XGRAD_COMPILED_ONCE
@@ -2266,16 +2438,16 @@ namespace detail {
 inline constexpr std::string_view npy_suffix = ".npy";
 }
 
-/// How an npz file is read.
+/// Options of load_npz().
 struct NpzOptions {
-    /// How many bytes its arrays may have together once they are decompressed: a file of a megabyte may become a gigabyte.
+    /// The largest size, in bytes, of all arrays after decompression: a file of a megabyte may
+    /// become a gigabyte.
     std::uint64_t max_bytes = ~std::uint64_t{0};
 };
 
-/// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) under their names. Throws FormatError where they are larger
-/// than `max_bytes`, before any of them is read.
-inline StateDict load_npz(Input const& in, NpzOptions const& options = {})
-{
+/// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) with their names. Throws
+/// FormatError if they are larger than `max_bytes`, before any of them is read.
+inline StateDict load_npz(Input const& in, NpzOptions const& options = {}) {
     detail::ZipReader const zip(in);
     std::uint64_t left = options.max_bytes;
     for (auto const& e : zip.entries()) {
@@ -2287,36 +2459,39 @@ inline StateDict load_npz(Input const& in, NpzOptions const& options = {})
     }
     StateDict state;
     for (auto const& e : zip.entries()) {
-        if (!e.name.ends_with(detail::npy_suffix)) in.fail_at(e.header, "the entry '", e.name, "' is no npy file");
+        if (!e.name.ends_with(detail::npy_suffix))
+            in.fail_at(e.header, "the entry '", e.name, "' is no npy file");
         auto const bytes = zip.read(e);
-        state.set(e.name.substr(0, e.name.size() - detail::npy_suffix.size()), load_npy(Input(bytes, in.name() + ": " + e.name)));
+        state.set(e.name.substr(0, e.name.size() - detail::npy_suffix.size()),
+            load_npy(Input(bytes, in.name() + ": " + e.name)));
     }
     return state;
 }
 
-/// Writes the values of tensors under their names, not compressed.
-inline void save_npz(std::filesystem::path const& path, StateDict const& state)
-{
+/// Writes the values of named tensors, not compressed.
+inline void save_npz(std::filesystem::path const& path, StateDict const& state) {
     AtomicFile file(path);
     detail::ZipWriter zip(file);
     for (auto const& [name, tensor] : state) {
-        if (detail::utf8_until(name) != name.size()) detail::fail("save_npz: the name '", name, "' is not UTF-8");
+        if (detail::utf8_until(name) != name.size())
+            detail::fail("save_npz: the name '", name, "' is not UTF-8");
         if (!tensor.defined()) detail::fail("save_npz: the tensor '", name, "' is undefined");
-        auto const values = detail::in_order(tensor);
-        zip.add(name + std::string(detail::npy_suffix), detail::npy_header(values), {values.impl().array.data, values.numel() * values.impl().type->size});
+        auto const values = detail::contiguous(tensor);
+        zip.add(name + std::string(detail::npy_suffix), detail::npy_header(values),
+            {values.impl().array.data, values.numel() * values.impl().type->size});
     }
     zip.finish();
     file.commit();
 }
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_NPZ_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
 
 // ======== xgrad/data/progress.hpp
-// ProgressBar: how far a loop is, how long it will take, and its smoothed loss: one line that is redrawn on a terminal, and now and then
-// a plain line where the output goes elsewhere.
+// ProgressBar: the progress of a loop, the remaining time, and the smoothed loss. On a terminal it
+// redraws one line; in a file or pipe it prints a plain line now and then.
 
 #include <iostream>
 
@@ -2329,25 +2504,29 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::data {
 
 struct ProgressOptions {
-    /// Stands before the bar.
+    /// The text before the bar.
     std::string label = {};
-    /// Where it is drawn.
+    /// The stream to which it is drawn.
     std::ostream* out = &std::cerr;
-    /// Whether that is a terminal; without an answer true where it is std::cerr or std::cout and that is one.
+    /// True if that is a terminal. Without a value that is found out for std::cerr and std::cout,
+    /// and false for other streams.
     std::optional<bool> terminal = {};
-    /// Seconds between two drawings; without an answer 0.1 on a terminal, and 10 elsewhere.
+    /// Seconds between two drawings; without a value 0.1 on a terminal and 10 otherwise.
     std::optional<double> interval = {};
-    /// The weight of what was before in the moving average of the loss.
+    /// The weight of earlier losses in the moving average.
     double smoothing = 0.98;
     int width = 30;
     /// The time in seconds, from any start.
-    std::function<double()> clock = [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+    std::function<double()> clock = [] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
+    };
 };
 
 class ProgressBar {
 public:
-    explicit ProgressBar(std::size_t total, ProgressOptions options = {}) : total_(total), options_(std::move(options))
-    {
+    explicit ProgressBar(std::size_t total, ProgressOptions options = {})
+        : total_(total), options_(std::move(options)) {
         terminal_ = options_.terminal.value_or(is_terminal(*options_.out));
         interval_ = options_.interval.value_or(terminal_ ? 0.1 : 10);
         start_ = drawn_ = options_.clock();
@@ -2355,43 +2534,39 @@ public:
     ProgressBar(ProgressBar const&) = delete;
     ProgressBar& operator=(ProgressBar const&) = delete;
     /// Ends the line as finish() does.
-    ~ProgressBar()
-    {
+    ~ProgressBar() {
         try {
             finish();
-        } catch (...) {     // a stream that throws is no reason to end the program
+        } catch (...) { // an exception of the stream must not end the program
         }
     }
 
-    /// So many more steps are done.
-    void update(std::size_t steps = 1)
-    {
+    /// Counts finished steps.
+    void update(std::size_t steps = 1) {
         done_ += steps;
         auto const now = options_.clock();
         if (!finished_ && (now - drawn_ >= interval_ || (terminal_ && done_ >= total_))) draw(now);
     }
-    /// The same, with the loss of these steps.
-    void update(std::size_t steps, double loss)
-    {
-        // the mean of what came, with weights that fall off: the first ones count as much as they should
+    /// Counts finished steps, with their loss.
+    void update(std::size_t steps, double loss) {
+        // an exponential moving average; dividing by the sum of weights corrects the bias of the
+        // first values
         average_ = options_.smoothing * average_ + (1 - options_.smoothing) * loss;
         weight_ = options_.smoothing * weight_ + (1 - options_.smoothing);
         update(steps);
     }
-    /// Draws the state at the end, and ends the line. More updates draw nothing.
-    void finish()
-    {
+    /// Draws the final state and ends the line. Later updates draw nothing.
+    void finish() {
         if (finished_) return;
         if (drawn_steps_ != done_) draw(options_.clock());
         finished_ = true;
         if (terminal_) *options_.out << '\n' << std::flush;
     }
-    /// The moving average of the losses; NaN before there was one.
+    /// The moving average of the losses; NaN before the first.
     double loss() const noexcept { return average_ / weight_; }
 
 private:
-    static bool is_terminal(std::ostream const& out)
-    {
+    static bool is_terminal(std::ostream const& out) {
 #if __has_include(<unistd.h>)
         if (out.rdbuf() == std::cerr.rdbuf()) return ::isatty(STDERR_FILENO) == 1;
         if (out.rdbuf() == std::cout.rdbuf()) return ::isatty(STDOUT_FILENO) == 1;
@@ -2399,34 +2574,43 @@ private:
         return false;
     }
     /// "1:02:03" or "02:03".
-    static std::string duration(double seconds)
-    {
+    static std::string duration(double seconds) {
         if (!(seconds >= 0 && seconds < 360'000'000)) return "?";
         auto const s = static_cast<long long>(std::lround(seconds));
         char text[32];
-        if (s >= 3600) std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+        if (s >= 3600)
+            std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
         else std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
         return text;
     }
-    void draw(double now)
-    {
+    void draw(double now) {
         drawn_ = now, drawn_steps_ = done_;
-        double const elapsed = now - start_, part = total_ ? std::min(1., static_cast<double>(done_) / static_cast<double>(total_)) : 1;
+        double const elapsed = now - start_,
+                     part = total_ ? std::min(1.,
+                                         static_cast<double>(done_) / static_cast<double>(total_))
+                                   : 1;
         std::string line = options_.label.empty() ? "" : options_.label + ": ";
         char text[64];
         std::snprintf(text, sizeof text, "%3d%% ", static_cast<int>(100 * part));
         line += text;
         if (terminal_) {
             auto const full = static_cast<std::size_t>(part * std::max(options_.width, 0));
-            line += '[' + std::string(full, '#') + std::string(static_cast<std::size_t>(std::max(options_.width, 0)) - full, '.') + "] ";
+            line += '[' + std::string(full, '#') +
+                    std::string(static_cast<std::size_t>(std::max(options_.width, 0)) - full, '.') +
+                    "] ";
         }
         line += std::to_string(done_) + "/" + std::to_string(total_) + " " + duration(elapsed);
-        if (done_ < total_) line += " left " + (done_ ? duration(elapsed * static_cast<double>(total_ - done_) / static_cast<double>(done_)) : "?");
+        if (done_ < total_)
+            line += " left " + (done_ ? duration(elapsed * static_cast<double>(total_ - done_) /
+                                                 static_cast<double>(done_))
+                                      : "?");
         if (weight_ > 0) {
             std::snprintf(text, sizeof text, " loss %.4g", loss());
             line += text;
         }
-        if (terminal_) *options_.out << '\r' << line << "\x1b[K" << std::flush;     // and erases the rest of the line
+        if (terminal_)
+            *options_.out << '\r' << line << "\x1b[K"
+                          << std::flush; // the escape sequence erases the rest of the line
         else *options_.out << line << '\n' << std::flush;
     }
 
@@ -2437,13 +2621,14 @@ private:
     double interval_, start_, drawn_, average_ = 0, weight_ = 0;
 };
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
 
 // ======== xgrad/data/safetensors.hpp
-// safetensors: named tensors as PyTorch's users exchange them: the length of a header, the header in JSON, the elements.
+// safetensors: named tensors as PyTorch's users exchange them: the length of a header, the header
+// in JSON, the elements.
 
 #include <map>
 
@@ -2458,8 +2643,8 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// null, a boolean, an integer, a floating-point number, a string, an array or an object. The members
-/// of an object stay in order.
+/// null, a boolean, an integer, a floating-point number, a string, an array or an object. The
+/// members of an object stay in order.
 class Json {
 public:
     using Array = std::vector<Json>;
@@ -2570,7 +2755,7 @@ inline Json read_json_number(Scanner& s) {
     return v;
 }
 
-/// A value of any kind. `depth` is how many objects and arrays it stands in.
+/// A value of any kind. `depth` is the number of objects and arrays around it.
 inline Json read_json(Scanner& s, int depth = 0) {
     if (depth > max_json_depth)
         s.fail("objects and arrays are nested more than ", max_json_depth, " deep");
@@ -2640,7 +2825,7 @@ inline void write_json(std::string& to, Json const& value, std::size_t indent) {
 
 } // namespace detail
 
-/// Reads a text of JSON. Throws FormatError with the byte where it goes wrong.
+/// Reads a text of JSON. Throws FormatError with the offset of the first wrong byte.
 inline Json read_json(Input const& in) {
     auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
     if (auto const good = detail::utf8_until(text); good != text.size())
@@ -2666,12 +2851,13 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// Texts under names, kept beside the tensors.
+/// Named texts, stored beside the tensors.
 using Metadata = std::map<std::string, std::string>;
 
 namespace detail {
 
-/// Under this and its name stands of a complex tensor which type it had: its elements are written as pairs of real numbers.
+/// With this prefix and its name, __metadata__ has the type of a complex tensor, whose elements are
+/// written as pairs of real elements.
 inline constexpr std::string_view complex_note = "xgrad.complex.";
 
 struct SafetensorsEntry {
@@ -2681,25 +2867,27 @@ struct SafetensorsEntry {
     std::uint64_t begin = 0, end = 0;
 };
 
-/// `[1, 2]`: numbers that are not negative.
-inline Shape read_json_numbers(Scanner& s)
-{
+/// `[1, 2]`: integers that are not negative.
+inline Shape read_json_numbers(Scanner& s) {
     Shape numbers;
     read_json_array(s, [&] {
-        if (numbers.size() == most_axes) s.fail("more than ", most_axes, " axes");
+        if (numbers.size() == max_axes) s.fail("more than ", max_axes, " axes");
         numbers.push_back(s.number());
     });
     return numbers;
 }
 
-inline SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name)
-{
+inline SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name) {
     SafetensorsEntry entry{.name = std::move(name), .shape = {}};
     bool has_dtype = false, has_shape = false, has_offsets = false;
     auto const start = s;
     read_json_object(s, [&](std::string const& key, Scanner const& before) {
-        bool* const seen = key == "dtype" ? &has_dtype : key == "shape" ? &has_shape : key == "data_offsets" ? &has_offsets : nullptr;
-        if (!seen || *seen) before.fail("the key '", key, seen ? "' stands twice" : "' is not known");
+        bool* const seen = key == "dtype"          ? &has_dtype
+                           : key == "shape"        ? &has_shape
+                           : key == "data_offsets" ? &has_offsets
+                                                   : nullptr;
+        if (!seen || *seen)
+            before.fail("the key '", key, seen ? "' stands twice" : "' is not known");
         *seen = true;
         auto const at = s;
         if (seen == &has_dtype) {
@@ -2709,14 +2897,22 @@ inline SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name)
         } else if (seen == &has_shape) entry.shape = read_json_numbers(s);
         else {
             auto const offsets = read_json_numbers(s);
-            if (offsets.size() != 2 || offsets[0] > offsets[1]) at.fail("here should be where the elements begin and end");
+            if (offsets.size() != 2 || offsets[0] > offsets[1])
+                at.fail("here should be where the elements begin and end");
             entry.begin = offsets[0], entry.end = offsets[1];
         }
     });
-    if (!(has_dtype && has_shape && has_offsets)) start.fail("the tensor '", entry.name, "' has no '", !has_dtype ? "dtype" : !has_shape ? "shape" : "data_offsets", "'");
+    if (!(has_dtype && has_shape && has_offsets))
+        start.fail("the tensor '", entry.name, "' has no '",
+            !has_dtype   ? "dtype"
+            : !has_shape ? "shape"
+                         : "data_offsets",
+            "'");
     auto const bytes = bytes_of(entry.shape, entry.element->size);
     if (!bytes) start.fail("the tensor '", entry.name, "' of shape ", entry.shape, " is too large");
-    if (entry.end - entry.begin != *bytes) start.fail("the tensor '", entry.name, "' of shape ", entry.shape, " has ", *bytes, " bytes, and its offsets leave ", entry.end - entry.begin);
+    if (entry.end - entry.begin != *bytes)
+        start.fail("the tensor '", entry.name, "' of shape ", entry.shape, " has ", *bytes,
+            " bytes, and its offsets leave ", entry.end - entry.begin);
     return entry;
 }
 
@@ -2727,29 +2923,35 @@ struct SafetensorsHeader {
 };
 
 /// The elements must follow each other without gaps and overlaps, up to the end of the file.
-inline void check_offsets(Input const& in, SafetensorsHeader const& header)
-{
+inline void check_offsets(Input const& in, SafetensorsHeader const& header) {
     std::vector<SafetensorsEntry const*> order;
     for (auto const& e : header.entries) order.push_back(&e);
     std::ranges::sort(order, {}, [](auto const* e) { return std::pair(e->begin, e->end); });
     std::uint64_t at = 0;
     for (auto const* const e : order) {
-        if (e->begin != at) in.fail_at(header.end + at, e->begin < at ? "the elements of two tensors overlap, the second is '" : "nobody's bytes stand before the tensor '", e->name, "'");
+        if (e->begin != at)
+            in.fail_at(header.end + at,
+                e->begin < at ? "the elements of two tensors overlap, the second is '"
+                              : "nobody's bytes stand before the tensor '",
+                e->name, "'");
         at = e->end;
     }
-    if (auto const there = in.size() - header.end; at != there) in.fail_at(header.end, "the tensors have ", at, " bytes, and the file has ", there, " for them");
+    if (auto const there = in.size() - header.end; at != there)
+        in.fail_at(
+            header.end, "the tensors have ", at, " bytes, and the file has ", there, " for them");
 }
 
-inline SafetensorsHeader read_safetensors_header(Input const& in)
-{
+inline SafetensorsHeader read_safetensors_header(Input const& in) {
     SafetensorsHeader header;
     unsigned char start[8] = {};
     in.read(0, start, sizeof start, "the length of the header");
     auto const length = little_endian<std::uint64_t>(start);
-    if (length > 100'000'000) in.fail_at(0, "a header of ", length, " bytes; this is no safetensors file");
+    if (length > 100'000'000)
+        in.fail_at(0, "a header of ", length, " bytes; this is no safetensors file");
     auto const text = in.text(8, static_cast<std::size_t>(length), "the header");
     header.end = 8 + length;
-    if (auto const good = utf8_until(text); good != text.size()) in.fail_at(8 + good, "the header is not UTF-8");
+    if (auto const good = utf8_until(text); good != text.size())
+        in.fail_at(8 + good, "the header is not UTF-8");
     Scanner s(in, text, 8);
     std::map<std::string, bool, std::less<>> names;
     read_json_object(s, [&](std::string const& name, Scanner const& before) {
@@ -2757,7 +2959,8 @@ inline SafetensorsHeader read_safetensors_header(Input const& in)
         if (name != "__metadata__") header.entries.push_back(read_safetensors_entry(s, name));
         else
             read_json_object(s, [&](std::string const& key, Scanner const& at) {
-                if (!header.metadata.emplace(key, s.json_string()).second) at.fail("the name '", key, "' stands twice");
+                if (!header.metadata.emplace(key, s.json_string()).second)
+                    at.fail("the name '", key, "' stands twice");
             });
     });
     s.skip(json_space);
@@ -2766,32 +2969,44 @@ inline SafetensorsHeader read_safetensors_header(Input const& in)
     return header;
 }
 
-/// Pairs of real numbers as the complex ones that they were.
-inline AnyTensor complex_of_pairs(Input const& in, std::string const& name, AnyTensor const& pairs, std::string_view type)
-{
-    auto const wanted = type == xgrad::name(DType::complex64) ? DType::complex64 : DType::complex128;
-    bool const known = type == xgrad::name(wanted), fits = pairs.dtype() == (wanted == DType::complex64 ? DType::float32 : DType::float64) && pairs.dim() > 0 && pairs.shape().back() == 2;
-    if (!known || !fits) in.fail_at(8, "the tensor '", name, "' is noted as ", type.substr(0, 40), ", and is no pairs of its parts");
+/// Converts pairs of real elements back to complex ones.
+inline AnyTensor complex_of_pairs(
+    Input const& in, std::string const& name, AnyTensor const& pairs, std::string_view type) {
+    auto const wanted =
+        type == xgrad::name(DType::complex64) ? DType::complex64 : DType::complex128;
+    bool const known = type == xgrad::name(wanted),
+               fits = pairs.dtype() ==
+                          (wanted == DType::complex64 ? DType::float32 : DType::float64) &&
+                      pairs.dim() > 0 && pairs.shape().back() == 2;
+    if (!known || !fits)
+        in.fail_at(8, "the tensor '", name, "' is noted as ", type.substr(0, 40),
+            ", and is no pairs of its parts");
     Shape shape = pairs.shape();
     shape.erase(shape.size() - 1);
     AnyTensor t(xgrad::detail::TensorImpl::make(type_info_of(wanted), shape));
-    if (pairs.numel()) std::memcpy(t.impl().array.data, pairs.impl().array.data, pairs.numel() * pairs.impl().type->size);
+    if (pairs.numel())
+        std::memcpy(
+            t.impl().array.data, pairs.impl().array.data, pairs.numel() * pairs.impl().type->size);
     return t;
 }
 
-/// What a safetensors file consists of: the length of the header and the header, then the elements of
-/// each of these tensors, which are contiguous and in the byte order of the file.
+/// What a safetensors file consists of: the length of the header and the header, then the elements
+/// of each of these tensors, which are contiguous and in the byte order of the file.
 struct SafetensorsImage {
     std::string head;
     std::vector<AnyTensor> values;
 
-    static std::span<std::byte const> bytes(AnyTensor const& t) { return {t.impl().array.data, t.numel() * t.impl().type->size}; }
+    static std::span<std::byte const> bytes(AnyTensor const& t) {
+        return {t.impl().array.data, t.numel() * t.impl().type->size};
+    }
 };
-inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata)
-{
+inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata) {
     for (auto const& [key, text] : metadata) {
-        if (key.starts_with(complex_note)) fail("save_safetensors: names of metadata that begin with '", complex_note, "' are taken");
-        if (utf8_until(key) != key.size() || utf8_until(text) != text.size()) fail("save_safetensors: the metadata under '", key, "' are not UTF-8");
+        if (key.starts_with(complex_note))
+            fail("save_safetensors: names of metadata that begin with '", complex_note,
+                "' are taken");
+        if (utf8_until(key) != key.size() || utf8_until(text) != text.size())
+            fail("save_safetensors: the metadata under '", key, "' are not UTF-8");
     }
     struct Entry {
         AnyTensor values;
@@ -2800,14 +3015,22 @@ inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metad
     std::vector<Entry> entries;
     std::vector<std::size_t> order;
     for (auto const& [name, tensor] : state) {
-        if (name == "__metadata__" || utf8_until(name) != name.size()) fail("save_safetensors: no tensor can have the name '", name, "'");
+        if (name == "__metadata__" || utf8_until(name) != name.size())
+            fail("save_safetensors: no tensor can have the name '", name, "'");
         if (!tensor.defined()) fail("save_safetensors: the tensor '", name, "' is undefined");
-        if (is_complex(tensor.dtype())) metadata.emplace(std::string(complex_note) + name, xgrad::name(tensor.dtype()));
+        if (is_complex(tensor.dtype()))
+            metadata.emplace(std::string(complex_note) + name, xgrad::name(tensor.dtype()));
         order.push_back(entries.size());
         entries.push_back({tensor, 0, tensor.numel() * tensor.impl().type->size});
     }
-    auto const element = [](AnyTensor const& t) -> auto const& { return element_of(t.dtype() == DType::complex64 ? DType::float32 : t.dtype() == DType::complex128 ? DType::float64 : t.dtype()); };
-    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return element(entries[i].values).size; });     // so that each is aligned
+    auto const element = [](AnyTensor const& t) -> auto const& {
+        return element_of(t.dtype() == DType::complex64    ? DType::float32
+                          : t.dtype() == DType::complex128 ? DType::float64
+                                                           : t.dtype());
+    };
+    // larger elements first, so that each is aligned
+    std::ranges::stable_sort(order, std::ranges::greater(),
+        [&](std::size_t i) { return element(entries[i].values).size; });
     std::uint64_t at = 0;
     for (auto const i : order) entries[i].begin = std::exchange(at, at + entries[i].bytes);
 
@@ -2815,16 +3038,20 @@ inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metad
     auto const separate = [&] { header += header.size() > 1 ? "," : ""; };
     if (!metadata.empty()) {
         header += "\"__metadata__\":{";
-        for (auto const& [key, text] : metadata) header += (header.back() == '{' ? "" : ",") + json(key) + ":" + json(text);
+        for (auto const& [key, text] : metadata)
+            header += (header.back() == '{' ? "" : ",") + json(key) + ":" + json(text);
         header += "}";
     }
     auto entry = entries.begin();
     for (auto const& [name, tensor] : state) {
         separate();
-        header += json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) + "\",\"shape\":[";
-        for (auto const n : tensor.shape()) header += (header.back() == '[' ? "" : ",") + std::to_string(n);
+        header += json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) +
+                  "\",\"shape\":[";
+        for (auto const n : tensor.shape())
+            header += (header.back() == '[' ? "" : ",") + std::to_string(n);
         if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
-        header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," + std::to_string(entry->begin + entry->bytes) + "]}";
+        header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," +
+                  std::to_string(entry->begin + entry->bytes) + "]}";
         ++entry;
     }
     header += "}";
@@ -2834,22 +3061,22 @@ inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metad
     put_little_endian(image.head, std::uint64_t{header.size()});
     image.head += header;
     for (auto const i : order) {
-        auto values = in_order(entries[i].values);
+        auto values = contiguous(entries[i].values);
         if constexpr (std::endian::native != std::endian::little) {
             values = xgrad::detail::value_copy(values);
-            swap_bytes(values.impl().array.data, element_of(values.dtype()).word, entries[i].bytes);
+            swap_bytes(values.impl().array.data, element_of(values.dtype()).unit, entries[i].bytes);
         }
         image.values.push_back(std::move(values));
     }
     return image;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The tensors of a safetensors file. float16 and bfloat16 become float32, integers int64. Complex tensors are read as the format's C64,
-/// and as pairs of real numbers with the note that save_safetensors() leaves. Puts the texts of __metadata__ into `metadata`.
-inline StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr)
-{
+/// The tensors of a safetensors file. float16 and bfloat16 become float32, integers int64. Complex
+/// tensors are read from the format's C64, and from pairs of real elements with the entry in
+/// __metadata__ that save_safetensors() writes. The texts of __metadata__ are stored in `metadata`.
+inline StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr) {
     auto header = detail::read_safetensors_header(in);
     StateDict state;
     constexpr bool swapped = std::endian::native != std::endian::little;
@@ -2863,16 +3090,18 @@ inline StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr)
         state.set(e.name, std::move(t));
     }
     for (auto const& [key, text] : header.metadata)
-        if (key.starts_with(detail::complex_note)) in.fail_at(8, "the metadata '", key, "' are of a tensor that is not there");
+        if (key.starts_with(detail::complex_note))
+            in.fail_at(8, "the metadata '", key, "' are of a tensor that is not there");
     if (metadata) *metadata = std::move(header.metadata);
     return state;
 }
 
-/// Writes the values of tensors, which PyTorch loads by safetensors.torch.load_file(). A complex tensor is written as pairs of real
-/// numbers, along a new last axis, with the text "complex64" or "complex128" under "xgrad.complex." and its name in __metadata__:
-/// torch.view_as_complex() makes it what it was.
-inline void save_safetensors(std::filesystem::path const& path, StateDict const& state, Metadata metadata = {})
-{
+/// Writes the values of tensors, which PyTorch loads by safetensors.torch.load_file(). A complex
+/// tensor is written as pairs of real elements, along a new last axis, with the entry
+/// "xgrad.complex.NAME": "complex64" or "complex128" in __metadata__; torch.view_as_complex()
+/// converts it back.
+inline void save_safetensors(
+    std::filesystem::path const& path, StateDict const& state, Metadata metadata = {}) {
     auto const image = detail::safetensors_image(state, std::move(metadata));
     AtomicFile file(path);
     file.write(image.head);
@@ -2883,7 +3112,7 @@ inline void save_safetensors(std::filesystem::path const& path, StateDict const&
     file.commit();
 }
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
 #endif  // XGRAD_SINGLE_XGRAD_DATA_HPP
 

@@ -74,9 +74,12 @@
 //   2. data    the call of MPI that moves the elements, begun when all checks up to it have passed;
 //   3. finish  its future gets the result.
 //
-// Nothing here blocks in MPI: poll() tests requests, wait() polls until a deadline. Where an
-// operation cannot end, the ranks exchange notices, which are plain messages, and every rank makes
-// one error of them. A group that failed stays failed.
+// Nothing here blocks in MPI: poll() tests requests, wait() polls until a deadline. A thread of the
+// group may do the first two steps, too; what the program sees, futures and failures, happens only
+// in the threads that call the group. mutex_ guards all that the thread reads.
+//
+// Where an operation cannot end, the ranks exchange notices, which are plain messages, and every
+// rank makes one error of them. A group that failed stays failed.
 
 #include <deque>
 
@@ -93,7 +96,7 @@
 
 // ======== xgrad/distributed/mpi.hpp
 // The include point of MPI: the error type, the types of elements, and the scope between MPI_Init
-// and MPI_Finalize.
+// and MPI_Finalize. A compiler that does not find mpi.h shows the line that includes it.
 
 #ifndef OMPI_SKIP_MPICXX
 #    define OMPI_SKIP_MPICXX 1 // the C++ bindings, which MPI 3 has removed
@@ -101,7 +104,7 @@
 #ifndef MPICH_SKIP_MPICXX
 #    define MPICH_SKIP_MPICXX 1
 #endif
-#include <mpi.h>
+#include <mpi.h> // distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake
 
 namespace xgrad {
 
@@ -186,14 +189,15 @@ inline bool a_group_failed = false;
 
 /// Starts MPI, and ends it with its scope: the first object in main(). Where MPI runs already, it
 /// does neither. After a DistributedError the scope ends without MPI_Finalize, which would wait for
-/// ranks that are gone; mpirun then ends the job when this process exits.
+/// ranks that are gone; mpirun then ends the job when this process exits. The thread level is what
+/// MPI is asked for: MPI_THREAD_MULTIPLE for groups with a progress_interval.
 class Environment {
 public:
-    Environment() {
+    explicit Environment(int thread_level = MPI_THREAD_SERIALIZED) {
         if (detail::mpi_runs()) return;
         int provided = 0;
         detail::check(
-            MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+            MPI_Init_thread(nullptr, nullptr, thread_level, &provided), "MPI_Init_thread");
         started_ = true;
     }
     Environment(Environment const&) = delete;
@@ -369,16 +373,14 @@ private:
 
 } // namespace xgrad::distributed
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_FUTURE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_OPERATION_HPP
+#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_OPERATION_HPP
 
-namespace xgrad::distributed {
+// ======== xgrad/distributed/operation.hpp
+// Operation: what a group of ranks has begun (group_state.hpp). Notice: what a rank tells the
+// others where it cannot end.
 
-struct GroupOptions {
-    /// How long a wait may last in which no operation ends: within this time it throws
-    /// DistributedError. The last third of it, at most 5 s, is for hearing what the other ranks do.
-    std::chrono::milliseconds timeout = std::chrono::minutes(10);
-};
-
-namespace detail {
+namespace xgrad::distributed::detail {
 
 /// What all ranks must agree on.
 struct Signature {
@@ -414,8 +416,11 @@ struct Operation {
     std::uint64_t agreed[2]; // the least hash, and the complement of the greatest
     MPI_Request check = MPI_REQUEST_NULL, data = MPI_REQUEST_NULL;
     enum class Step : std::uint8_t { check, waits, data, done } step = Step::check;
+    int code = MPI_SUCCESS; // of the call of MPI that failed
     std::function<int(MPI_Comm, MPI_Request*)> begin_data;
     std::function<void(std::exception_ptr)> finish;
+
+    bool ranks_agree() const noexcept { return agreed[0] == ~agreed[1]; }
 };
 
 /// A message of a rank whose operations cannot end.
@@ -427,22 +432,54 @@ struct Notice {
     char text[496];
 };
 
+} // namespace xgrad::distributed::detail
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_OPERATION_HPP
+
+namespace xgrad::distributed {
+
+struct GroupOptions {
+    /// How long a wait may last in which no operation ends: within this time it throws
+    /// DistributedError. The last third of it, at most 5 s, is for hearing what the other ranks do.
+    std::chrono::milliseconds timeout = std::chrono::minutes(10);
+    /// Where it is not 0, a thread of the group calls MPI at this interval while operations are
+    /// under way, so that elements move while the program computes. It needs MPI_THREAD_MULTIPLE
+    /// (see Environment), and pays where a core is free for it.
+    std::chrono::microseconds progress_interval{0};
+};
+
+namespace detail {
+
 class GroupState final : public Progress, public std::enable_shared_from_this<GroupState> {
 public:
     GroupState(MPI_Comm of, GroupOptions const& options) : options_(options) {
         if (!mpi_runs())
             fail<DistributedError>("ProcessGroup: MPI does not run; begin main() with "
                                    "xgrad::distributed::Environment");
+        int level = 0;
+        MPI_Query_thread(&level);
+        if (options.progress_interval.count() > 0 && level < MPI_THREAD_MULTIPLE)
+            fail<DistributedError>("ProcessGroup: progress_interval needs MPI_THREAD_MULTIPLE; "
+                                   "begin main() with "
+                                   "xgrad::distributed::Environment(MPI_THREAD_MULTIPLE)");
         data_ = duplicate(of);
         control_ = duplicate(of);
         MPI_Comm_rank(data_, &rank_);
         MPI_Comm_size(data_, &size_);
         heard_.resize(static_cast<std::size_t>(size_));
         groups().push_back(this);
+        if (options.progress_interval.count() > 0) thread_ = std::thread([this] { progress(); });
     }
     GroupState(GroupState const&) = delete;
     GroupState& operator=(GroupState const&) = delete;
     ~GroupState() override {
+        if (thread_.joinable()) {
+            {
+                std::lock_guard const lock(mutex_);
+                ends_ = true;
+            }
+            wakes_.notify_one();
+            thread_.join();
+        }
         std::erase(groups(), this);
         if (failed() || !mpi_runs()) return;
         MPI_Comm_free(&data_);
@@ -473,7 +510,6 @@ public:
         state->progress = shared_from_this();
         auto operation = std::make_unique<Operation>();
         operation->signature = std::move(signature);
-        operation->position = begun_++;
         operation->begin_data = std::move(begin_data);
         operation->finish = [state, result = std::move(result)](std::exception_ptr error) mutable {
             if (error) return state->fail(std::move(error));
@@ -485,23 +521,36 @@ public:
         };
         auto const h = operation->signature.hash();
         operation->agreed[0] = h, operation->agreed[1] = ~h;
-        auto& begun = *operations_.emplace_back(std::move(operation));
-        call("MPI_Iallreduce", MPI_Iallreduce(MPI_IN_PLACE, begun.agreed, 2, MPI_UINT64_T, MPI_MIN,
-                                   control_, &begun.check));
+        {
+            std::lock_guard const lock(mutex_);
+            operation->position = begun_++;
+            auto& begun = *operations_.emplace_back(std::move(operation));
+            begun.code = MPI_Iallreduce(
+                MPI_IN_PLACE, begun.agreed, 2, MPI_UINT64_T, MPI_MIN, control_, &begun.check);
+        }
         poll();
+        if (thread_.joinable()) wakes_.notify_one();
         return Future<T>(std::move(state));
     }
 
     void poll() noexcept override {
         if (failed() || failing_) return;
+        std::shared_ptr<GroupState> keep; // a future that ends may have been the last that has it
+        std::lock_guard const lock(mutex_);
         receive_notices();
         if (failed()) return;
-        bool passed = true; // all checks up to here
-        for (auto& operation : operations_) {
-            advance(*operation, passed);
-            if (failed()) return;
+        advance_all();
+        bool passed = true;
+        for (auto const& operation : operations_) {
+            if (operation->code != MPI_SUCCESS) return call_failed(operation->code);
+            if (operation->step == Operation::Step::check) passed = false;
+            if (passed && operation->step == Operation::Step::waits) {
+                disagreement_ = operation->position;
+                return give_up(Notice::mismatch, operation->signature.text());
+            }
         }
         while (!operations_.empty() && operations_.front()->step == Operation::Step::done) {
+            if (!keep) keep = shared_from_this();
             auto const operation = std::move(operations_.front());
             operations_.pop_front();
             ++ended_;
@@ -511,6 +560,7 @@ public:
 
     void wait(AnyFutureState const& state) noexcept override {
         using Clock = std::chrono::steady_clock;
+        auto const keep = shared_from_this();
         auto since = Clock::now();
         auto ended = ended_;
         for (std::size_t idle = 0; !state.ready; ++idle) {
@@ -519,8 +569,10 @@ public:
                 ended = ended_, idle = 0;
                 since = Clock::now();
             } else if (idle > spins) {
-                if (Clock::now() - since > options_.timeout - time_to_hear())
+                if (Clock::now() - since > options_.timeout - time_to_hear()) {
+                    std::lock_guard const lock(mutex_);
                     give_up(Notice::timeout, waiting_text());
+                }
                 if (idle < 4 * spins) std::this_thread::yield();
                 else std::this_thread::sleep_for(std::chrono::microseconds(50));
             }
@@ -529,7 +581,9 @@ public:
 
     /// Makes the group fail here, and on the other ranks as soon as they wait or poll.
     void stop(std::string_view why) noexcept {
-        if (!failed() && !failing_ && mpi_runs()) give_up(Notice::stopped, why);
+        if (failed() || failing_ || !mpi_runs()) return;
+        std::lock_guard const lock(mutex_);
+        give_up(Notice::stopped, why);
     }
 
 private:
@@ -543,7 +597,7 @@ private:
     /// A rank that waits in one group must go on in the others: ranks may wait for its part there
     /// before they come here.
     static void poll_all() noexcept {
-        for (auto* const group : groups()) group->poll();
+        for (std::size_t i = 0; i < groups().size(); ++i) groups()[i]->poll(); // it may end there
     }
 
     MPI_Comm duplicate(MPI_Comm of) const {
@@ -572,36 +626,53 @@ private:
         if (text.back() == '.') text.pop_back();
         return text + " s";
     }
-    /// Fails the group where a call of MPI returned an error.
-    void call(std::string_view name, int code) noexcept {
-        if (code == MPI_SUCCESS) return;
+    [[gnu::cold]] void call_failed(int code) noexcept {
         try {
-            check(code, name);
+            check(code, "MPI");
         } catch (std::exception const& e) { give_up(Notice::stopped, e.what()); }
     }
 
+    /// Brings each operation as far as it goes without waiting. Stops at one whose ranks do not
+    /// agree, or whose call of MPI failed. True where some are under way.
+    bool advance_all() noexcept {
+        bool passed = true, under_way = false; // all checks up to here
+        for (auto& operation : operations_) {
+            if (operation->code == MPI_SUCCESS) advance(*operation, passed);
+            if (operation->code != MPI_SUCCESS) return false;
+            if (operation->step != Operation::Step::done) under_way = true;
+        }
+        return under_way;
+    }
     void advance(Operation& operation, bool& passed) noexcept {
         using Step = Operation::Step;
         int done = 0;
         if (operation.step == Step::check) {
-            call("MPI_Test", MPI_Test(&operation.check, &done, MPI_STATUS_IGNORE));
-            if (failed()) return;
+            operation.code = MPI_Test(&operation.check, &done, MPI_STATUS_IGNORE);
+            if (operation.code != MPI_SUCCESS) return;
             if (done) operation.step = Step::waits;
             else passed = false;
         }
         if (operation.step == Step::waits && passed) {
-            if (operation.agreed[0] != ~operation.agreed[1]) {
-                disagreement_ = operation.position;
-                return give_up(Notice::mismatch, operation.signature.text());
+            if (!operation.ranks_agree()) {
+                passed = false;
+                return;
             }
             operation.step = Step::data;
-            if (operation.begin_data) call("MPI", operation.begin_data(data_, &operation.data));
-            if (failed()) return;
+            if (operation.begin_data) operation.code = operation.begin_data(data_, &operation.data);
+            if (operation.code != MPI_SUCCESS) return;
         }
         if (operation.step != Step::data) return;
         done = 0;
-        call("MPI_Test", MPI_Test(&operation.data, &done, MPI_STATUS_IGNORE));
-        if (!failed() && done) operation.step = Step::done;
+        operation.code = MPI_Test(&operation.data, &done, MPI_STATUS_IGNORE);
+        if (operation.code == MPI_SUCCESS && done) operation.step = Step::done;
+    }
+    /// What the thread of the group does. It sleeps where no operation is under way.
+    void progress() noexcept {
+        std::unique_lock lock(mutex_);
+        while (!ends_) {
+            if (advance_all()) wakes_.wait_for(lock, options_.progress_interval);
+            else wakes_.wait(lock);
+        }
     }
 
     std::string waiting_text() const {
@@ -637,10 +708,12 @@ private:
     }
 
     /// The group fails: tells the other ranks, hears what they have to tell, and hands the error to
-    /// all futures.
+    /// all futures. mutex_ is locked.
     [[gnu::cold]] void give_up(Notice::Reason reason, std::string_view text) noexcept {
         if (failed() || failing_) return;
         failing_ = true;
+        ends_ = true;
+        wakes_.notify_one();
         a_group_failed = true;
         bool const is_first =
             std::ranges::none_of(heard_, [](auto const& n) { return n.has_value(); });
@@ -720,6 +793,10 @@ private:
     std::vector<std::optional<Notice>> heard_; // by rank
     Notice notice_{};
     std::shared_ptr<GroupState> immortal_;
+    std::mutex mutex_;
+    std::condition_variable wakes_;
+    bool ends_ = false; // the thread
+    std::thread thread_;
 };
 
 } // namespace detail
@@ -753,7 +830,7 @@ private:
 /// elements. Unrecorded.
 inline AnyTensor view_of_elements(AnyTensor const& flat, std::size_t start, Shape const& shape) {
     auto a = flat.impl().array;
-    a.look_through(shape, xgrad::detail::row_major(shape),
+    a.set_view(shape, xgrad::detail::row_major(shape),
         static_cast<std::ptrdiff_t>(start * flat.impl().type->size));
     return AnyTensor(xgrad::detail::TensorImpl::make(*flat.impl().type, std::move(a)));
 }
@@ -1436,6 +1513,10 @@ private:
     struct PassGuard {
         ProcessGroup group;
         bool ended = false;
+
+        explicit PassGuard(ProcessGroup g) : group(std::move(g)) {}
+        PassGuard(PassGuard const&) = delete;
+        PassGuard& operator=(PassGuard const&) = delete;
         ~PassGuard() {
             if (!ended) group.stop("an exception ended its backward pass");
         }
@@ -1496,9 +1577,8 @@ private:
                 names += (names.empty() ? "'" : ", '") + parameters_[i].name + "'";
         std::string const text =
             "Expected to have finished reduction in the prior iteration before starting a new one. "
-            "This "
-            "rank's pass brought no gradient for parameters that were not used in producing its "
-            "loss: " +
+            "This rank's pass brought no gradient for parameters that were not used in producing "
+            "its loss: " +
             names +
             ". You can enable unused parameter detection by passing find_unused_parameters = true, "
             "and make sure that all results of forward take part in the loss";
@@ -1512,8 +1592,8 @@ private:
         if (xgrad::detail::grad_mode)
             fail<GraphError>(
                 "DistributedDataParallel: backward() with create_graph would differentiate "
-                "gradients before they are "
-                "reduced over the ranks; take second derivatives under no_sync(), or by grad()");
+                "gradients before they are reduced over the ranks; take second derivatives under "
+                "no_sync(), or by grad()");
         try {
             watch_pass();
             if (finished_) reset(); // another pass over a graph that was kept
@@ -1543,7 +1623,7 @@ private:
         }
     }
     void watch_pass() {
-        auto& note = xgrad::detail::current_pass->note(identity_);
+        auto& note = xgrad::detail::current_pass->hook_data(identity_);
         if (note.has_value()) return;
         auto const guard = std::make_shared<PassGuard>(group_);
         note = guard;
@@ -2021,7 +2101,7 @@ public:
             .then([self](AnyTensor const&) {
                 NoGradGuard const off;
                 for (auto const& x : self->matrices_) {
-                    self->orthogonalize(self->p(x));
+                    self->orthogonalize(self->p(x), [] { return T(0); });
                     copy(self->q(x), matmul(adjoint(x.gradient), self->p(x)));
                 }
                 return self->sum(self->qs_, " (Q)");
@@ -2070,27 +2150,27 @@ private:
             xgrad::detail::type_info<T>.add_in_place(buffer_, memory_.error);
         input_ = xgrad::detail::value_copy(buffer_).template as<T>();
     }
-    /// Those of the pass before, or random ones; with orthonormal columns.
+    /// Those of the pass before, or random ones; with orthonormal columns. A column of the pass
+    /// before is 0 where the gradient was, or had a lower rank: it begins anew.
     void start_qs() {
+        std::normal_distribution<double> normal;
+        auto const next = [&] { return static_cast<precision_of<T>>(normal(state_.generator_)); };
+        auto const random = [&] {
+            if constexpr (xgrad::detail::is_complex<T>) {
+                auto const re = next();
+                return T(re, next());
+            } else return next();
+        };
         if (state_.options_.warm_start && memory_.qs.defined() &&
             memory_.qs.numel() == qs_.numel() && memory_.qs.dtype() == qs_.dtype())
             copy(qs_, memory_.qs.template as<T>());
-        else {
-            std::normal_distribution<double> normal;
-            auto const next = [&] {
-                return static_cast<precision_of<T>>(normal(state_.generator_));
-            };
-            for (auto* x = qs_.array_of().begin(); x != qs_.array_of().end(); ++x) {
-                if constexpr (xgrad::detail::is_complex<T>) {
-                    auto const re = next();
-                    *x = T(re, next());
-                } else *x = next();
-            }
-        }
-        for (auto const& x : matrices_) orthogonalize(q(x));
+        else std::generate(qs_.array_of().begin(), qs_.array_of().end(), random);
+        for (auto const& x : matrices_) orthogonalize(q(x), random);
     }
-    /// Gram and Schmidt, column by column.
-    void orthogonalize(Tensor<T> const& t) const {
+    /// Gram and Schmidt, column by column. A column that depends on those before it, of which only
+    /// rounding errors would be left, is filled by `replacement` first.
+    template <class F> void orthogonalize(Tensor<T> const& t, F replacement) const {
+        using Real = precision_of<T>;
         std::size_t const rows = t.shape()[0], columns = t.shape()[1];
         T* const x = t.array_of().begin();
         auto const product = [&](std::size_t a,
@@ -2103,17 +2183,26 @@ private:
             }
             return s;
         };
-        for (std::size_t c = 0; c < columns; ++c) {
+        auto const length = [&](std::size_t c) { return std::sqrt(std::real(product(c, c))); };
+        auto const project = [&](std::size_t c) {
             for (std::size_t before = 0; before < c; ++before) {
                 T const part = product(before, c);
                 for (std::size_t i = 0; i < rows; ++i)
                     x[i * columns + c] -= part * x[i * columns + before];
             }
-            auto const length =
-                std::sqrt(std::real(product(c, c))) +
-                static_cast<precision_of<T>>(state_.options_.orthogonalization_epsilon);
+        };
+        for (std::size_t c = 0; c < columns; ++c) {
+            Real const whole = length(c);
+            project(c);
+            if (!(length(c) > 100 * std::numeric_limits<Real>::epsilon() * whole)) {
+                for (std::size_t i = 0; i < rows; ++i) x[i * columns + c] = replacement();
+                project(c);
+            }
+            project(c); // the first time leaves eps / (what is left of the column)
+            Real const by =
+                length(c) + static_cast<Real>(state_.options_.orthogonalization_epsilon);
             for (std::size_t i = 0; i < rows; ++i)
-                x[i * columns + c] = length > 0 ? x[i * columns + c] / length : T(0);
+                x[i * columns + c] = by > 0 ? x[i * columns + c] / by : T(0);
         }
     }
     void decompress() {
@@ -2171,7 +2260,8 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 #define XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 
 // ======== xgrad/data/loader.hpp
-// DataLoader: a dataset in batches, in order or shuffled, which a thread of its own prepares while the program computes.
+// DataLoader: a dataset in batches, in sequence or shuffled, prepared by a thread of its own while
+// the program computes.
 
 #include <variant>
 
@@ -2179,7 +2269,8 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 #define XGRAD_SINGLE_XGRAD_DATA_DATASET_HPP
 
 // ======== xgrad/data/dataset.hpp
-// Datasets: types with a size() and items that are asked for by their number, and datasets made from others. All are read through const.
+// Datasets: types with a size() and items with an index, and datasets made of others. All are read
+// through const references.
 
 XGRAD_COMPILED_ONCE
 
@@ -2189,41 +2280,48 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-template <class D> concept HasSize = requires(D const& d) {
+template <class D>
+concept HasSize = requires(D const& d) {
     { d.size() } -> std::convertible_to<std::size_t>;
 };
-template <class D> concept HasGet = requires(D const& d, std::size_t i) { d.get(i); };
-template <class D> concept HasIndex = requires(D const& d, std::size_t i) { d[i]; };
-/// A dataset that makes a whole batch faster than from its items.
-template <class D> concept HasBatches = requires(D const& d, std::span<std::size_t const> numbers) { d.get_batch(numbers); };
+template <class D>
+concept HasGet = requires(D const& d, std::size_t i) { d.get(i); };
+template <class D>
+concept HasIndex = requires(D const& d, std::size_t i) { d[i]; };
+/// A dataset that makes a whole batch at once, faster than from its items.
+template <class D>
+concept HasBatches =
+    requires(D const& d, std::span<std::size_t const> numbers) { d.get_batch(numbers); };
 
-}  // namespace detail
+} // namespace detail
 
 /// A type with size() and get(i) or operator[](i), all of them const.
-template <class D> concept Dataset = detail::HasSize<D> && (detail::HasGet<D> || detail::HasIndex<D>);
+template <class D>
+concept Dataset = detail::HasSize<D> && (detail::HasGet<D> || detail::HasIndex<D>);
 
 namespace detail {
 
-template <class D> constexpr bool is_dataset()
-{
+template <class D> constexpr bool is_dataset() {
     static_assert(HasSize<D>, "a dataset has a const function size(), the number of its items");
-    static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or operator[](i), which gives item i, a std::size_t");
+    static_assert(HasGet<D> || HasIndex<D>, "a dataset has a const function get(i) or "
+                                            "operator[](i), which gives item i, a std::size_t");
     return Dataset<D>;
 }
-template <class D> auto item(D const& d, std::size_t i)
-{
+template <class D> auto item(D const& d, std::size_t i) {
     if constexpr (HasGet<D>) return d.get(i);
     else if constexpr (HasIndex<D>) return d[i];
 }
 template <class D> using item_type = decltype(item(std::declval<D const&>(), std::size_t{}));
 
-/// 0, 1, ..., n - 1 in an order that the generator's numbers decide, the same on every machine (Fisher and Yates).
-template <class Generator> std::vector<std::size_t> permutation(std::size_t n, Generator& generator)
-{
+/// A random permutation of 0, 1, ..., n - 1, the same on every machine for the same generator
+/// (Fisher and Yates).
+template <class Generator>
+std::vector<std::size_t> permutation(std::size_t n, Generator& generator) {
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (std::size_t left = n; left > 1; --left) {
-        std::uint64_t const sides = left, rest = (~sides + 1) % sides;      // 2^64 mod sides: so many numbers would favour some places
+        // 2^64 mod sides: so many values are rejected, which would favour some positions
+        std::uint64_t const sides = left, rest = (~sides + 1) % sides;
         std::uint64_t v = generator();
         while (v < rest) v = generator();
         std::swap(order[left - 1], order[xgrad::detail::converted<std::size_t>(v % sides)]);
@@ -2231,64 +2329,71 @@ template <class Generator> std::vector<std::size_t> permutation(std::size_t n, G
     return order;
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// Tensors of equally many rows, of any scalar types: item i is the std::tuple of their rows i.
+/// Tensors with the same number of rows, of any scalar types: item i is the std::tuple of their
+/// rows i.
 template <Scalar... T> class TensorDataset {
 public:
-    explicit TensorDataset(Tensor<T> const&... tensors) : tensors_(tensors...)
-    {
+    explicit TensorDataset(Tensor<T> const&... tensors) : tensors_(tensors...) {
         static_assert(sizeof...(T) > 0, "TensorDataset: it is made from at least one tensor");
         for (AnyTensor const& t : {AnyTensor(tensors)...}) {
-            if (t.dim() == 0) detail::fail<ShapeError>("TensorDataset: a tensor without axes has no rows");
-            if (t.shape(0) != size()) detail::fail<ShapeError>("TensorDataset: tensors of ", size(), " and of ", t.shape(0), " rows");
+            if (t.dim() == 0)
+                detail::fail<ShapeError>("TensorDataset: a tensor without axes has no rows");
+            if (t.shape(0) != size())
+                detail::fail<ShapeError>(
+                    "TensorDataset: tensors of ", size(), " and of ", t.shape(0), " rows");
         }
     }
 
     std::size_t size() const { return std::get<0>(tensors_).shape(0); }
-    std::tuple<Tensor<T>...> get(std::size_t i) const
-    {
-        if (i >= size()) detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
+    std::tuple<Tensor<T>...> get(std::size_t i) const {
+        if (i >= size())
+            detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
         return std::apply([i](auto const&... t) { return std::tuple(row(t, i)...); }, tensors_);
     }
-    /// The rows of these numbers, stacked.
-    std::tuple<Tensor<T>...> get_batch(std::span<std::size_t const> numbers) const
-    {
+    /// The rows with these indices, stacked.
+    std::tuple<Tensor<T>...> get_batch(std::span<std::size_t const> numbers) const {
         for (auto const i : numbers)
-            if (i >= size()) detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
-        return std::apply([numbers](auto const&... t) { return std::tuple(rows(t, numbers)...); }, tensors_);
+            if (i >= size())
+                detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
+        return std::apply(
+            [numbers](auto const&... t) { return std::tuple(rows(t, numbers)...); }, tensors_);
     }
 
 private:
     template <class V> static V without_first(V const& v) { return V(v.begin() + 1, v.end()); }
-    template <Scalar S> static Tensor<S> row(Tensor<S> const& t, std::size_t i)
-    {
-        return Tensor<S>(t.array_of().window(without_first(t.shape()), without_first(t.strides()), static_cast<std::ptrdiff_t>(i) * t.strides()[0]));
+    template <Scalar S> static Tensor<S> row(Tensor<S> const& t, std::size_t i) {
+        return Tensor<S>(t.array_of().view(without_first(t.shape()), without_first(t.strides()),
+            static_cast<std::ptrdiff_t>(i) * t.strides()[0]));
     }
-    template <Scalar S> static Tensor<S> rows(Tensor<S> const& t, std::span<std::size_t const> numbers)
-    {
+    template <Scalar S>
+    static Tensor<S> rows(Tensor<S> const& t, std::span<std::size_t const> numbers) {
         Shape shape = t.shape();
         shape[0] = numbers.size();
         auto const out = Tensor<S>::empty(shape);
-        for (std::size_t k = 0; k < numbers.size(); ++k) xgrad::detail::copy_elements(row(out, k).array_of(), row(t, numbers[k]).array_of());
+        for (std::size_t k = 0; k < numbers.size(); ++k)
+            xgrad::detail::copy_elements(row(out, k).array_of(), row(t, numbers[k]).array_of());
         return out;
     }
 
     std::tuple<Tensor<T>...> tensors_;
 };
 
-/// The items of another dataset through a function, which takes an item, or its parts where it is a std::tuple.
+/// The items of another dataset, mapped by a function, which takes an item, or its parts if it is a
+/// std::tuple.
 template <Dataset D, class F> class MapDataset {
 public:
     MapDataset(D dataset, F f) : dataset_(std::move(dataset)), f_(std::move(f)) {}
     std::size_t size() const { return static_cast<std::size_t>(dataset_.size()); }
-    auto get(std::size_t i) const
-    {
+    auto get(std::size_t i) const {
         using Item = detail::item_type<D>;
         if constexpr (std::is_invocable_v<F const&, Item>) return f_(detail::item(dataset_, i));
         else {
             constexpr bool takes_parts = requires { std::apply(f_, std::declval<Item>()); };
-            static_assert(takes_parts, "map: the function takes an item of the dataset, or its parts where it is a std::tuple, and may be called through const");
+            static_assert(takes_parts,
+                "map: the function takes an item of the dataset, or its parts where "
+                "it is a std::tuple, and may be called through const");
             if constexpr (takes_parts) return std::apply(f_, detail::item(dataset_, i));
         }
     }
@@ -2297,16 +2402,16 @@ private:
     D dataset_;
     F f_;
 };
-template <class D, class F> auto map(D dataset, F f)
-{
-    if constexpr (detail::is_dataset<D>()) return MapDataset<D, F>(std::move(dataset), std::move(f));
+template <class D, class F> auto map(D dataset, F f) {
+    if constexpr (detail::is_dataset<D>())
+        return MapDataset<D, F>(std::move(dataset), std::move(f));
 }
 
-/// Some items of another dataset, which several of them share.
+/// A subset of another dataset; several subsets share that dataset.
 template <Dataset D> class Subset {
 public:
-    Subset(std::shared_ptr<D const> dataset, std::vector<std::size_t> numbers) : dataset_(std::move(dataset)), numbers_(std::move(numbers))
-    {
+    Subset(std::shared_ptr<D const> dataset, std::vector<std::size_t> numbers)
+        : dataset_(std::move(dataset)), numbers_(std::move(numbers)) {
         auto const n = static_cast<std::size_t>(dataset_->size());
         for (auto const i : numbers_)
             if (i >= n) detail::fail<IndexError>("subset: there is no item ", i, " of ", n);
@@ -2320,12 +2425,11 @@ public:
         for (auto const i : numbers) theirs.push_back(number_of(i));
         return dataset_->get_batch(theirs);
     }
-    /// The numbers of the items in the dataset that they are from.
+    /// The indices of the items in the original dataset.
     std::vector<std::size_t> const& indices() const noexcept { return numbers_; }
 
 private:
-    std::size_t number_of(std::size_t i) const
-    {
+    std::size_t number_of(std::size_t i) const {
         if (i >= size()) detail::fail<IndexError>("subset: there is no item ", i, " of ", size());
         return numbers_[i];
     }
@@ -2333,21 +2437,25 @@ private:
     std::shared_ptr<D const> dataset_;
     std::vector<std::size_t> numbers_;
 };
-/// The items of these numbers, in this order.
-template <class D> auto subset(D dataset, std::vector<std::size_t> numbers)
-{
-    if constexpr (detail::is_dataset<D>()) return Subset<D>(std::make_shared<D const>(std::move(dataset)), std::move(numbers));
+/// The items with these indices, in this order.
+template <class D> auto subset(D dataset, std::vector<std::size_t> numbers) {
+    if constexpr (detail::is_dataset<D>())
+        return Subset<D>(std::make_shared<D const>(std::move(dataset)), std::move(numbers));
 }
 
-/// Parts of these sizes, together the whole, with the items dealt out at random by the calling thread's generator (manual_seed()).
-template <class D> auto random_split(D dataset, std::vector<std::size_t> const& sizes)
-{
+/// Disjoint subsets of these sizes, whose sum is the size of the dataset, with random items by the
+/// calling thread's generator (manual_seed()).
+template <class D> auto random_split(D dataset, std::vector<std::size_t> const& sizes) {
     if constexpr (detail::is_dataset<D>()) {
         auto const n = static_cast<std::size_t>(dataset.size());
         for (auto const size : sizes)
-            if (size > n) detail::fail("random_split: a part of ", size, " items is more than the dataset has, ", n);
+            if (size > n)
+                detail::fail(
+                    "random_split: a part of ", size, " items is more than the dataset has, ", n);
         auto const sum = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
-        if (sum != n) detail::fail("random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
+        if (sum != n)
+            detail::fail(
+                "random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
         auto const order = detail::permutation(n, xgrad::detail::generator);
         auto const shared = std::make_shared<D const>(std::move(dataset));
         std::vector<Subset<D>> parts;
@@ -2361,76 +2469,84 @@ template <class D> auto random_split(D dataset, std::vector<std::size_t> const& 
     }
 }
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_DATASET_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
-/// Items to a batch: tensors are stacked, numbers become a vector (integers of int64), a std::tuple or std::pair of items becomes a
-/// std::tuple of batches, and strings a std::vector.
+/// Items to a batch: tensors are stacked, numbers become a vector (integers of int64), a std::tuple
+/// or std::pair of items becomes a std::tuple of batches, and strings a std::vector.
 struct DefaultCollate {
-    template <class Item> auto operator()(std::vector<Item> const& items) const
-    {
-        if constexpr (requires { typename Item::scalar; } && std::derived_from<Item, AnyTensor>) return stack(items);
+    template <class Item> auto operator()(std::vector<Item> const& items) const {
+        if constexpr (requires { typename Item::scalar; } && std::derived_from<Item, AnyTensor>)
+            return stack(items);
         else if constexpr (std::is_arithmetic_v<Item> || xgrad::detail::is_complex<Item>) {
-            using T = std::conditional_t<std::integral<Item> && !std::same_as<Item, bool>, std::int64_t, Item>;
+            using T = std::conditional_t<std::integral<Item> && !std::same_as<Item, bool>,
+                std::int64_t, Item>;
             auto const batch = Tensor<T>::empty(Shape{items.size()});
             std::copy(items.begin(), items.end(), batch.array_of().begin());
             return batch;
         } else if constexpr (requires { std::tuple_size<Item>::value; })
-            return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple((*this)(part<I>(items))...); }(std::make_index_sequence<std::tuple_size_v<Item>>());
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return std::tuple((*this)(part<I>(items))...);
+            }(std::make_index_sequence<std::tuple_size_v<Item>>());
         else {
-            static_assert(std::same_as<Item, std::string>, "DataLoader: items are tensors, numbers, strings, or a std::tuple of such; give it a collate function for others");
+            static_assert(std::same_as<Item, std::string>,
+                "DataLoader: items are tensors, numbers, strings, or a std::tuple of such; give it "
+                "a collate function for others");
             return items;
         }
     }
 
 private:
-    template <std::size_t I, class Item> static auto part(std::vector<Item> const& items)
-    {
+    template <std::size_t I, class Item> static auto part(std::vector<Item> const& items) {
         std::vector<std::remove_cvref_t<std::tuple_element_t<I, Item>>> parts;
         for (auto const& item : items) parts.push_back(std::get<I>(item));
         return parts;
     }
 };
 
-/// Which items an epoch has, and in which order.
+/// A sampler: the items of an epoch, and their order.
 class Sampler {
 public:
     virtual ~Sampler() = default;
-    /// How many items an epoch has.
+    /// The number of items in an epoch.
     virtual std::size_t size() const = 0;
-    /// Their indices. Asked at the start of each epoch.
+    /// Their indices. Called at the start of each epoch.
     virtual std::vector<std::size_t> order() = 0;
 };
 
 struct LoaderOptions {
     std::size_t batch_size = 1;
-    /// Another order in each epoch.
+    /// A new random order in each epoch.
     bool shuffle = false;
-    /// Whether a last batch that is not full is left out.
+    /// True to omit a last batch that is not full.
     bool drop_last = false;
-    /// How many batches a thread prepares ahead; 0: none does, and each is made when the loop asks for it.
+    /// The number of batches that a thread prepares ahead; 0: no thread, and each batch is made
+    /// when the loop asks for it.
     std::size_t prefetch = 2;
-    /// Where the random numbers start; without it the calling thread's generator decides, and with it manual_seed().
+    /// The seed of the order; without a value it is drawn from the calling thread's generator, so
+    /// that manual_seed() decides.
     std::optional<std::uint64_t> seed = {};
-    /// Decides about the items of an epoch instead of `shuffle`; without it an epoch has all.
+    /// A sampler instead of `shuffle`; without it an epoch has all items.
     std::shared_ptr<Sampler> sampler = {};
 };
 
 namespace detail {
 
-/// What a thread makes ahead of its reader: f() until it gives nothing or throws, which the reader then gets in its turn.
+/// A queue that a thread fills ahead of its reader: it calls f() until that returns nothing or
+/// throws, which the reader gets in sequence.
 template <class Batch> class Prefetch {
 public:
-    template <class F> Prefetch(std::size_t most, F f) : most_(most), thread_([this, f = std::move(f)]() mutable { run(f); }) {}
+    template <class F>
+    Prefetch(std::size_t most, F f)
+        : most_(most), thread_([this, f = std::move(f)]() mutable { run(f); }) {}
     Prefetch(Prefetch const&) = delete;
     Prefetch& operator=(Prefetch const&) = delete;
-    /// Waits for the batch that is being made, and for no other.
-    ~Prefetch()
-    {
+    /// Waits only for the batch that is being made.
+    ~Prefetch() {
         {
             std::lock_guard const lock(mutex_);
             unwanted_ = true;
@@ -2439,8 +2555,7 @@ public:
         thread_.join();
     }
 
-    std::optional<Batch> next()
-    {
+    std::optional<Batch> next() {
         std::unique_lock lock(mutex_);
         change_.wait(lock, [&] { return !made_.empty() || ended_; });
         if (made_.empty()) {
@@ -2455,8 +2570,7 @@ public:
     }
 
 private:
-    template <class F> void run(F& f) noexcept
-    {
+    template <class F> void run(F& f) noexcept {
         std::exception_ptr error;
         try {
             for (;;) {
@@ -2473,9 +2587,7 @@ private:
                 }
                 change_.notify_all();
             }
-        } catch (...) {
-            error = std::current_exception();
-        }
+        } catch (...) { error = std::current_exception(); }
         {
             std::lock_guard const lock(mutex_);
             ended_ = true;
@@ -2490,24 +2602,26 @@ private:
     std::deque<Batch> made_;
     std::exception_ptr error_;
     bool ended_ = false, unwanted_ = false;
-    std::thread thread_;    // the last member, since it uses the others
+    std::thread thread_; // the last member: it uses the others
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through const, with a thread by another thread, without
-/// recording; its random numbers are the same with and without a thread. What it throws comes out of the loop.
+/// `for (auto const& [x, y] : loader)`: each loop is an epoch. The dataset is read through a const
+/// reference, without recording, by the thread that prepares batches if there is one. Its random
+/// numbers are the same with and without that thread. Its exceptions leave the loop.
 template <class D, class Collate = DefaultCollate> class DataLoader {
     static constexpr bool reads_dataset = detail::is_dataset<D>();
-    static constexpr bool whole_batches = detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
+    static constexpr bool whole_batches =
+        detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
     using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
 
     struct Source {
         D dataset;
         Collate collate;
 
-        auto batch(std::span<std::size_t const> numbers) const
-        {
+        Source(D d, Collate c) : dataset(std::move(d)), collate(std::move(c)) {}
+        auto batch(std::span<std::size_t const> numbers) const {
             NoGradGuard const off;
             if constexpr (whole_batches) return dataset.get_batch(numbers);
             else if constexpr (reads_dataset) {
@@ -2523,17 +2637,19 @@ public:
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
     explicit DataLoader(D dataset, LoaderOptions const& options = {}, Collate collate = {})
-        : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))), options_(options), generator_(options.seed.value_or(0))
-    {
+        : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))),
+          options_(options), generator_(options.seed.value_or(0)) {
         if (options.batch_size == 0) detail::fail("DataLoader: the batch size must be positive");
-        if (options.sampler && options.shuffle) detail::fail("DataLoader: sampler option is mutually exclusive with shuffle");
+        if (options.sampler && options.shuffle)
+            detail::fail("DataLoader: sampler option is mutually exclusive with shuffle");
     }
 
     /// The number of batches of an epoch.
-    std::size_t size() const
-    {
-        auto const items = options_.sampler ? options_.sampler->size() : static_cast<std::size_t>(source_->dataset.size());
-        return items / options_.batch_size + (!options_.drop_last && items % options_.batch_size ? 1 : 0);
+    std::size_t size() const {
+        auto const items = options_.sampler ? options_.sampler->size()
+                                            : static_cast<std::size_t>(source_->dataset.size());
+        return items / options_.batch_size +
+               (!options_.drop_last && items % options_.batch_size ? 1 : 0);
     }
     D const& dataset() const noexcept { return source_->dataset; }
 
@@ -2545,13 +2661,15 @@ private:
         std::size_t batch_size, batches, made = 0;
         Generator generator;
 
-        std::optional<Batch> operator()()
-        {
+        std::optional<Batch> operator()() {
             if (made == batches) return {};
-            auto const begin = batch_size * made++, count = std::min(batch_size, order.size() - begin);
+            auto const begin = batch_size * made++,
+                       count = std::min(batch_size, order.size() - begin);
             struct Exchanged {
                 Generator& mine;
-                explicit Exchanged(Generator& g) : mine(g) { std::swap(mine, xgrad::detail::generator); }
+                explicit Exchanged(Generator& g) : mine(g) {
+                    std::swap(mine, xgrad::detail::generator);
+                }
                 ~Exchanged() { std::swap(mine, xgrad::detail::generator); }
             } const exchanged(generator);
             return source->batch(std::span(order).subspan(begin, count));
@@ -2561,8 +2679,7 @@ private:
         Maker maker;
         std::optional<detail::Prefetch<Batch>> ahead;
 
-        Epoch(Maker m, std::size_t prefetch) : maker(std::move(m))
-        {
+        Epoch(Maker m, std::size_t prefetch) : maker(std::move(m)) {
             if (prefetch) ahead.emplace(prefetch, std::move(maker));
         }
         std::optional<Batch> next() { return ahead ? ahead->next() : maker(); }
@@ -2575,11 +2692,11 @@ public:
         using difference_type = std::ptrdiff_t;
         using iterator_concept = std::input_iterator_tag;
 
-        explicit Iterator(std::unique_ptr<Epoch> epoch) : epoch_(std::move(epoch)), batch_(epoch_->next()) {}
+        explicit Iterator(std::unique_ptr<Epoch> epoch)
+            : epoch_(std::move(epoch)), batch_(epoch_->next()) {}
         Batch const& operator*() const { return *batch_; }
         Batch const* operator->() const { return &*batch_; }
-        Iterator& operator++()
-        {
+        Iterator& operator++() {
             batch_ = epoch_->next();
             return *this;
         }
@@ -2592,22 +2709,27 @@ public:
     };
 
     /// Starts an epoch, which ends with the iterator.
-    Iterator begin()
-    {
+    Iterator begin() {
         Generator generator((options_.seed ? generator_ : xgrad::detail::generator)());
         auto const items = static_cast<std::size_t>(source_->dataset.size());
         std::vector<std::size_t> order;
         if (options_.sampler) {
             order = options_.sampler->order();
-            if (order.size() != options_.sampler->size()) detail::fail("DataLoader: a sampler of ", options_.sampler->size(), " items gave ", order.size());
+            if (order.size() != options_.sampler->size())
+                detail::fail("DataLoader: a sampler of ", options_.sampler->size(), " items gave ",
+                    order.size());
             for (auto const i : order)
-                if (i >= items) detail::fail<IndexError>("DataLoader: a sampler gave item ", i, " of a dataset of ", items);
+                if (i >= items)
+                    detail::fail<IndexError>(
+                        "DataLoader: a sampler gave item ", i, " of a dataset of ", items);
         } else if (options_.shuffle) order = detail::permutation(items, generator);
         else {
             order.resize(items);
             std::iota(order.begin(), order.end(), std::size_t{0});
         }
-        return Iterator(std::make_unique<Epoch>(Maker{source_, std::move(order), options_.batch_size, size(), 0, generator}, options_.prefetch));
+        return Iterator(std::make_unique<Epoch>(
+            Maker{source_, std::move(order), options_.batch_size, size(), 0, generator},
+            options_.prefetch));
     }
     std::default_sentinel_t end() const noexcept { return {}; }
 
@@ -2619,9 +2741,10 @@ private:
 
 template <class D> DataLoader(D, LoaderOptions const& = {}) -> DataLoader<D>;
 template <class D, class Collate>
-DataLoader(D, LoaderOptions const&, Collate&&) -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
+DataLoader(D, LoaderOptions const&, Collate&&)
+    -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
 
-}  // namespace xgrad::data
+} // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 
 namespace xgrad::distributed {

@@ -38,8 +38,8 @@
 #define XGRAD_SINGLE_XGRAD_LINALG_HPP
 
 // ======== xgrad/linalg.hpp
-// Linear systems, decompositions and functions of matrices, and einsum. Not part of xgrad.hpp: it needs a LAPACK, and a program without it
-// compiles faster.
+// Linear systems, decompositions and functions of matrices, and einsum. Not part of xgrad.hpp: it
+// needs a LAPACK, and a program without it compiles faster.
 
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_CHOLESKY_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_CHOLESKY_HPP
@@ -57,36 +57,51 @@
 #define XGRAD_SINGLE_XGRAD_LINALG_MATRICES_HPP
 
 // ======== xgrad/linalg/matrices.hpp
-// Stacks of matrices as LAPACK takes them, and what all of linalg/ asks of its arguments.
+// Stacks of matrices in LAPACK's layout, and checks of arguments for all of linalg/.
 
 #ifndef XGRAD_SINGLE_XGRAD_BASE_LAPACK_HPP
 #define XGRAD_SINGLE_XGRAD_BASE_LAPACK_HPP
 
 // ======== xgrad/base/lapack.hpp
-// Decompositions of a matrix by a LAPACK that the program links: the Fortran symbols with 32-bit integers. Matrices lie by columns,
-// without gaps. What Fortran calls the length of a text comes last, as compilers of Fortran expect it.
+// Matrix decompositions by a LAPACK that the program links: the Fortran symbols with 32-bit
+// integers. Matrices are column-major without gaps. The lengths of character arguments come last,
+// as Fortran compilers pass them.
 
 namespace xgrad::detail::lapack {
 
 using Length = std::size_t;
-template <class T> using Getrf = void(int const* m, int const* n, T* a, int const* lda, int* pivots, int* info);
-template <class T> using Getrs = void(char const* op, int const* n, int const* columns, T const* lu, int const* lda, int const* pivots, T* b, int const* ldb, int* info, Length);
-template <class T> using Potrf = void(char const* uplo, int const* n, T* a, int const* lda, int* info, Length);
 template <class T>
-using Trsm = void(char const* side, char const* uplo, char const* op, char const* diag, int const* m, int const* n, T const* alpha, T const* a, int const* lda, T* b, int const* ldb,
-                  Length, Length, Length, Length);
-template <class T> using Geqrf = void(int const* m, int const* n, T* a, int const* lda, T* tau, T* work, int const* lwork, int* info);
-template <class T> using Orgqr = void(int const* m, int const* n, int const* k, T* a, int const* lda, T const* tau, T* work, int const* lwork, int* info);
+using Getrf = void(int const* m, int const* n, T* a, int const* lda, int* pivots, int* info);
 template <class T>
-using Syevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, T* w, T* work, int const* lwork, int* iwork, int const* liwork, int* info, Length, Length);
+using Getrs = void(char const* op, int const* n, int const* columns, T const* lu, int const* lda,
+    int const* pivots, T* b, int const* ldb, int* info, Length);
+template <class T>
+using Potrf = void(char const* uplo, int const* n, T* a, int const* lda, int* info, Length);
+template <class T>
+using Trsm = void(char const* side, char const* uplo, char const* op, char const* diag,
+    int const* m, int const* n, T const* alpha, T const* a, int const* lda, T* b, int const* ldb,
+    Length, Length, Length, Length);
+template <class T>
+using Geqrf = void(
+    int const* m, int const* n, T* a, int const* lda, T* tau, T* work, int const* lwork, int* info);
+template <class T>
+using Orgqr = void(int const* m, int const* n, int const* k, T* a, int const* lda, T const* tau,
+    T* work, int const* lwork, int* info);
+template <class T>
+using Syevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, T* w,
+    T* work, int const* lwork, int* iwork, int const* liwork, int* info, Length, Length);
 template <class T, class P>
-using Heevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, P* w, T* work, int const* lwork, P* rwork, int const* lrwork, int* iwork, int const* liwork, int* info,
-                   Length, Length);
+using Heevd = void(char const* job, char const* uplo, int const* n, T* a, int const* lda, P* w,
+    T* work, int const* lwork, P* rwork, int const* lrwork, int* iwork, int const* liwork,
+    int* info, Length, Length);
 template <class T>
-using Gesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, T* s, T* u, int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, int* iwork, int* info, Length);
+using Gesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, T* s, T* u,
+    int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, int* iwork, int* info,
+    Length);
 template <class T, class P>
-using ComplexGesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, P* s, T* u, int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, P* rwork, int* iwork,
-                          int* info, Length);
+using ComplexGesdd = void(char const* job, int const* m, int const* n, T* a, int const* lda, P* s,
+    T* u, int const* ldu, T* vh, int const* ldvh, T* work, int const* lwork, P* rwork, int* iwork,
+    int* info, Length);
 
 extern "C" {
 Getrf<float> sgetrf_;
@@ -165,69 +180,74 @@ template <> struct Routines<std::complex<double>> {
     static constexpr auto gesdd = &zgesdd_;
 };
 
-/// A size as LAPACK counts.
-inline int count(std::size_t n)
-{
-    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max())) fail<ShapeError>("linalg: LAPACK does not count to ", n);
+/// A size as LAPACK's integer type; throws ShapeError if it is too large.
+inline int count(std::size_t n) {
+    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        fail<ShapeError>("linalg: LAPACK does not count to ", n);
     return static_cast<int>(n);
 }
 inline int leading(int rows) { return std::max(1, rows); }
 
-/// run(work, its size), once to ask for the size.
-template <class T, class Run> void with_workspace(Run run)
-{
+/// Calls run(work, size) twice: with size -1, which asks for the workspace size, and with the
+/// workspace.
+template <class T, class Run> void with_workspace(Run run) {
     T wanted{};
     int size = -1;
     run(&wanted, &size);
-    // a float may have been rounded down
+    // A size returned in a float may have been rounded down.
     using P = precision_of<T>;
-    size = count(static_cast<std::size_t>(std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity()))));
+    size = count(static_cast<std::size_t>(
+        std::ceil(std::nextafter(std::real(wanted), std::numeric_limits<P>::infinity()))));
     std::vector<T> work(static_cast<std::size_t>(std::max(1, size)));
     run(work.data(), &size);
 }
 
-/// P A = L U, which take the place of A. Returns 0, or the number of the first pivot that is 0, from 1 on.
-template <class T> int factor_lu(int n, T* a, int* pivots)
-{
+/// P A = L U in place. Returns 0, or the index, from 1 on, of the first pivot that is 0.
+template <class T> int factor_lu(int n, T* a, int* pivots) {
     int info = 0;
     int const ld = leading(n);
     Routines<T>::getrf(&n, &n, a, &ld, pivots, &info);
     return info;
 }
-/// A = L L^H, of which the lower triangle is given and replaced. Returns 0, or the order of the first leading minor that is not positive.
-template <class T> int factor_cholesky(int n, T* a)
-{
+/// A = L L^H; reads the lower triangle of A and overwrites it by L. Returns 0, or the order of the
+/// first leading minor that is not positive.
+template <class T> int factor_cholesky(int n, T* a) {
     int info = 0;
     int const ld = leading(n);
     Routines<T>::potrf("L", &n, a, &ld, &info, 1);
     return info;
 }
 
-/// What is solved with a triangle: op(A) X = B, or from the right X op(A) = B.
+/// Options of solve_triangular: op(A) X = B if `left`, else X op(A) = B.
 struct Triangular {
     bool left = true, upper = false, unit = false, adjoint = false;
 };
-/// An m x n matrix B becomes X.
-template <class T> void solve_triangular(Triangular is, int m, int n, T const* a, T* b)
-{
+/// Solves for X; the m x n matrix B is overwritten by X.
+template <class T> void solve_triangular(Triangular is, int m, int n, T const* a, T* b) {
     T const one(1);
     int const lda = leading(is.left ? m : n), ldb = leading(m);
-    Routines<T>::trsm(is.left ? "L" : "R", is.upper ? "U" : "L", is.adjoint ? "C" : "N", is.unit ? "U" : "N", &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
+    Routines<T>::trsm(is.left ? "L" : "R", is.upper ? "U" : "L", is.adjoint ? "C" : "N",
+        is.unit ? "U" : "N", &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
 }
 
-/// A x = b, or A^H x = b, for some columns b of n numbers, which become x, by the factors of A.
-template <class T> void solve_lu(bool adjoint, int n, int columns, T const* lu, int const* pivots, T* b)
-{
-    constexpr int few = 32;  // rows for which the threads that OpenBLAS starts in getrs, however few these are, take longer than the work
+/// Solves A x = b, or A^H x = b, for several columns b with the factors of A; x overwrites b.
+template <class T>
+void solve_lu(bool adjoint, int n, int columns, T const* lu, int const* pivots, T* b) {
+    constexpr int few = 32; // up to here the threads that OpenBLAS starts in getrs cost more than
+                            // the work
     if (n > few) {
         int info = 0;
         Routines<T>::getrs(adjoint ? "C" : "N", &n, &columns, lu, &n, pivots, b, &n, &info, 1);
         return;
     }
     auto const for_each_column = [&](auto f) {
-        for (T *column = b, *const end = b + static_cast<std::size_t>(n) * static_cast<std::size_t>(columns); column != end; column += n) f(column);
+        for (T *column = b, *const end =
+                                b + static_cast<std::size_t>(n) * static_cast<std::size_t>(columns);
+             column != end; column += n)
+            f(column);
     };
-    Triangular const lower{.unit = true, .adjoint = adjoint}, upper{.upper = true, .adjoint = adjoint};
+    Triangular const lower{.unit = true, .adjoint = adjoint},
+        upper{.upper = true, .adjoint = adjoint};
     if (!adjoint)
         for_each_column([&](T* x) {
             for (int i = 0; i < n; ++i) std::swap(x[i], x[pivots[i] - 1]);
@@ -240,21 +260,24 @@ template <class T> void solve_lu(bool adjoint, int n, int columns, T const* lu, 
         });
 }
 
-/// A = Q R of an m x n matrix: the upper triangle of A becomes R, and the first min(m, n) columns of Q are written to q.
-template <class T> void factor_qr(int m, int n, T* a, T* q)
-{
+/// A = Q R of an m x n matrix: the upper triangle of A becomes R, and the first min(m, n) columns
+/// of Q are written to q.
+template <class T> void factor_qr(int m, int n, T* a, T* q) {
     int info = 0;
     int const k = std::min(m, n), ld = leading(m);
     std::vector<T> tau(static_cast<std::size_t>(std::max(1, k)));
-    with_workspace<T>([&](T* work, int const* size) { Routines<T>::geqrf(&m, &n, a, &ld, tau.data(), work, size, &info); });
+    with_workspace<T>([&](T* work, int const* size) {
+        Routines<T>::geqrf(&m, &n, a, &ld, tau.data(), work, size, &info);
+    });
     std::copy_n(a, static_cast<std::size_t>(m) * static_cast<std::size_t>(k), q);
-    with_workspace<T>([&](T* work, int const* size) { Routines<T>::orgqr(&m, &k, &k, q, &ld, tau.data(), work, size, &info); });
+    with_workspace<T>([&](T* work, int const* size) {
+        Routines<T>::orgqr(&m, &k, &k, q, &ld, tau.data(), work, size, &info);
+    });
 }
 
-/// Eigenvalues, ascending, of a Hermitian matrix of which one triangle is given; its eigenvectors take its place if they are wanted.
-/// Returns 0, or something else where the algorithm failed to converge.
-template <class T> int eigen(bool vectors, bool upper, int n, T* a, precision_of<T>* values)
-{
+/// The eigenvalues, ascending, of a Hermitian matrix; reads one triangle. If `vectors`, the
+/// eigenvectors overwrite the matrix. Returns nonzero if the algorithm did not converge.
+template <class T> int eigen(bool vectors, bool upper, int n, T* a, precision_of<T>* values) {
     using P = precision_of<T>;
     int info = 0;
     int const ld = leading(n);
@@ -265,15 +288,21 @@ template <class T> int eigen(bool vectors, bool upper, int n, T* a, precision_of
     if constexpr (is_complex<T>) {
         std::vector<P> reals(vectors ? 2 * size * size + 5 * size + 1 : size + 1);
         int const lrwork = count(reals.size());
-        with_workspace<T>([&](T* work, int const* lwork) { Routines<T>::syevd(job, uplo, &n, a, &ld, values, work, lwork, reals.data(), &lrwork, integers.data(), &liwork, &info, 1, 1); });
-    } else with_workspace<T>([&](T* work, int const* lwork) { Routines<T>::syevd(job, uplo, &n, a, &ld, values, work, lwork, integers.data(), &liwork, &info, 1, 1); });
+        with_workspace<T>([&](T* work, int const* lwork) {
+            Routines<T>::syevd(job, uplo, &n, a, &ld, values, work, lwork, reals.data(), &lrwork,
+                integers.data(), &liwork, &info, 1, 1);
+        });
+    } else
+        with_workspace<T>([&](T* work, int const* lwork) {
+            Routines<T>::syevd(
+                job, uplo, &n, a, &ld, values, work, lwork, integers.data(), &liwork, &info, 1, 1);
+        });
     return info;
 }
 
-/// Singular values, descending, of an m x n matrix, which is overwritten; with u and vh also the first min(m, n) singular vectors.
-/// Returns 0, or something else where the algorithm failed to converge.
-template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* u, T* vh)
-{
+/// The singular values, descending, of an m x n matrix, which is overwritten; with u and vh also
+/// the first min(m, n) singular vectors. Returns nonzero if the algorithm did not converge.
+template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* u, T* vh) {
     using P = precision_of<T>;
     int info = 0;
     int const k = std::min(m, n), lda = leading(m), ldvh = leading(k);
@@ -281,122 +310,139 @@ template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* 
     auto const least = static_cast<std::size_t>(k), most = static_cast<std::size_t>(std::max(m, n));
     std::vector<int> integers(8 * least + 1);
     if constexpr (is_complex<T>) {
-        std::vector<P> reals(u ? std::max(5 * least * least + 5 * least, 2 * most * least + 2 * least * least + least) + 1 : 7 * least + 1);
-        with_workspace<T>([&](T* work, int const* lwork) { Routines<T>::gesdd(job, &m, &n, a, &lda, values, u, &lda, vh, &ldvh, work, lwork, reals.data(), integers.data(), &info, 1); });
-    } else with_workspace<T>([&](T* work, int const* lwork) { Routines<T>::gesdd(job, &m, &n, a, &lda, values, u, &lda, vh, &ldvh, work, lwork, integers.data(), &info, 1); });
+        std::vector<P> reals(u ? std::max(5 * least * least + 5 * least,
+                                     2 * most * least + 2 * least * least + least) +
+                                     1
+                               : 7 * least + 1);
+        with_workspace<T>([&](T* work, int const* lwork) {
+            Routines<T>::gesdd(job, &m, &n, a, &lda, values, u, &lda, vh, &ldvh, work, lwork,
+                reals.data(), integers.data(), &info, 1);
+        });
+    } else
+        with_workspace<T>([&](T* work, int const* lwork) {
+            Routines<T>::gesdd(job, &m, &n, a, &lda, values, u, &lda, vh, &ldvh, work, lwork,
+                integers.data(), &info, 1);
+        });
     return info;
 }
 
-}  // namespace xgrad::detail::lapack
+} // namespace xgrad::detail::lapack
 #endif  // XGRAD_SINGLE_XGRAD_BASE_LAPACK_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// A matrix that has no inverse, no Cholesky factor, ...: a decomposition cannot go on.
+/// Thrown if a decomposition fails: the matrix is singular, or not positive definite, ...
 struct LinAlgError : Error {
     using Error::Error;
 };
 
 namespace detail {
 
-/// The last two extents of an array, and how many matrices it holds.
+/// The last two extents of an array, and the number of its matrices.
 struct MatrixSizes {
     int rows, columns;
     std::size_t count = 1;
 
-    explicit MatrixSizes(Shape const& s) : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back()))
-    {
+    explicit MatrixSizes(Shape const& s)
+        : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back())) {
         for (std::size_t d = 0; d + 2 < s.size(); ++d) count *= s[d];
     }
-    std::size_t elements() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+    std::size_t elements() const {
+        return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+    }
 };
 
 /// `lead`, and then two extents.
-inline Shape stacked(Shape lead, std::size_t rows, std::size_t columns)
-{
+inline Shape stacked(Shape lead, std::size_t rows, std::size_t columns) {
     lead.push_back(rows);
     lead.push_back(columns);
     return lead;
 }
 /// The shape without its last `n` extents.
-inline Shape without_last(Shape const& s, std::size_t n) { return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n)); }
+inline Shape without_last(Shape const& s, std::size_t n) {
+    return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n));
+}
 /// The stack to which a matrix of a shape belongs.
 inline Shape stack_of(Shape const& s) { return without_last(s, 2); }
 
-/// Fresh memory, not initialised, in which each matrix lies by columns.
-template <Scalar T> Array<T> fresh_by_columns(Shape const& shape)
-{
+/// A new array, not initialised, in which each matrix is column-major.
+template <Scalar T> Array<T> new_column_major(Shape const& shape) {
     Shape across = shape;
     std::swap(across[shape.size() - 2], across[shape.size() - 1]);
     Strides strides = row_major(across);
     std::swap(strides[shape.size() - 2], strides[shape.size() - 1]);
-    return Array<T>(across).window(shape, strides);
+    return Array<T>(across).view(shape, strides);
 }
-/// A copy in which each matrix lies by columns.
-template <Scalar T> Array<T> by_columns(Array<T> const& a)
-{
-    auto out = fresh_by_columns<T>(a.shape);
+/// A copy in which each matrix is column-major.
+template <Scalar T> Array<T> column_major(Array<T> const& a) {
+    auto out = new_column_major<T>(a.shape);
     copy_elements(out, a);
     return out;
 }
 
-/// An argument as a tensor of floating point or complex type.
-template <Operand X> auto matrix_argument(X const& x)
-{
-    static_assert(has_gradients<typename X::value_type>, "linalg: matrices have elements of floating point or complex type");
-    static_assert(Operand<X> && XGRAD_USE_LAPACK, "linalg: decompositions need a LAPACK, which this build does without (XGRAD_USE_LAPACK is 0); libopenblas-dev has a good one");
+/// An argument as a tensor of floating-point or complex type.
+template <Operand X> auto matrix_argument(X const& x) {
+    static_assert(has_gradients<typename X::value_type>,
+        "linalg: matrices have elements of floating point or complex type");
+    static_assert(Operand<X> && XGRAD_USE_LAPACK,
+        "linalg: decompositions need a LAPACK, which this build does without (XGRAD_USE_LAPACK is "
+        "0); libopenblas-dev has a good one");
     return materialize(x);
 }
-template <Scalar T> void check_matrix(std::string_view name, Tensor<T> const& a)
-{
+template <Scalar T> void check_matrix(std::string_view name, Tensor<T> const& a) {
     check_defined(name, a);
-    if (a.dim() < 2) fail<ShapeError>(name, ": The input tensor must have at least 2 dimensions, and has shape ", a.shape());
+    if (a.dim() < 2)
+        fail<ShapeError>(
+            name, ": The input tensor must have at least 2 dimensions, and has shape ", a.shape());
 }
-template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a)
-{
+template <Scalar T> void check_square(std::string_view name, Tensor<T> const& a) {
     check_matrix(name, a);
-    if (a.shape(-1) != a.shape(-2)) fail<ShapeError>(name, ": A must be batches of square matrices, but they are ", a.shape(-2), " by ", a.shape(-1), " matrices");
+    if (a.shape(-1) != a.shape(-2))
+        fail<ShapeError>(name, ": A must be batches of square matrices, but they are ", a.shape(-2),
+            " by ", a.shape(-1), " matrices, of shape ", a.shape());
 }
 
-/// Whether elements are finite: others LAPACK's iterations may answer with numbers, or never.
-template <class T> bool are_finite(T const* a, std::size_t n)
-{
+/// True if all elements are finite. With others LAPACK's iterations may give wrong results or not
+/// end.
+template <class T> bool are_finite(T const* a, std::size_t n) {
     return std::all_of(a, a + n, [](T const& v) { return v - v == T(0); });
 }
 
 /// "linalg.inv: (Batch element 3): " where there are several matrices.
-inline std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i)
-{
-    return std::string(name) + ": " + (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
+inline std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i) {
+    return std::string(name) + ": " +
+           (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
 }
 
-/// A number for each matrix, as matrices that broadcast.
-template <Operand X> auto beside_matrices(X const& numbers) { return unsqueeze(unsqueeze(numbers, -1), -1); }
+/// One scalar for each matrix, with two axes of extent 1 that broadcast.
+template <Operand X> auto beside_matrices(X const& numbers) {
+    return unsqueeze(unsqueeze(numbers, -1), -1);
+}
 
-/// The Hermitian matrices with the lower triangles of others, and the real parts of their diagonals.
-template <Scalar T> Tensor<T> from_lower_triangle(Tensor<T> const& m)
-{
+/// Hermitian matrices from the lower triangles of given ones, with the real parts of their
+/// diagonals.
+template <Scalar T> Tensor<T> from_lower_triangle(Tensor<T> const& m) {
     auto const n = m.shape(-1);
     Array<T> weights(Shape{n, n});
     for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j < n; ++j) weights.begin()[i * n + j] = j < i ? T(1) : j == i ? T(0.5) : T(0);
+        for (std::size_t j = 0; j < n; ++j)
+            weights.begin()[i * n + j] = j < i ? T(1) : j == i ? T(0.5) : T(0);
     Tensor<T> const half = m * Tensor<T>(std::move(weights));
     return half + adjoint(half);
 }
 
-/// Infinity on the diagonal, else 0. Added to differences by which something finite is divided, it makes the diagonal of the quotient and of
-/// its derivatives 0.
-template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n)
-{
+/// Infinity on the diagonal, else 0. Added to a divisor, it makes the diagonal of the quotient, and
+/// of its derivatives, 0.
+template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n) {
     Array<P> a(Shape{n, n}, P(0));
     for (std::size_t i = 0; i < n; ++i) a.begin()[i * (n + 1)] = std::numeric_limits<P>::infinity();
     return Tensor<P>(std::move(a));
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_MATRICES_HPP
 
 XGRAD_COMPILED_ONCE
@@ -405,30 +451,35 @@ namespace xgrad {
 
 namespace detail {
 
-/// The gradient of A in op(A) X = B, by that of B; op may take the adjoint.
-template <Differentiable T> Tensor<T> gradient_of_matrix(Tensor<T> const& to_b, Tensor<T> const& x, bool adjoint_of_a) { return -(adjoint_of_a ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x))); }
+/// The gradient of A in op(A) X = B, from that of B; op may be the adjoint.
+template <Differentiable T>
+Tensor<T> gradient_of_matrix(Tensor<T> const& to_b, Tensor<T> const& x, bool adjoint_of_a) {
+    return -(adjoint_of_a ? matmul(x, adjoint(to_b)) : matmul(to_b, adjoint(x)));
+}
 
-/// op(A) X = B or X op(A) = B. Both gradients are such a system once more and a product.
+/// X of op(A) X = B or X op(A) = B. The gradient of B solves such a system, too; the gradient of A
+/// is a product of that.
 template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveTriangular<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and X
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>; // A and X
     struct Data {
         lapack::Triangular is;
     };
 
-    static Tensor<T> forward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& a, Tensor<T> const& b, lapack::Triangular is)
-    {
-        auto const triangle = by_columns(a.array_of());
-        auto x = by_columns(b.array_of());
+    static Tensor<T> forward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& a,
+        Tensor<T> const& b, lapack::Triangular is) {
+        auto const triangle = column_major(a.array_of());
+        auto x = column_major(b.array_of());
         MatrixSizes const of_a(a.shape()), of_x(b.shape());
         for (std::size_t i = 0; of_x.elements() && i < of_x.count; ++i)
-            lapack::solve_triangular(is, of_x.rows, of_x.columns, triangle.begin() + i * of_a.elements(), x.begin() + i * of_x.elements());
+            lapack::solve_triangular(is, of_x.rows, of_x.columns,
+                triangle.begin() + i * of_a.elements(), x.begin() + i * of_x.elements());
         Tensor<T> const result(std::move(x));
         ctx.is = is;
         ctx.save_for_backward(a, result);
         return result;
     }
-    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t> backward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& g)
-    {
+    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t> backward(
+        Context<LinalgSolveTriangular>& ctx, Tensor<T> const& g) {
         auto const [a, x] = ctx.saved_tensors();
         auto is = ctx.is;
         is.adjoint = !is.adjoint;
@@ -443,42 +494,59 @@ template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveT
     }
 };
 
-template <Differentiable T> Tensor<T> solve_triangular(Tensor<T> const& a, Tensor<T> const& b, lapack::Triangular is) { return LinalgSolveTriangular<T>::apply(a, b, is); }
+template <Differentiable T>
+Tensor<T> solve_triangular(Tensor<T> const& a, Tensor<T> const& b, lapack::Triangular is) {
+    return LinalgSolveTriangular<T>::apply(a, b, is);
+}
 
-/// Matrices of two stacks, each broadcast to the stack of both.
-template <Scalar T> std::pair<Tensor<T>, Tensor<T>> broadcast_stacks(std::string_view name, Tensor<T> const& a, Tensor<T> const& b)
-{
-    auto const lead = broadcast(name, stack_of(a.shape()), stack_of(b.shape()));
-    auto const to = [&](Tensor<T> const& t) { return stack_of(t.shape()) == lead ? t : Tensor<T>(broadcast_to(t, stacked(lead, t.shape(-2), t.shape(-1)))); };
+/// Matrices of two stacks, both broadcast to the common stack.
+template <Scalar T>
+std::pair<Tensor<T>, Tensor<T>> broadcast_stacks(
+    std::string_view name, Tensor<T> const& a, Tensor<T> const& b) {
+    Shape lead = stack_of(a.shape());
+    if (!widen(lead, stack_of(b.shape())))
+        fail<ShapeError>(
+            name, ": stacks of shapes ", a.shape(), " and ", b.shape(), " do not broadcast");
+    auto const to = [&](Tensor<T> const& t) {
+        return stack_of(t.shape()) == lead
+                   ? t
+                   : Tensor<T>(broadcast_to(t, stacked(lead, t.shape(-2), t.shape(-1))));
+    };
     return {to(a), to(b)};
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
-/// What a triangular system is like: which triangle of A is looked at, from which side A stands, and whether its diagonal counts as ones.
+/// Options of solve_triangular(): the side of A, the triangle that is read, and whether its
+/// diagonal is taken as ones.
 struct TriangularOptions {
     bool upper;
     bool left = true;
     bool unitriangular = false;
 };
 
-/// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is looked at; stacks broadcast. A zero on the
-/// diagonal gives infinities or NaN. The gradient of A is 0 in the other triangle.
-template <Operand A, Operand B> auto solve_triangular(A const& a, B const& b, TriangularOptions options)
-{
-    static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve_triangular: both matrices have one scalar type");
+/// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is
+/// read; stacks broadcast. A zero on the diagonal gives infinities or NaN. The gradient of A is 0
+/// in the other triangle.
+template <Operand A, Operand B>
+auto solve_triangular(A const& a, B const& b, TriangularOptions options) {
+    static_assert(std::same_as<typename A::value_type, typename B::value_type>,
+        "linalg::solve_triangular: both matrices have one scalar type");
     auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
     detail::check_square("linalg.solve_triangular", p);
     detail::check_matrix("linalg.solve_triangular", q);
-    if (q.shape(options.left ? -2 : -1) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(), " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+    if (q.shape(options.left ? -2 : -1) != p.shape(-1))
+        detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(),
+            " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
     auto const [x, y] = detail::broadcast_stacks("linalg.solve_triangular", p, q);
-    return detail::solve_triangular(x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
+    return detail::solve_triangular(
+        x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_TRIANGULAR_HPP
 
 XGRAD_COMPILED_ONCE
@@ -487,51 +555,162 @@ namespace xgrad {
 
 namespace detail {
 
-/// A = L L^H. The gradient is half of L^-H H L^-1, where H is Hermitian and has the lower triangle of L^H dL: Iain Murray, "Differentiation of
-/// the Cholesky decomposition" (2016).
+/// A = L L^H. The gradient is half of L^-H H L^-1, where H is Hermitian and has the lower triangle
+/// of L^H dL: Iain Murray, "Differentiation of the Cholesky decomposition" (2016).
 template <Differentiable T> struct LinalgCholesky : Function<LinalgCholesky<T>> {
     using P = precision_of<T>;
     using Saved = std::tuple<Tensor<T>>;
 
-    static Tensor<T> forward(Context<LinalgCholesky>& ctx, Tensor<T> const& a)
-    {
-        auto factor = by_columns(a.array_of());
+    static Tensor<T> forward(Context<LinalgCholesky>& ctx, Tensor<T> const& a) {
+        auto factor = column_major(a.array_of());
         MatrixSizes const sizes(a.shape());
         auto const n = static_cast<std::size_t>(sizes.rows);
         for (std::size_t i = 0; n && i < sizes.count; ++i) {
             T* const matrix = factor.begin() + i * sizes.elements();
             if (int const minor = lapack::factor_cholesky(sizes.rows, matrix))
-                fail<LinAlgError>(at_matrix("linalg.cholesky", a.shape(), i), "The factorization could not be completed because the input is not positive-definite (the leading minor of order ", minor, " is not positive-definite).");
-            for (std::size_t column = 1; column < n; ++column) std::fill_n(matrix + column * n, column, T(0));
+                fail<LinAlgError>(at_matrix("linalg.cholesky", a.shape(), i),
+                    "The factorization could not be completed because the input is not "
+                    "positive-definite (the leading minor of order ",
+                    minor, " is not positive-definite).");
+            for (std::size_t column = 1; column < n; ++column)
+                std::fill_n(matrix + column * n, column, T(0));
         }
         Tensor<T> const result(std::move(factor));
         ctx.save_for_backward(result);
         return result;
     }
-    static Tensor<T> backward(Context<LinalgCholesky>& ctx, Tensor<T> const& g)
-    {
+    static Tensor<T> backward(Context<LinalgCholesky>& ctx, Tensor<T> const& g) {
         auto const [l] = ctx.saved_tensors();
         auto const inner = from_lower_triangle<T>(matmul(adjoint(l), g));
-        return P(0.5) * solve_triangular(l, solve_triangular(l, inner, {.left = true, .adjoint = true}), {.left = false});
+        return P(0.5) * solve_triangular(l,
+                            solve_triangular(l, inner, {.left = true, .adjoint = true}),
+                            {.left = false});
     }
 };
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
-/// The lower triangular L with a positive diagonal for which A = L L^H, of each Hermitian positive definite matrix. Looks at the lower triangle
-/// only; the gradient is Hermitian. Throws LinAlgError where A is not positive definite.
-template <Operand A> auto cholesky(A const& a)
-{
+/// The lower triangular L with a positive diagonal for which A = L L^H, of each Hermitian positive
+/// definite matrix. Only the lower triangle is read; the gradient is Hermitian. Throws LinAlgError
+/// if A is not positive definite.
+template <Operand A> auto cholesky(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.cholesky", x);
     return detail::LinalgCholesky<typename A::value_type>::apply(x);
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_CHOLESKY_HPP
+#ifndef XGRAD_SINGLE_XGRAD_LINALG_EIGH_HPP
+#define XGRAD_SINGLE_XGRAD_LINALG_EIGH_HPP
+
+// ======== xgrad/linalg/eigh.hpp
+// Eigenvalues and eigenvectors of Hermitian matrices.
+
+XGRAD_COMPILED_ONCE
+
+namespace xgrad {
+
+namespace detail {
+
+/// The lengths of vectors along an axis.
+template <Scalar T> Tensor<precision_of<T>> lengths(Tensor<T> const& vectors, std::ptrdiff_t axis) {
+    return sqrt(sum(abs2(vectors), {axis}));
+}
+
+/// Throws GraphError for a gradient that depends on the phases of vectors. The derivatives with
+/// respect to the phases must be small beside `bounds`.
+template <Scalar P>
+void check_phases(
+    std::string_view message, Tensor<P> const& phase_gradients, Tensor<P> const& bounds) {
+    for_each_pair(phase_gradients.array_of(), bounds.array_of(), [&](P phase_gradient, P bound) {
+        if (std::abs(phase_gradient) > P(1e-2) * bound) fail<GraphError>(message);
+    });
+}
+
+/// True if the elements of one triangle of a column-major matrix are finite.
+template <class T> bool is_finite_triangle(T const* a, std::size_t n, bool upper) {
+    for (std::size_t column = 0; column < n; ++column)
+        if (!are_finite(a + column * n + (upper ? 0 : column), upper ? column + 1 : n - column))
+            return false;
+    return true;
+}
+
+/// A = V diag(w) V^H. The gradient is V (diag(dw) + F * skew(V^H dV)) V^H with F_ij = 1/(w_j -
+/// w_i): Giles, "An extended collection of matrix derivative results" (2008).
+template <Differentiable T> struct LinalgEigh : Function<LinalgEigh<T>> {
+    using P = precision_of<T>;
+    using Saved = std::tuple<Tensor<P>, Tensor<T>>;
+
+    static std::tuple<Tensor<P>, Tensor<T>> forward(
+        Context<LinalgEigh>& ctx, Tensor<T> const& a, bool upper, bool wants_vectors) {
+        auto vectors = column_major(a.array_of());
+        Array<P> values(without_last(a.shape(), 1));
+        MatrixSizes const sizes(a.shape());
+        auto const n = static_cast<std::size_t>(sizes.rows);
+        for (std::size_t i = 0; n && i < sizes.count; ++i)
+            if (!is_finite_triangle(vectors.begin() + i * sizes.elements(), n, upper) ||
+                lapack::eigen(wants_vectors, upper, sizes.rows,
+                    vectors.begin() + i * sizes.elements(), values.begin() + i * n))
+                fail<LinAlgError>(at_matrix("linalg.eigh", a.shape(), i),
+                    "The algorithm failed to converge because the input matrix is ill-conditioned, "
+                    "has too many repeated eigenvalues, or holds NaN or infinity.");
+        Tensor<P> const w(std::move(values));
+        Tensor<T> const v(std::move(vectors));
+        ctx.set_materialize_grads(false);
+        ctx.save_for_backward(w, v);
+        return {w, v};
+    }
+    static std::tuple<Tensor<T>, std::nullopt_t, std::nullopt_t> backward(
+        Context<LinalgEigh>& ctx, Tensor<P> const& to_values, Tensor<T> const& to_vectors) {
+        auto const [w, v] = ctx.saved_tensors();
+        if (!to_vectors.defined())
+            return {to_values.defined()
+                        ? matmul(Tensor<T>(v * unsqueeze(to_values, -2)), adjoint(v))
+                        : Tensor<T>(),
+                std::nullopt, std::nullopt};
+        Tensor<T> const m = matmul(adjoint(v), to_vectors);
+        if constexpr (is_complex<T>)
+            check_phases<P>("linalg_eigh_backward: The eigenvectors in the complex case are "
+                            "specified up to multiplication by e^{i phi}. The specified loss "
+                            "function depends on this quantity, so it is ill-defined.",
+                imag(m.diagonal(0, -2, -1)), lengths(to_vectors, -2));
+        Tensor<P> const gaps =
+            P(2) * (unsqueeze(w, -2) - unsqueeze(w, -1)) + infinite_diagonal<P>(w.shape(-1));
+        Tensor<T> inner = (m - adjoint(m)) / gaps;
+        if (to_values.defined()) inner = inner + diag_embed(to_values);
+        return {matmul(matmul(v, inner), adjoint(v)), std::nullopt, std::nullopt};
+    }
+};
+
+} // namespace detail
+
+namespace linalg {
+
+/// Eigenvalues in ascending order, which are real, and eigenvectors, the columns of a unitary
+/// matrix, of each Hermitian matrix; only the lower, or the upper, triangle is read. The gradient
+/// is Hermitian. The gradient through the vectors is finite only if all eigenvalues differ. A loss
+/// must not depend on the phases of complex vectors (GraphError): vectors are unique up to their
+/// phase only.
+template <Operand A> auto eigh(A const& a, bool upper = false) {
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.eigh", x);
+    return detail::LinalgEigh<typename A::value_type>::apply(x, upper, true);
+}
+/// Only the eigenvalues.
+template <Operand A> auto eigvalsh(A const& a, bool upper = false) {
+    auto const x = detail::matrix_argument(a);
+    detail::check_square("linalg.eigvalsh", x);
+    return std::get<0>(detail::LinalgEigh<typename A::value_type>::apply(
+        x, upper, detail::recording() && x.requires_grad()));
+}
+
+} // namespace linalg
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_LINALG_EIGH_HPP
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_EINSUM_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_EINSUM_HPP
 
@@ -546,11 +725,16 @@ namespace xgrad {
 
 namespace detail {
 
-/// The index of each axis: a letter, or a negative number for an axis under an ellipsis, counted from the last.
+/// The index of each axis: a letter, or a negative number for an axis under an ellipsis, counted
+/// from the last.
 using Indices = std::vector<int>;
 
-inline bool has(Indices const& all, int index) { return std::ranges::find(all, index) != all.end(); }
-inline std::ptrdiff_t place_of(int index, Indices const& in) { return std::ranges::find(in, index) - in.begin(); }
+inline bool has(Indices const& all, int index) {
+    return std::ranges::find(all, index) != all.end();
+}
+inline std::ptrdiff_t place_of(int index, Indices const& in) {
+    return std::ranges::find(in, index) - in.begin();
+}
 
 /// A tensor and the index of each of its axes.
 template <Scalar T> struct Indexed {
@@ -559,13 +743,13 @@ template <Scalar T> struct Indexed {
 
     std::size_t extent(int index) const { return tensor.shape(place_of(index, indices)); }
 
-    /// Axes of one index become one: their diagonal.
-    void take_diagonals()
-    {
+    /// Replaces axes with the same index by one, their diagonal.
+    void take_diagonals() {
         for (std::size_t i = 0; i < indices.size(); ++i)
             for (std::size_t j = i + 1; j < indices.size(); ++j)
                 if (indices[i] == indices[j]) {
-                    tensor = tensor.diagonal(0, static_cast<std::ptrdiff_t>(i), static_cast<std::ptrdiff_t>(j));
+                    tensor = tensor.diagonal(
+                        0, static_cast<std::ptrdiff_t>(i), static_cast<std::ptrdiff_t>(j));
                     int const index = indices[i];
                     indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(j));
                     indices.erase(indices.begin() + static_cast<std::ptrdiff_t>(i));
@@ -573,9 +757,8 @@ template <Scalar T> struct Indexed {
                     return take_diagonals();
                 }
     }
-    /// Summed over those axes for which gone(index) holds.
-    template <class F> void sum_over(F gone)
-    {
+    /// Sums over the axes for which gone(index) is true.
+    template <class F> void sum_over(F gone) {
         Axes axes;
         Indices left;
         for (std::size_t i = 0; i < indices.size(); ++i)
@@ -585,22 +768,19 @@ template <Scalar T> struct Indexed {
         tensor = sum(tensor, axes);
         indices = std::move(left);
     }
-    /// The tensor with its axes in the order of some groups of indices.
-    Tensor<T> arranged(std::initializer_list<Indices> groups) const
-    {
+    /// The tensor with its axes permuted to the order of some groups of indices.
+    Tensor<T> arranged(std::initializer_list<Indices> groups) const {
         Axes order;
         for (auto const& group : groups)
             for (int const index : group) order.push_back(place_of(index, indices));
         return permute(tensor, order);
     }
-    Axes extents(Indices const& group) const
-    {
+    Axes extents(Indices const& group) const {
         Axes all;
         for (int const index : group) all.push_back(static_cast<std::ptrdiff_t>(extent(index)));
         return all;
     }
-    std::ptrdiff_t count(Indices const& group) const
-    {
+    std::ptrdiff_t count(Indices const& group) const {
         std::ptrdiff_t n = 1;
         for (auto const extent : extents(group)) n *= extent;
         return n;
@@ -608,23 +788,24 @@ template <Scalar T> struct Indexed {
 };
 template <Scalar T> Indexed(Tensor<T>, Indices) -> Indexed<T>;
 
-inline Axes joined(std::initializer_list<Axes> parts)
-{
+inline Axes joined(std::initializer_list<Axes> parts) {
     Axes all;
     for (auto const& part : parts)
         for (auto const n : part) all.push_back(n);
     return all;
 }
 
-/// The product of two tensors, summed over the indices that keep(index) does not hold for: a product of matrices, or of elements where there
-/// is nothing to sum.
-template <Scalar A, Scalar B, class F> auto contract(Indexed<A> a, Indexed<B> b, F keep)
-{
+/// The product of two tensors, summed over the indices for which keep(index) is false: a matrix
+/// product, or an elementwise product if there is nothing to sum.
+template <Scalar A, Scalar B, class F> auto contract(Indexed<A> a, Indexed<B> b, F keep) {
     // an extent of 1 beside a longer one counts as no axis
-    a.sum_over([&](int i) { return has(b.indices, i) ? a.extent(i) == 1 && b.extent(i) != 1 : !keep(i); });
-    b.sum_over([&](int i) { return has(a.indices, i) ? b.extent(i) == 1 && a.extent(i) != 1 : !keep(i); });
+    a.sum_over(
+        [&](int i) { return has(b.indices, i) ? a.extent(i) == 1 && b.extent(i) != 1 : !keep(i); });
+    b.sum_over(
+        [&](int i) { return has(a.indices, i) ? b.extent(i) == 1 && a.extent(i) != 1 : !keep(i); });
     Indices batch, summed, of_a, of_b;
-    for (int const i : a.indices) (!has(b.indices, i) ? of_a : keep(i) ? batch : summed).push_back(i);
+    for (int const i : a.indices)
+        (!has(b.indices, i) ? of_a : keep(i) ? batch : summed).push_back(i);
     for (int const i : b.indices)
         if (!has(a.indices, i)) of_b.push_back(i);
 
@@ -633,24 +814,30 @@ template <Scalar A, Scalar B, class F> auto contract(Indexed<A> a, Indexed<B> b,
     indices.insert(indices.end(), of_a.begin(), of_a.end());
     indices.insert(indices.end(), of_b.begin(), of_b.end());
     if (summed.empty()) {
-        auto const x = reshape(a.arranged({batch, of_a}), joined({lead, rows, Axes(of_b.size(), 1)}));
-        auto const y = reshape(b.arranged({batch, of_b}), joined({lead, Axes(of_a.size(), 1), columns}));
+        auto const x =
+            reshape(a.arranged({batch, of_a}), joined({lead, rows, Axes(of_b.size(), 1)}));
+        auto const y =
+            reshape(b.arranged({batch, of_b}), joined({lead, Axes(of_a.size(), 1), columns}));
         return Indexed{materialize(x * y), std::move(indices)};
     }
-    auto const x = reshape(a.arranged({batch, of_a, summed}), joined({lead, {a.count(of_a), a.count(summed)}}));
-    auto const y = reshape(b.arranged({batch, summed, of_b}), joined({lead, {b.count(summed), b.count(of_b)}}));
-    return Indexed{materialize(reshape(matmul(x, y), joined({lead, rows, columns}))), std::move(indices)};
+    auto const x = reshape(
+        a.arranged({batch, of_a, summed}), joined({lead, {a.count(of_a), a.count(summed)}}));
+    auto const y = reshape(
+        b.arranged({batch, summed, of_b}), joined({lead, {b.count(summed), b.count(of_b)}}));
+    return Indexed{
+        materialize(reshape(matmul(x, y), joined({lead, rows, columns}))), std::move(indices)};
 }
 
-/// What the equation of einsum says of each operand and of the result.
+/// The parsed equation: the indices of each operand and of the result.
 class Subscripts {
 public:
-    Subscripts(std::string_view equation, std::vector<Shape> const& shapes) : equation_(equation)
-    {
+    Subscripts(std::string_view equation, std::vector<Shape> const& shapes) : equation_(equation) {
         auto const arrow = equation.find("->");
         auto left = equation.substr(0, arrow);
         auto const named = static_cast<std::size_t>(std::ranges::count(left, ',')) + 1;
-        if (named != shapes.size()) fail<ShapeError>("einsum: the equation \"", equation, "\" has subscripts for ", named, " operands, but there are ", shapes.size());
+        if (named != shapes.size())
+            fail<ShapeError>("einsum: the equation \"", equation, "\" has subscripts for ", named,
+                " operands, but there are ", shapes.size());
         for (std::size_t i = 0; i < named; ++i) {
             auto const end = std::min(left.find(','), left.size());
             operands_.push_back(of_operand(left.substr(0, end), shapes[i], i));
@@ -661,35 +848,41 @@ public:
     }
     Indices const& operand(std::size_t i) const { return operands_[i]; }
     Indices const& output() const { return output_; }
-    /// True for an index that the result or an operand from `next` on has.
-    bool is_needed(int index, std::size_t next) const
-    {
-        return has(output_, index) || std::any_of(operands_.begin() + static_cast<std::ptrdiff_t>(next), operands_.end(), [&](auto const& o) { return has(o, index); });
+    /// True if the result, or an operand from position `next` on, has the index.
+    bool is_needed(int index, std::size_t next) const {
+        return has(output_, index) ||
+               std::any_of(operands_.begin() + static_cast<std::ptrdiff_t>(next), operands_.end(),
+                   [&](auto const& o) { return has(o, index); });
     }
 
 private:
-    /// Calls letter(c) and ellipsis() for what a text of subscripts holds.
-    template <class Letter, class Ellipsis> void read(std::string_view text, Letter letter, Ellipsis ellipsis) const
-    {
+    /// Parses subscripts: calls letter(c) for each index and ellipsis() for each ellipsis.
+    template <class Letter, class Ellipsis>
+    void read(std::string_view text, Letter letter, Ellipsis ellipsis) const {
         bool has_ellipsis = false;
         for (std::size_t i = 0; i < text.size(); ++i) {
             char const c = text[i];
             if (c == ' ') continue;
             if (c == '.') {
-                if (text.substr(i, 3) != "..." || std::exchange(has_ellipsis, true)) fail<Error>("einsum: a '.' in \"", equation_, "\" is not part of the one ellipsis that subscripts may have");
+                if (text.substr(i, 3) != "..." || std::exchange(has_ellipsis, true))
+                    fail<Error>("einsum: a '.' in \"", equation_,
+                        "\" is not part of the one ellipsis that subscripts may have");
                 i += 2;
                 ellipsis();
             } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) letter(c);
-            else fail<Error>("einsum: invalid subscript '", std::string(1, c), "' in \"", equation_, "\"; subscripts must be in [a-zA-Z]");
+            else
+                fail<Error>("einsum: invalid subscript '", std::string(1, c), "' in \"", equation_,
+                    "\"; subscripts must be in [a-zA-Z]");
         }
     }
-    Indices of_operand(std::string_view text, Shape const& shape, std::size_t number)
-    {
+    Indices of_operand(std::string_view text, Shape const& shape, std::size_t number) {
         std::size_t letters = 0;
         bool has_ellipsis = false;
-        read(text, [&](char) { ++letters; }, [&] { has_ellipsis = true; });
+        read(
+            text, [&](char) { ++letters; }, [&] { has_ellipsis = true; });
         if (letters > shape.size() || (letters < shape.size() && !has_ellipsis))
-            fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", letters, " axes, and operand ", number, " has shape ", shape);
+            fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", letters,
+                " axes, and operand ", number, " has shape ", shape);
         auto const under = static_cast<int>(shape.size() - letters);
         ellipsis_ = std::max(ellipsis_, under);
         Indices indices;
@@ -697,71 +890,87 @@ private:
             auto const n = shape[indices.size()];
             for (std::size_t i = 0; i < indices.size(); ++i)
                 if (indices[i] == index && shape[i] != n)
-                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)), " is repeated for operand ", number, " but the sizes don't match, ", n, " != ", shape[i]);
+                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)),
+                        " is repeated for operand ", number, " of shape ", shape,
+                        " but the sizes don't match, ", n, " != ", shape[i]);
             auto& known = extents_.try_emplace(index, n).first->second;
             if (known == 1) known = n;
             if (n != known && n != 1)
-                fail<ShapeError>("einsum: subscript ", index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)), " has size ", n, " for operand ", number, " which does not broadcast with previously seen size ", known);
+                fail<ShapeError>("einsum: subscript ",
+                    index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)),
+                    " has size ", n, " for operand ", number, " of shape ", shape,
+                    " which does not broadcast with previously seen size ", known);
             indices.push_back(index);
         };
-        read(text, [&](char c) { add(c); }, [&] { for (int i = -under; i < 0; ++i) add(i); });
+        read(
+            text, [&](char c) { add(c); },
+            [&] {
+                for (int i = -under; i < 0; ++i) add(i);
+            });
         return indices;
     }
-    void implicit_output()
-    {
+    void implicit_output() {
         std::map<int, int> times;
         for (auto const& operand : operands_)
             for (int const index : operand) ++times[index];
         for (auto const& [index, n] : times)
             if (index < 0 || n == 1) output_.push_back(index);
     }
-    void explicit_output(std::string_view text)
-    {
+    void explicit_output(std::string_view text) {
         read(
             text,
             [&](char c) {
-                if (has(output_, c)) fail<Error>("einsum: output subscript ", std::string(1, c), " appears more than once in the output of \"", equation_, "\"");
-                if (!extents_.contains(c)) fail<Error>("einsum: output subscript ", std::string(1, c), " does not appear in the equation for any input operand");
+                if (has(output_, c))
+                    fail<Error>("einsum: output subscript ", std::string(1, c),
+                        " appears more than once in the output of \"", equation_, "\"");
+                if (!extents_.contains(c))
+                    fail<Error>("einsum: output subscript ", std::string(1, c),
+                        " does not appear in the equation for any input operand");
                 output_.push_back(c);
             },
-            [&] { for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i); });
+            [&] {
+                for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i);
+            });
     }
 
     std::string_view equation_;
     std::vector<Indices> operands_;
     Indices output_;
     std::map<int, std::size_t> extents_;
-    int ellipsis_ = 0;  // axes under the longest ellipsis
+    int ellipsis_ = 0; // the number of axes of the longest ellipsis
 };
 
-template <Scalar T> Indexed<T> indexed(Tensor<T> const& t, Indices const& indices)
-{
+template <Scalar T> Indexed<T> indexed(Tensor<T> const& t, Indices const& indices) {
     Indexed<T> x{t, indices};
     x.take_diagonals();
     return x;
 }
 
-/// The product of what is done and the operands from number `Next` on.
-template <std::size_t Next, Scalar T, class... X> auto contract_rest(Subscripts const& subscripts, Indexed<T> done, std::tuple<X...> const& operands)
-{
+/// The product of the result so far and the operands from position `Next` on.
+template <std::size_t Next, Scalar T, class... X>
+auto contract_rest(
+    Subscripts const& subscripts, Indexed<T> done, std::tuple<X...> const& operands) {
     if constexpr (Next == sizeof...(X)) {
         done.sum_over([&](int i) { return !has(subscripts.output(), i); });
         return done.arranged({subscripts.output()});
     } else {
-        auto next = contract(std::move(done), indexed(std::get<Next>(operands), subscripts.operand(Next)), [&](int i) { return subscripts.is_needed(i, Next + 1); });
+        auto next =
+            contract(std::move(done), indexed(std::get<Next>(operands), subscripts.operand(Next)),
+                [&](int i) { return subscripts.is_needed(i, Next + 1); });
         return contract_rest<Next + 1>(subscripts, std::move(next), operands);
     }
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The sum of products that the equation names by its indices, as in NumPy and PyTorch: einsum("ij,jk->ik", a, b) is the matrix product. An index
-/// that the result does not have is summed over, one that an operand has twice takes its diagonal; "..." stands for axes that broadcast, and an
-/// index of extent 1 broadcasts against another extent of it in another operand; without
-/// "->" the result has those that occur once, in alphabetical order. Operands are multiplied from the left to the right, two by two, as
-/// matrices. There is no conjugation: pass conj(a).
-template <Operand First, Operand... X> auto einsum(std::string_view equation, First const& first, X const&... rest)
-{
+/// The sum of products that the equation names by its indices, as in NumPy and PyTorch:
+/// einsum("ij,jk->ik", a, b) is the matrix product. An index that the result does not have is
+/// summed over; one that an operand has twice takes its diagonal. "..." stands for axes that
+/// broadcast. An index of extent 1 broadcasts against another extent of it in another operand.
+/// Without "->" the result has the indices that occur once, in alphabetical order. Operands are
+/// multiplied pairwise from left to right, as matrices. Nothing is conjugated: pass conj(a).
+template <Operand First, Operand... X>
+auto einsum(std::string_view equation, First const& first, X const&... rest) {
     constexpr bool has_masks = (std::same_as<typename First::scalar, bool> || ... ||
                                 std::same_as<typename X::scalar, bool>);
     static_assert(!has_masks, "einsum: masks are no numbers; cast<std::int64_t>(mask) is one");
@@ -779,9 +988,10 @@ template <Operand First, Operand... X> auto einsum(std::string_view equation, Fi
     }
 }
 
-/// The sum of products over pairs of axes, axes_a[i] of a and axes_b[i] of b; the result has the other axes of a, then those of b.
-template <Operand A, Operand B> auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b)
-{
+/// The sum of products over pairs of axes, axes_a[i] of a and axes_b[i] of b; the result has the
+/// other axes of a, then those of b.
+template <Operand A, Operand B>
+auto tensordot(A const& a, B const& b, Axes const& axes_a, Axes const& axes_b) {
     constexpr bool has_masks =
         std::same_as<typename A::scalar, bool> || std::same_as<typename B::scalar, bool>;
     static_assert(!has_masks, "tensordot: masks are no numbers; cast<std::int64_t>(mask) is one");
@@ -790,35 +1000,39 @@ template <Operand A, Operand B> auto tensordot(A const& a, B const& b, Axes cons
         auto x = detail::materialize(a);
         auto y = detail::materialize(b);
         if (axes_a.size() != axes_b.size())
-            detail::fail<ShapeError>("tensordot: ", axes_a.size(),
-                " axes of one tensor cannot be paired with ", axes_b.size(), " of the other");
+            detail::fail<ShapeError>("tensordot: ", axes_a.size(), " axes of shape ",
+                Shape(a.shape()), " cannot be paired with ", axes_b.size(), " axes of shape ",
+                Shape(b.shape()));
         detail::Indices of_x(x.dim()), of_y(y.dim());
         std::iota(of_x.begin(), of_x.end(), 0);
         std::iota(of_y.begin(), of_y.end(), static_cast<int>(x.dim()));
         for (std::size_t i = 0; i < axes_a.size(); ++i) {
-            auto const p = detail::normalize_axis("tensordot", axes_a[i], x.dim()),
-                       q = detail::normalize_axis("tensordot", axes_b[i], y.dim());
+            auto const p = detail::normalize_axis("tensordot", axes_a[i], x.shape()),
+                       q = detail::normalize_axis("tensordot", axes_b[i], y.shape());
             auto const m = x.shape()[p], n = y.shape()[q];
             if (m == 1 && n != 1) y = sum(y, {static_cast<std::ptrdiff_t>(q)}, true);
             else if (n == 1 && m != 1) x = sum(x, {static_cast<std::ptrdiff_t>(p)}, true);
             else if (m != n)
                 detail::fail<ShapeError>(
                     "tensordot: contracted axes need to match, but the first has size ", m,
-                    " in axis ", axes_a[i], " and the second has size ", n, " in axis ", axes_b[i]);
+                    " in axis ", axes_a[i], " of shape ", Shape(a.shape()),
+                    " and the second has size ", n, " in axis ", axes_b[i], " of shape ",
+                    Shape(b.shape()));
             of_y[q] = of_x[p];
         }
-        detail::normalize_axes("tensordot", axes_a, x.dim());
-        detail::normalize_axes("tensordot", axes_b, y.dim());
+        detail::normalize_axes("tensordot", axes_a, x.shape());
+        detail::normalize_axes("tensordot", axes_b, y.shape());
         auto const pairs = of_y;
         return detail::contract(detail::Indexed{x, of_x}, detail::Indexed{y, of_y}, [&](int i) {
             return !(detail::has(of_x, i) && detail::has(pairs, i));
         }).tensor;
     }
 }
-/// The same over the last n axes of a and the first n of b.
-template <Operand A, Operand B> auto tensordot(A const& a, B const& b, std::size_t n = 2)
-{
-    if (n > a.dim() || n > b.dim()) detail::fail<ShapeError>("tensordot: shapes ", Shape(a.shape()), " and ", Shape(b.shape()), " do not have ", n, " axes to be contracted");
+/// The sum of products over the last n axes of a and the first n of b.
+template <Operand A, Operand B> auto tensordot(A const& a, B const& b, std::size_t n = 2) {
+    if (n > a.dim() || n > b.dim())
+        detail::fail<ShapeError>("tensordot: shapes ", Shape(a.shape()), " and ", Shape(b.shape()),
+            " do not have ", n, " axes to be contracted");
     Axes last, first;
     for (std::size_t i = 0; i < n; ++i) {
         last.push_back(static_cast<std::ptrdiff_t>(a.dim() - n + i));
@@ -827,15 +1041,18 @@ template <Operand A, Operand B> auto tensordot(A const& a, B const& b, std::size
     return tensordot(a, b, last, first);
 }
 
-/// The Kronecker product: each element of a, times all of b. The one with fewer axes counts as having leading ones of extent 1.
-template <Operand A, Operand B> auto kron(A const& a, B const& b)
-{
+/// The Kronecker product: each element of a times all of b. The operand with fewer axes gets
+/// leading axes of extent 1.
+template <Operand A, Operand B> auto kron(A const& a, B const& b) {
     auto const x = detail::materialize(a);
     auto const y = detail::materialize(b);
     std::size_t const rank = std::max(x.dim(), y.dim());
     Axes of_x, of_y, of_all;
     for (std::size_t d = 0; d < rank; ++d) {
-        auto const extent = [&](auto const& t) { return d + t.dim() < rank ? 1 : static_cast<std::ptrdiff_t>(t.shape()[d + t.dim() - rank]); };
+        auto const extent = [&](auto const& t) {
+            return d + t.dim() < rank ? 1
+                                      : static_cast<std::ptrdiff_t>(t.shape()[d + t.dim() - rank]);
+        };
         of_x.push_back(extent(x));
         of_x.push_back(1);
         of_y.push_back(1);
@@ -843,109 +1060,18 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b)
         of_all.push_back(static_cast<std::ptrdiff_t>(detail::multiply_extents(
             "kron", static_cast<std::size_t>(extent(x)), static_cast<std::size_t>(extent(y)))));
     }
-    return detail::only_reshaped(detail::materialize(reshape(detail::materialize(reshape(x, of_x) * reshape(y, of_y)), of_all)));
+    return detail::only_reshaped(detail::materialize(
+        reshape(detail::materialize(reshape(x, of_x) * reshape(y, of_y)), of_all)));
 }
 
-}  // namespace xgrad
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_EINSUM_HPP
-#ifndef XGRAD_SINGLE_XGRAD_LINALG_EIGH_HPP
-#define XGRAD_SINGLE_XGRAD_LINALG_EIGH_HPP
-
-// ======== xgrad/linalg/eigh.hpp
-// Eigenvalues and eigenvectors of Hermitian matrices.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-namespace detail {
-
-/// The lengths of vectors along an axis.
-template <Scalar T> Tensor<precision_of<T>> lengths(Tensor<T> const& vectors, std::ptrdiff_t axis) { return sqrt(sum(abs2(vectors), {axis})); }
-
-/// Refuses a gradient under which the phases of vectors would matter: `turns` are the derivatives for those phases, and `most` what they could be.
-template <Scalar P> void check_phases(std::string_view message, Tensor<P> const& turns, Tensor<P> const& most)
-{
-    for_each_pair(turns.array_of(), most.array_of(), [&](P turn, P limit) {
-        if (std::abs(turn) > P(1e-2) * limit) fail<GraphError>(message);
-    });
-}
-
-/// Whether the elements of one triangle of a matrix by columns are finite.
-template <class T> bool is_finite_triangle(T const* a, std::size_t n, bool upper)
-{
-    for (std::size_t column = 0; column < n; ++column)
-        if (!are_finite(a + column * n + (upper ? 0 : column), upper ? column + 1 : n - column)) return false;
-    return true;
-}
-
-/// A = V diag(w) V^H. The gradient is V (diag(dw) + F * skew(V^H dV)) V^H with F_ij = 1/(w_j - w_i): Giles, "An extended collection of matrix
-/// derivative results" (2008).
-template <Differentiable T> struct LinalgEigh : Function<LinalgEigh<T>> {
-    using P = precision_of<T>;
-    using Saved = std::tuple<Tensor<P>, Tensor<T>>;
-
-    static std::tuple<Tensor<P>, Tensor<T>> forward(Context<LinalgEigh>& ctx, Tensor<T> const& a, bool upper, bool wants_vectors)
-    {
-        auto vectors = by_columns(a.array_of());
-        Array<P> values(without_last(a.shape(), 1));
-        MatrixSizes const sizes(a.shape());
-        auto const n = static_cast<std::size_t>(sizes.rows);
-        for (std::size_t i = 0; n && i < sizes.count; ++i)
-            if (!is_finite_triangle(vectors.begin() + i * sizes.elements(), n, upper) ||
-                lapack::eigen(wants_vectors, upper, sizes.rows, vectors.begin() + i * sizes.elements(), values.begin() + i * n))
-                fail<LinAlgError>(at_matrix("linalg.eigh", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated eigenvalues, or holds NaN or infinity.");
-        Tensor<P> const w(std::move(values));
-        Tensor<T> const v(std::move(vectors));
-        ctx.set_materialize_grads(false);
-        ctx.save_for_backward(w, v);
-        return {w, v};
-    }
-    static std::tuple<Tensor<T>, std::nullopt_t, std::nullopt_t> backward(Context<LinalgEigh>& ctx, Tensor<P> const& to_values, Tensor<T> const& to_vectors)
-    {
-        auto const [w, v] = ctx.saved_tensors();
-        if (!to_vectors.defined()) return {to_values.defined() ? matmul(Tensor<T>(v * unsqueeze(to_values, -2)), adjoint(v)) : Tensor<T>(), std::nullopt, std::nullopt};
-        Tensor<T> const m = matmul(adjoint(v), to_vectors);
-        if constexpr (is_complex<T>)
-            check_phases<P>("linalg_eigh_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this quantity, so it is ill-defined.",
-                            imag(m.diagonal(0, -2, -1)), lengths(to_vectors, -2));
-        Tensor<P> const gaps = P(2) * (unsqueeze(w, -2) - unsqueeze(w, -1)) + infinite_diagonal<P>(w.shape(-1));
-        Tensor<T> inner = (m - adjoint(m)) / gaps;
-        if (to_values.defined()) inner = inner + diag_embed(to_values);
-        return {matmul(matmul(v, inner), adjoint(v)), std::nullopt, std::nullopt};
-    }
-};
-
-}  // namespace detail
-
-namespace linalg {
-
-/// Eigenvalues in ascending order, which are real, and eigenvectors, the columns of a unitary matrix, of each Hermitian matrix; looks at the
-/// lower triangle, or at the upper one. The gradient is Hermitian; that through the vectors is finite only where all eigenvalues differ, and
-/// of complex vectors only what does not depend on their phases has one (GraphError). Vectors are the same up to their phase only.
-template <Operand A> auto eigh(A const& a, bool upper = false)
-{
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.eigh", x);
-    return detail::LinalgEigh<typename A::value_type>::apply(x, upper, true);
-}
-/// The eigenvalues alone.
-template <Operand A> auto eigvalsh(A const& a, bool upper = false)
-{
-    auto const x = detail::matrix_argument(a);
-    detail::check_square("linalg.eigvalsh", x);
-    return std::get<0>(detail::LinalgEigh<typename A::value_type>::apply(x, upper, detail::recording() && x.requires_grad()));
-}
-
-}  // namespace linalg
-}  // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_LINALG_EIGH_HPP
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_LU_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_LU_HPP
 
 // ======== xgrad/linalg/lu.hpp
-// What the LU factors of a square matrix are good for: linear systems, inverses and determinants. A matrix is factored once, also for the
-// gradients.
+// Uses of the LU factors of square matrices: linear systems, inverses and determinants. A matrix is
+// factored once, also for the gradients.
 
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_SVD_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_SVD_HPP
@@ -959,37 +1085,42 @@ namespace xgrad {
 
 namespace detail {
 
-/// U, s and V^H of a stack of matrices, with as many singular vectors as singular values; or s alone.
+/// U, s and V^H of a stack of matrices, with as many singular vectors as singular values; or only
+/// s.
 template <Differentiable T> struct SingularValues {
-    Array<T> u, vh;  // by columns
+    Array<T> u, vh; // column-major
     Array<precision_of<T>> s;
 
-    SingularValues(Tensor<T> const& a, bool vectors)
-    {
+    SingularValues(Tensor<T> const& a, bool vectors) {
         MatrixSizes const sizes(a.shape());
         auto const lead = stack_of(a.shape());
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
-        u = fresh_by_columns<T>(stacked(lead, m, k));
-        vh = fresh_by_columns<T>(stacked(lead, k, n));
+        u = new_column_major<T>(stacked(lead, m, k));
+        vh = new_column_major<T>(stacked(lead, k, n));
         Shape shape = lead;
         shape.push_back(k);
         s = Array<precision_of<T>>(shape);
-        auto const work = by_columns(a.array_of());
+        auto const work = column_major(a.array_of());
         for (std::size_t i = 0; k && i < sizes.count; ++i)
             if (!are_finite(work.begin() + i * m * n, m * n) ||
-                lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n, s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr, vectors ? vh.begin() + i * k * n : nullptr))
-                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i), "The algorithm failed to converge because the input matrix is ill-conditioned, has too many repeated singular values, or holds NaN or infinity.");
+                lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n,
+                    s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr,
+                    vectors ? vh.begin() + i * k * n : nullptr))
+                fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i),
+                    "The algorithm failed to converge because the input matrix is ill-conditioned, "
+                    "has too many repeated singular values, or holds NaN or infinity.");
     }
 };
 
-/// A = U diag(s) V^H. The gradient is that of Townsend, "Differentiating the singular value decomposition" (2016), for complex matrices with the
-/// phases of Wan and Zhang, "Automatic differentiation for complex valued SVD" (2019).
+/// A = U diag(s) V^H. The gradient is that of Townsend, "Differentiating the singular value
+/// decomposition" (2016), for complex matrices with the phases of Wan and Zhang, "Automatic
+/// differentiation for complex valued SVD" (2019).
 template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
     using P = precision_of<T>;
     using Saved = std::tuple<Tensor<T>, Tensor<P>, Tensor<T>>;
 
-    static std::tuple<Tensor<T>, Tensor<P>, Tensor<T>> forward(Context<LinalgSvd>& ctx, Tensor<T> const& a, bool vectors)
-    {
+    static std::tuple<Tensor<T>, Tensor<P>, Tensor<T>> forward(
+        Context<LinalgSvd>& ctx, Tensor<T> const& a, bool vectors) {
         SingularValues<T> found(a, vectors);
         Tensor<T> const u(std::move(found.u)), vh(std::move(found.vh));
         Tensor<P> const s(std::move(found.s));
@@ -997,10 +1128,12 @@ template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
         ctx.save_for_backward(u, s, vh);
         return {u, s, vh};
     }
-    static std::tuple<Tensor<T>, std::nullopt_t> backward(Context<LinalgSvd>& ctx, Tensor<T> const& to_u, Tensor<P> const& to_s, Tensor<T> const& to_vh)
-    {
+    static std::tuple<Tensor<T>, std::nullopt_t> backward(Context<LinalgSvd>& ctx,
+        Tensor<T> const& to_u, Tensor<P> const& to_s, Tensor<T> const& to_vh) {
         auto const [u, s, vh] = ctx.saved_tensors();
-        if (!to_u.defined() && !to_vh.defined()) return {to_s.defined() ? matmul(Tensor<T>(u * unsqueeze(to_s, -2)), vh) : Tensor<T>(), std::nullopt};
+        if (!to_u.defined() && !to_vh.defined())
+            return {to_s.defined() ? matmul(Tensor<T>(u * unsqueeze(to_s, -2)), vh) : Tensor<T>(),
+                std::nullopt};
 
         auto const skew = [](Tensor<T> const& x) { return Tensor<T>(x - adjoint(x)); };
         auto const k = s.shape(-1);
@@ -1008,57 +1141,65 @@ template <Differentiable T> struct LinalgSvd : Function<LinalgSvd<T>> {
         auto const of_u = to_u.defined() ? skew(matmul(adjoint(u), to_u)) : zeros;
         auto const of_v = to_vh.defined() ? skew(matmul(vh, adjoint(to_vh))) : zeros;
         if constexpr (is_complex<T>) {
-            Tensor<P> most = zeros_like(s);
-            if (to_u.defined()) most += lengths(to_u, -2);
-            if (to_vh.defined()) most += lengths(to_vh, -1);
-            check_phases<P>("svd_backward: The singular vectors in the complex case are specified up to multiplication by e^{i phi}. The specified loss function depends on this phase term, making it ill-defined.",
-                            imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)), most);
+            Tensor<P> bounds = zeros_like(s);
+            if (to_u.defined()) bounds += lengths(to_u, -2);
+            if (to_vh.defined()) bounds += lengths(to_vh, -1);
+            check_phases<P>("svd_backward: The singular vectors in the complex case are specified "
+                            "up to multiplication by e^{i phi}. The specified loss function "
+                            "depends on this phase term, making it ill-defined.",
+                imag(Tensor<T>(of_u + of_v).diagonal(0, -2, -1)), bounds);
         }
         auto const column = unsqueeze(s, -1), row = unsqueeze(s, -2);
         // (row of_u + column of_v) / (row^2 - column^2), whose squares might leave the range of P
         auto const infinite = infinite_diagonal<P>(k);
         Tensor<P> sums = row + column;
-        if constexpr (!is_complex<T>) sums = sums + infinite;  // no phase on the diagonal
-        Tensor<T> inner = P(0.5) * ((of_u + of_v) / (row - column + infinite) + (of_u - of_v) / sums);
+        // real vectors have no phase, hence 0 on the diagonal
+        if constexpr (!is_complex<T>) sums = sums + infinite;
+        Tensor<T> inner =
+            P(0.5) * ((of_u + of_v) / (row - column + infinite) + (of_u - of_v) / sums);
         if (to_s.defined()) inner = inner + diag_embed(to_s);
 
         auto const m = u.shape(-2), n = vh.shape(-1);
         Tensor<T> left = matmul(u, inner);
         if (m > n && to_u.defined()) left = left + outside(u, Tensor<T>(to_u / unsqueeze(s, -2)));
         Tensor<T> to_a = matmul(left, vh);
-        if (n > m && to_vh.defined()) to_a = to_a + matmul(u, adjoint(outside(Tensor<T>(adjoint(vh)), Tensor<T>(adjoint(to_vh) / unsqueeze(s, -2)))));
+        if (n > m && to_vh.defined())
+            to_a = to_a + matmul(u, adjoint(outside(Tensor<T>(adjoint(vh)),
+                                        Tensor<T>(adjoint(to_vh) / unsqueeze(s, -2)))));
         return {to_a, std::nullopt};
     }
 
 private:
-    /// What lies outside of the space of the columns of u.
-    static Tensor<T> outside(Tensor<T> const& u, Tensor<T> const& x) { return x - matmul(u, matmul(adjoint(u), x)); }
+    /// The component orthogonal to the columns of u.
+    static Tensor<T> outside(Tensor<T> const& u, Tensor<T> const& x) {
+        return x - matmul(u, matmul(adjoint(u), x));
+    }
 };
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
-/// U, s and V^H of A = U diag(s) V^H for each matrix, reduced: with as many columns of U and rows of V^H as A has singular values, which are real
-/// and stand in descending order. The gradient through the vectors is finite only where all singular values differ (and are not 0, for
-/// matrices that are complex or not square); of complex vectors only what does not depend on their phases has one (GraphError).
-template <Operand A> auto svd(A const& a)
-{
+/// U, s and V^H of A = U diag(s) V^H for each matrix, reduced: with as many columns of U and rows
+/// of V^H as A has singular values, which are real and in descending order. The gradient through
+/// the vectors is finite only if all singular values differ (and are not 0, for complex or
+/// non-square matrices). A loss must not depend on the phases of complex vectors (GraphError).
+template <Operand A> auto svd(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_matrix("linalg.svd", x);
     return detail::LinalgSvd<typename A::value_type>::apply(x, true);
 }
 
-/// The singular values alone.
-template <Operand A> auto svdvals(A const& a)
-{
+/// Only the singular values.
+template <Operand A> auto svdvals(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_matrix("linalg.svdvals", x);
-    return std::get<1>(detail::LinalgSvd<typename A::value_type>::apply(x, detail::recording() && x.requires_grad()));
+    return std::get<1>(detail::LinalgSvd<typename A::value_type>::apply(
+        x, detail::recording() && x.requires_grad()));
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_SVD_HPP
 
 XGRAD_COMPILED_ONCE
@@ -1067,47 +1208,57 @@ namespace xgrad {
 
 namespace detail {
 
-/// A = P L U of a stack of square matrices.
+/// The factors A = P L U of a stack of square matrices.
 template <Differentiable T> struct LuFactors {
     MatrixSizes sizes;
     Array<T> lu;
-    std::vector<int> pivots;  // row i was exchanged with this one, counting from 1
-    std::vector<int> singular;  // the number of the first pivot that is 0, for each matrix; 0 where there is none
+    std::vector<int> pivots; // row i was exchanged with this one, counted from 1
+    // for each matrix the first pivot that is 0, counted from 1; 0 if there is none
+    std::vector<int> singular;
 
-    explicit LuFactors(Tensor<T> const& a) : sizes(a.shape()), lu(by_columns(a.array_of())), pivots(sizes.count * a.shape(-1)), singular(sizes.count)
-    {
-        for (std::size_t i = 0; sizes.rows && i < sizes.count; ++i) singular[i] = lapack::factor_lu(sizes.rows, matrix(i), pivots_of(i));
+    explicit LuFactors(Tensor<T> const& a)
+        : sizes(a.shape()), lu(column_major(a.array_of())), pivots(sizes.count * a.shape(-1)),
+          singular(sizes.count) {
+        for (std::size_t i = 0; sizes.rows && i < sizes.count; ++i)
+            singular[i] = lapack::factor_lu(sizes.rows, matrix(i), pivots_of(i));
     }
     T* matrix(std::size_t i) const { return lu.begin() + i * sizes.elements(); }
-    int* pivots_of(std::size_t i) { return pivots.data() + i * static_cast<std::size_t>(sizes.rows); }
-    int const* pivots_of(std::size_t i) const { return pivots.data() + i * static_cast<std::size_t>(sizes.rows); }
-    T determinant(std::size_t i) const
-    {
+    int* pivots_of(std::size_t i) {
+        return pivots.data() + i * static_cast<std::size_t>(sizes.rows);
+    }
+    int const* pivots_of(std::size_t i) const {
+        return pivots.data() + i * static_cast<std::size_t>(sizes.rows);
+    }
+    T determinant(std::size_t i) const {
         wide<T> product(1);
-        int const sign = for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
+        int const sign =
+            for_each_pivot(i, [&](T const& pivot) { product *= converted<wide<T>>(pivot); });
         return converted<T>(sign < 0 ? -product : product);
     }
-    /// A power of 2 with which the determinant of matrix i comes into the range of T; 1 where it is there, or 0.
-    precision_of<T> scale(std::size_t i) const
-    {
+    /// A power of 2 that brings the determinant of matrix i into the range of T; 1 if it is in the
+    /// range, or is 0.
+    precision_of<T> scale(std::size_t i) const {
         using P = precision_of<T>;
         if (singular[i] || std::isnormal(std::abs(determinant(i)))) return P(1);
         double logarithm = 0;
-        for_each_pivot(i, [&](T const& pivot) { logarithm += std::log2(static_cast<double>(std::abs(pivot))); });
-        static constexpr double most = std::numeric_limits<P>::max_exponent - 1;
-        return std::isfinite(logarithm) ? std::ldexp(P(1), static_cast<int>(std::clamp(std::rint(-logarithm / sizes.rows), -most, most))) : P(1);
+        for_each_pivot(i,
+            [&](T const& pivot) { logarithm += std::log2(static_cast<double>(std::abs(pivot))); });
+        static constexpr double max_exponent = std::numeric_limits<P>::max_exponent - 1;
+        return std::isfinite(logarithm)
+                   ? std::ldexp(
+                         P(1), static_cast<int>(std::clamp(std::rint(-logarithm / sizes.rows),
+                                   -max_exponent, max_exponent)))
+                   : P(1);
     }
     bool any_singular() const { return std::ranges::any_of(singular, std::identity()); }
-    Tensor<bool> singular_matrices() const
-    {
+    Tensor<bool> singular_matrices() const {
         Array<bool> all(stack_of(lu.shape));
         std::ranges::transform(singular, all.begin(), [](int pivot) { return pivot != 0; });
         return Tensor<bool>(std::move(all));
     }
 
-    /// The pivots of matrix i, one after another, and the sign of the exchanges.
-    template <class F> int for_each_pivot(std::size_t i, F f) const
-    {
+    /// Calls f for each pivot of matrix i. Returns the sign of the row exchanges.
+    template <class F> int for_each_pivot(std::size_t i, F f) const {
         int sign = 1;
         auto const n = static_cast<std::size_t>(sizes.rows);
         for (std::size_t k = 0; k < n; ++k) {
@@ -1119,37 +1270,42 @@ template <Differentiable T> struct LuFactors {
 };
 template <class T> using Factors = std::shared_ptr<LuFactors<T> const>;
 
-/// The factors of matrices that must have an inverse.
-template <class T> Factors<T> regular_factors(std::string_view name, Tensor<T> const& a, std::string_view what)
-{
+/// The factors of matrices. Throws LinAlgError for a singular one.
+template <class T>
+Factors<T> regular_factors(std::string_view name, Tensor<T> const& a, std::string_view what) {
     auto factors = std::make_shared<LuFactors<T> const>(a);
     for (std::size_t i = 0; i < factors->singular.size(); ++i)
-        if (auto const pivot = factors->singular[i]) fail<LinAlgError>(at_matrix(name, a.shape(), i), "The diagonal element ", pivot, " is zero, the ", what, " could not be completed because the input matrix is singular.");
+        if (auto const pivot = factors->singular[i])
+            fail<LinAlgError>(at_matrix(name, a.shape(), i), "The diagonal element ", pivot,
+                " is zero, the ", what,
+                " could not be completed because the input matrix is singular.");
     return factors;
 }
 
-/// X of op(A) X = B, by the factors of A. Both gradients are such a system once more, with the same factors, and a product.
+/// X of op(A) X = B, by the factors of A. The gradient of B solves such a system, too, with the
+/// same factors; the gradient of A is a product of that.
 template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and X
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>; // A and X
     struct Data {
         Factors<T> factors;
         bool adjoint = false;
     };
 
-    static Tensor<T> forward(Context<LinalgSolve>& ctx, Tensor<T> const& a, Tensor<T> const& b, Factors<T> const& factors, bool adjoint)
-    {
-        auto x = by_columns(b.array_of());
+    static Tensor<T> forward(Context<LinalgSolve>& ctx, Tensor<T> const& a, Tensor<T> const& b,
+        Factors<T> const& factors, bool adjoint) {
+        auto x = column_major(b.array_of());
         MatrixSizes const sizes(b.shape());
         for (std::size_t i = 0; sizes.elements() && i < sizes.count; ++i)
-            lapack::solve_lu(adjoint, sizes.rows, sizes.columns, factors->matrix(i), factors->pivots_of(i), x.begin() + i * sizes.elements());
+            lapack::solve_lu(adjoint, sizes.rows, sizes.columns, factors->matrix(i),
+                factors->pivots_of(i), x.begin() + i * sizes.elements());
         Tensor<T> const result(std::move(x));
         ctx.factors = factors;
         ctx.adjoint = adjoint;
         ctx.save_for_backward(a, result);
         return result;
     }
-    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t, std::nullopt_t> backward(Context<LinalgSolve>& ctx, Tensor<T> const& g)
-    {
+    static std::tuple<Tensor<T>, Tensor<T>, std::nullopt_t, std::nullopt_t> backward(
+        Context<LinalgSolve>& ctx, Tensor<T> const& g) {
         auto const [a, x] = ctx.saved_tensors();
         Tensor<T> const to_b = LinalgSolve::apply(a, g, ctx.factors, !ctx.adjoint);
         Tensor<T> to_a;
@@ -1159,16 +1315,15 @@ template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
 };
 
 /// A^-1, or A^-H.
-template <Differentiable T> Tensor<T> inverse(Tensor<T> const& a, Factors<T> const& factors, bool adjoint)
-{
+template <Differentiable T>
+Tensor<T> inverse(Tensor<T> const& a, Factors<T> const& factors, bool adjoint) {
     return LinalgSolve<T>::apply(a, broadcast_to(eye<T>(a.shape(-1)), a.shape()), factors, adjoint);
 }
 
-/// The adjugate's adjoint, with which dA is multiplied in the derivative of the determinant: with the singular vectors, so that it is right for
-/// singular matrices, too.
+/// The adjoint of the adjugate, the factor of dA in the derivative of the determinant. It is
+/// computed from singular vectors, so that it is right for singular matrices, too.
 template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>> {
-    static Tensor<T> forward(Context<LinalgCofactors>&, Tensor<T> const& a)
-    {
+    static Tensor<T> forward(Context<LinalgCofactors>&, Tensor<T> const& a) {
         using P = precision_of<T>;
         SingularValues<T> const found(a, true);
         Tensor<T> const u(found.u), vh(found.vh);
@@ -1176,7 +1331,8 @@ template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>
         auto const n = a.shape(-1);
         std::vector<P> others(n);
         for (std::size_t i = 0; i < of_u.sizes.count; ++i) {
-            each_product_of_others(found.s.begin() + i * n, n, P(1), others.data(), std::identity());
+            each_product_of_others(
+                found.s.begin() + i * n, n, P(1), others.data(), std::identity());
             using detail::conj;
             T const phase = conj(of_u.determinant(i) * of_vh.determinant(i));
             T* next = found.u.begin() + i * n * n;
@@ -1185,23 +1341,23 @@ template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>
         }
         return matmul(u, vh);
     }
-    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const& g)
-    {
+    static Tensor<T> backward(Context<LinalgCofactors>&, Tensor<T> const& g) {
         for (T const& v : contiguous(g.array_of()))
-            if (v != T(0)) fail<GraphError>("linalg.det: the gradient of a singular matrix cannot be differentiated again");
-        return zeros_like(g);  // of a stack in which this matrix is not singular
+            if (v != T(0))
+                fail<GraphError>(
+                    "linalg.det: the gradient of a singular matrix cannot be differentiated again");
+        return zeros_like(g); // the matrix is regular, in a stack with singular ones
     }
 };
 
-/// Its gradient is det(A)^* A^-H times that which came in.
+/// The determinant. Its gradient is conj(det A) A^-H times the incoming one.
 template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and its determinant
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>; // A and its determinant
     struct Data {
         Factors<T> factors;
     };
 
-    static Tensor<T> forward(Context<LinalgDet>& ctx, Tensor<T> const& a)
-    {
+    static Tensor<T> forward(Context<LinalgDet>& ctx, Tensor<T> const& a) {
         auto factors = std::make_shared<LuFactors<T> const>(a);
         Array<T> out(stack_of(a.shape()));
         for (std::size_t i = 0; i < out.numel; ++i) out.begin()[i] = factors->determinant(i);
@@ -1210,43 +1366,50 @@ template <Differentiable T> struct LinalgDet : Function<LinalgDet<T>> {
         ctx.save_for_backward(a, result);
         return result;
     }
-    static Tensor<T> backward(Context<LinalgDet>& ctx, Tensor<T> const& g)
-    {
+    static Tensor<T> backward(Context<LinalgDet>& ctx, Tensor<T> const& g) {
         auto const [a, determinant] = ctx.saved_tensors();
-        if (ctx.factors->any_singular()) {  // one kind with ones in place of the other
+        // regular and singular matrices apart; ones in the place of the others
+        if (ctx.factors->any_singular()) {
             auto const is_singular = beside_matrices(ctx.factors->singular_matrices());
             auto const one = eye<T>(a.shape(-1));
-            Tensor<T> const regular = where(is_singular, one, a), singular = where(is_singular, a, one);
-            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular), of_regular(regular, LinalgDet::apply(regular), std::make_shared<LuFactors<T> const>(regular)));
+            Tensor<T> const regular = where(is_singular, one, a),
+                            singular = where(is_singular, a, one);
+            return beside_matrices(g) * where(is_singular, LinalgCofactors<T>::apply(singular),
+                                            of_regular(regular, LinalgDet::apply(regular),
+                                                std::make_shared<LuFactors<T> const>(regular)));
         }
         return beside_matrices(g) * of_regular(a, determinant, ctx.factors);
     }
 
 private:
-    /// det(A)^* A^-H, also where the determinant itself is outside of the range of T.
-    static Tensor<T> of_regular(Tensor<T> const& a, Tensor<T> const& determinant, Factors<T> const& factors)
-    {
+    /// conj(det A) A^-H, also if the determinant itself is outside the range of T.
+    static Tensor<T> of_regular(
+        Tensor<T> const& a, Tensor<T> const& determinant, Factors<T> const& factors) {
         using P = precision_of<T>;
         Array<P> scales(determinant.shape());
         for (std::size_t i = 0; i < scales.numel; ++i) scales.begin()[i] = factors->scale(i);
-        if (std::all_of(scales.begin(), scales.begin() + scales.numel, [](P scale) { return scale == 1; })) return beside_matrices(Tensor<T>(conj(determinant))) * inverse(a, factors, true);
+        if (std::all_of(
+                scales.begin(), scales.begin() + scales.numel, [](P scale) { return scale == 1; }))
+            return beside_matrices(Tensor<T>(conj(determinant))) * inverse(a, factors, true);
         Tensor<P> const scale = beside_matrices(Tensor<P>(std::move(scales)));
         Tensor<T> const scaled = scale * a;
         auto const others = static_cast<P>(a.shape(-1)) - 1;
-        return pow(scale, -others) * (beside_matrices(Tensor<T>(conj(LinalgDet::apply(scaled)))) * inverse(scaled, std::make_shared<LuFactors<T> const>(scaled), true));
+        return pow(scale, -others) *
+               (beside_matrices(Tensor<T>(conj(LinalgDet::apply(scaled)))) *
+                   inverse(scaled, std::make_shared<LuFactors<T> const>(scaled), true));
     }
 };
 
-/// The determinant as a number of magnitude 1 and the logarithm of its magnitude.
+/// The determinant as a sign, of magnitude 1, and the logarithm of its magnitude.
 template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
     using P = precision_of<T>;
-    using Saved = std::tuple<Tensor<T>, Tensor<T>>;  // A and the sign
+    using Saved = std::tuple<Tensor<T>, Tensor<T>>; // A and the sign
     struct Data {
         Factors<T> factors;
     };
 
-    static std::tuple<Tensor<T>, Tensor<P>> forward(Context<LinalgSlogdet>& ctx, Tensor<T> const& a)
-    {
+    static std::tuple<Tensor<T>, Tensor<P>> forward(
+        Context<LinalgSlogdet>& ctx, Tensor<T> const& a) {
         auto factors = std::make_shared<LuFactors<T> const>(a);
         Array<T> signs(stack_of(a.shape()));
         Array<P> logarithms(signs.shape);
@@ -1266,9 +1429,10 @@ template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
         ctx.save_for_backward(a, sign);
         return {sign, Tensor<P>(std::move(logarithms))};
     }
-    /// d log det(A) = tr(A^-1 dA), whose real part belongs to the logarithm and whose imaginary part to the sign.
-    static Tensor<T> backward(Context<LinalgSlogdet>& ctx, [[maybe_unused]] Tensor<T> const& to_sign, Tensor<P> const& to_logarithm)
-    {
+    /// d log det(A) = tr(A^-1 dA), whose real part belongs to the logarithm and whose imaginary
+    /// part to the sign.
+    static Tensor<T> backward(Context<LinalgSlogdet>& ctx,
+        [[maybe_unused]] Tensor<T> const& to_sign, Tensor<P> const& to_logarithm) {
         auto const [a, sign] = ctx.saved_tensors();
         Tensor<T> factor;
         if constexpr (is_complex<T>) factor = complex(to_logarithm, imag(conj(sign) * to_sign));
@@ -1277,57 +1441,65 @@ template <Differentiable T> struct LinalgSlogdet : Function<LinalgSlogdet<T>> {
     }
 };
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
-/// X of A X = B for square matrices A, where B is matrices too, or vectors; stacks broadcast. B holds vectors where it has one axis, or one
-/// less than A and the shape of A without the last axis. Throws LinAlgError for a singular matrix.
-template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a, B const& b)
-{
-    static_assert(std::same_as<typename A::value_type, typename B::value_type>, "linalg::solve: both arguments have one scalar type");
+/// X of A X = B for square matrices A; B has matrices or vectors, and stacks broadcast. B has
+/// vectors if it has one axis, or if its shape is that of A without the last axis. Throws
+/// LinAlgError for a singular matrix.
+template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a, B const& b) {
+    static_assert(std::same_as<typename A::value_type, typename B::value_type>,
+        "linalg::solve: both arguments have one scalar type");
     auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
     detail::check_square("linalg.solve", p);
-    bool const vectors = q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
+    detail::check_defined("linalg.solve", q, 1);
+    bool const vectors =
+        q.dim() == 1 || (q.dim() + 1 == p.dim() && q.shape() == detail::without_last(p.shape(), 1));
     auto const columns = vectors ? detail::materialize(unsqueeze(q, -1)) : q;
-    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1)) detail::fail<ShapeError>("linalg.solve: Incompatible shapes of A and B for the equation AX = B (", p.shape(), " and ", q.shape(), ")");
-    if (p.dim() == 2 && columns.dim() > 2 && columns.numel()) {  // all columns beside each other, since one matrix is to be factored once
+    if (columns.dim() < 2 || columns.shape(-2) != p.shape(-1))
+        detail::fail<ShapeError>(
+            "linalg.solve: Incompatible shapes of A and B for the equation AX = B (", p.shape(),
+            " and ", q.shape(), ")");
+    // all right-hand sides side by side, so that one matrix is factored once
+    if (p.dim() == 2 && columns.dim() > 2 && columns.numel()) {
         auto const apart = detail::materialize(movedim(columns, -2, 0));
         auto const x = solve(p, reshape(apart, {static_cast<std::ptrdiff_t>(apart.shape(0)), -1}));
-        return detail::only_reshaped(detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)));
+        return detail::only_reshaped(
+            detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)));
     }
     auto const [x, y] = detail::broadcast_stacks("linalg.solve", p, columns);
-    auto const out = detail::LinalgSolve<typename A::value_type>::apply(x, y, detail::regular_factors("linalg.solve", x, "solution"), false);
+    auto const out = detail::LinalgSolve<typename A::value_type>::apply(
+        x, y, detail::regular_factors("linalg.solve", x, "solution"), false);
     return vectors ? detail::only_reshaped(detail::materialize(squeeze(out, -1))) : out;
 }
 
-/// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is faster and more accurate.
-template <Operand A> auto inv(A const& a)
-{
+/// The inverse of each matrix. Throws LinAlgError for a singular one. To multiply by it, solve() is
+/// faster and more accurate.
+template <Operand A> auto inv(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.inv", x);
     return detail::inverse(x, detail::regular_factors("linalg.inv", x, "inversion"), false);
 }
 
-/// The determinant of each matrix. Its gradient is right for singular matrices, too, but there it has no derivative (GraphError).
-template <Operand A> auto det(A const& a)
-{
+/// The determinant of each matrix. Its gradient is right for singular matrices, too, but cannot be
+/// differentiated again there (GraphError).
+template <Operand A> auto det(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.det", x);
     return detail::LinalgDet<typename A::value_type>::apply(x);
 }
 
-/// The sign (a number of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude: 0 and -infinity for a singular
-/// one, whose gradient is not finite.
-template <Operand A> auto slogdet(A const& a)
-{
+/// The sign (of magnitude 1) of the determinant of each matrix, and the logarithm of its magnitude:
+/// 0 and -infinity for a singular matrix, whose gradient is not finite.
+template <Operand A> auto slogdet(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.slogdet", x);
     return detail::LinalgSlogdet<typename A::value_type>::apply(x);
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_LU_HPP
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_MATRIX_EXP_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_MATRIX_EXP_HPP
@@ -1341,13 +1513,16 @@ namespace xgrad {
 
 namespace detail {
 
-/// The largest sum of magnitudes of a column.
-template <Differentiable T> double norm_1(Tensor<T> const& matrix) { return static_cast<double>(amax(sum(abs(matrix), {0})).item()); }
+/// The 1-norm: the largest sum of magnitudes of a column.
+template <Differentiable T> double norm_1(Tensor<T> const& matrix) {
+    return static_cast<double>(amax(sum(abs(matrix), {0})).item());
+}
 
-/// How often the scaled matrix a may be doubled before the approximant of degree 13 loses accuracy. Its norm alone says too little where powers of
-/// a are small beside those of the norm. Al-Mohy and Higham, "A new scaling and squaring algorithm for the matrix exponential" (2009).
-template <Differentiable T> double spare_doublings(Tensor<T> const& a, Tensor<T> const& a4, Tensor<T> const& a6)
-{
+/// How often the scaled matrix a may be doubled before the approximant of degree 13 loses accuracy.
+/// The norm alone is too pessimistic if the powers of a are small compared with those of the norm.
+/// Al-Mohy and Higham, "A new scaling and squaring algorithm for the matrix exponential" (2009).
+template <Differentiable T>
+double spare_doublings(Tensor<T> const& a, Tensor<T> const& a4, Tensor<T> const& a6) {
     using P = precision_of<T>;
     static constexpr double largest_root = 4.25, log2_of_coefficient_27 = -116.44695;
     double const root = std::max(std::pow(norm_1(a4), 1. / 4), std::pow(norm_1(a6), 1. / 6));
@@ -1355,19 +1530,21 @@ template <Differentiable T> double spare_doublings(Tensor<T> const& a, Tensor<T>
     Tensor<P> columns = ones<P>({1, a.shape(0)});
     for (int i = 0; i < 27; ++i) columns = matmul(columns, magnitudes);
     double const growth = std::log2(static_cast<double>(amax(columns).item()) / norm_1(a));
-    return std::floor(std::min(std::log2(largest_root / root), -(growth + log2_of_coefficient_27 + 53) / 26));
+    return std::floor(
+        std::min(std::log2(largest_root / root), -(growth + log2_of_coefficient_27 + 53) / 26));
 }
 
-/// Scaling and squaring of the Pade approximant of degree 13: Higham, "The scaling and squaring method for the matrix exponential revisited"
-/// (2005).
-template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
-{
+/// Scaling and squaring of the Pade approximant of degree 13: Higham, "The scaling and squaring
+/// method for the matrix exponential revisited" (2005).
+template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix) {
     using P = precision_of<T>;
-    static constexpr std::array<double, 14> b{64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800, 33522128640,
-                                              1323241920,        40840800,          960960,           16380,            182,          1};
+    static constexpr std::array<double, 14> b{64764752532480000, 32382376266240000,
+        7771770303897600, 1187353796428800, 129060195264000, 10559470521600, 670442572800,
+        33522128640, 1323241920, 40840800, 960960, 16380, 182, 1};
     static constexpr double largest_norm = 5.371920351148152;
     double const norm = norm_1(matrix);
-    if (!std::isfinite(norm)) return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
+    if (!std::isfinite(norm))
+        return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
     int squarings = std::max(0, std::ilogb(norm / largest_norm) + 1);
     auto const c = [](std::size_t i) { return static_cast<P>(b[i] / b[0]); };
 
@@ -1379,69 +1556,78 @@ template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix)
     };
     scale();
     if (squarings > 2)
-        if (auto const spare = spare_doublings(a, a4, a6); spare > 2) {  // as many products as scaling takes
+        // it costs as many products as scaling saves
+        if (auto const spare = spare_doublings(a, a4, a6); spare > 2) {
             squarings = spare < squarings ? squarings - static_cast<int>(spare) : 0;
             scale();
         }
-    Tensor<T> const odd = matmul(a, Tensor<T>(matmul(a6, Tensor<T>(c(13) * a6 + c(11) * a4 + c(9) * a2)) + c(7) * a6 + c(5) * a4 + c(3) * a2 + c(1) * one));
-    Tensor<T> const even = matmul(a6, Tensor<T>(c(12) * a6 + c(10) * a4 + c(8) * a2)) + c(6) * a6 + c(4) * a4 + c(2) * a2 + one;
+    Tensor<T> const odd =
+        matmul(a, Tensor<T>(matmul(a6, Tensor<T>(c(13) * a6 + c(11) * a4 + c(9) * a2)) + c(7) * a6 +
+                            c(5) * a4 + c(3) * a2 + c(1) * one));
+    Tensor<T> const even = matmul(a6, Tensor<T>(c(12) * a6 + c(10) * a4 + c(8) * a2)) + c(6) * a6 +
+                           c(4) * a4 + c(2) * a2 + one;
     Tensor<T> power = linalg::solve(even - odd, even + odd);
     for (int i = 0; i < squarings; ++i) power = matmul(power, power);
     return power;
 }
 
-/// Its gradient is the derivative at A^H in the direction of the one that came in, which stands beside it in a matrix of twice the size:
-/// exp([A^H G; 0 A^H]) = [exp(A^H) D; 0 exp(A^H)]. Najfeld and Havel, "Derivatives of the matrix exponential and their computation" (1995).
+/// exp(A). Its gradient D is the derivative at A^H in the direction of the incoming gradient G,
+/// from a matrix of twice the size: exp([A^H G; 0 A^H]) = [exp(A^H) D; 0 exp(A^H)]. Najfeld and
+/// Havel, "Derivatives of the matrix exponential and their computation" (1995).
 template <Differentiable T> struct LinalgMatrixExp : Function<LinalgMatrixExp<T>> {
     using P = precision_of<T>;
     using Saved = std::tuple<Tensor<T>>;
 
-    static Tensor<T> forward(Context<LinalgMatrixExp>& ctx, Tensor<T> const& a)
-    {
+    static Tensor<T> forward(Context<LinalgMatrixExp>& ctx, Tensor<T> const& a) {
         ctx.save_for_backward(a);
         auto const result = Tensor<T>::empty(a.shape());
         if (a.numel() == 0) return result;
         auto const n = static_cast<std::ptrdiff_t>(a.shape(-1));
         Tensor<T> const from = reshape(a, {-1, n, n}), to = reshape(result, {-1, n, n});
-        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(from.shape(0)); ++i) to[i] = exponential_of(from[i]);
+        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(from.shape(0)); ++i)
+            to[i] = exponential_of(from[i]);
         return result;
     }
-    static Tensor<T> backward(Context<LinalgMatrixExp>& ctx, Tensor<T> const& g)
-    {
+    static Tensor<T> backward(Context<LinalgMatrixExp>& ctx, Tensor<T> const& g) {
         auto const [a] = ctx.saved_tensors();
         auto const n = static_cast<std::ptrdiff_t>(a.shape(-1));
         Tensor<T> const across = adjoint(a);
-        // linear in g, beside which, where it is large, the digits of A would get lost
-        auto const norms = [](Tensor<T> const& x) { return x.numel() ? Tensor<P>(amax(abs(x.detach()), {-2, -1}, true)) : Tensor<P>(P(1)); };
+        // The result is linear in g, so g is scaled: a large g would cost digits of A.
+        auto const norms = [](Tensor<T> const& x) {
+            return x.numel() ? Tensor<P>(amax(abs(x.detach()), {-2, -1}, true)) : Tensor<P>(P(1));
+        };
         Tensor<P> const scale = clamp_min(Tensor<P>(norms(g) / clamp_min(norms(a), P(1))), P(1));
-        auto const above = cat(std::vector{across, Tensor<T>(g / scale)}, -1), below = cat(std::vector{zeros_like(g), across}, -1);
-        return scale * LinalgMatrixExp::apply(cat(std::vector{above, below}, -2))(xt::ellipsis(), slice(0, n), slice(n));
+        auto const above = cat(std::vector{across, Tensor<T>(g / scale)}, -1),
+                   below = cat(std::vector{zeros_like(g), across}, -1);
+        return scale * LinalgMatrixExp::apply(cat(std::vector{above, below}, -2))(
+                           xt::ellipsis(), slice(0, n), slice(n));
     }
 };
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
 /// exp(A) = 1 + A + A A/2 + ... of each square matrix.
-template <Operand A> auto matrix_exp(A const& a)
-{
+template <Operand A> auto matrix_exp(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.matrix_exp", x);
     return detail::LinalgMatrixExp<typename A::value_type>::apply(x);
 }
 
-/// A multiplied with itself n times, of each square matrix; of its inverse for a negative n.
-template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n)
-{
+/// The n-th power of each square matrix; of its inverse for a negative n.
+template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n) {
     using T = typename A::value_type;
     auto base = detail::matrix_argument(a);
     detail::check_square("linalg.matrix_power", base);
     if (n == 1) return base.clone();
-    if (n < 0) base = inv(base);
+    if (n < 0)
+        base = detail::inverse(
+            base, detail::regular_factors("linalg.matrix_power", base, "inversion"), false);
     if (n == 1) return base.clone();
     Tensor<T> result;
-    for (auto left = n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n); left; left /= 2) {
+    for (auto left = n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n); left;
+         left /= 2) {
         if (left % 2) result = result.defined() ? matmul(result, base) : base;
         if (left > 1) base = matmul(base, base);
     }
@@ -1449,8 +1635,8 @@ template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n)
     return result;
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_MATRIX_EXP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_QR_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_QR_HPP
@@ -1464,20 +1650,21 @@ namespace xgrad {
 
 namespace detail {
 
-/// A = Q R with Q of min(m, n) columns. The gradient of a tall matrix is (dQ + Q C) R^-H, where C is Hermitian and has the lower triangle of
-/// R dR^H - dQ^H Q: Walter and Lehmann, "Algorithmic differentiation of linear algebra functions" (2012). A wide one is [X Y] = Q [U V] with
-/// V = Q^H Y: the gradient of Y is Q dV, and Y dV^H adds to that of Q, through which it comes to X.
+/// A = Q R with Q of min(m, n) columns. The gradient of a tall matrix is (dQ + Q C) R^-H, where C
+/// is Hermitian and has the lower triangle of R dR^H - dQ^H Q: Walter and Lehmann, "Algorithmic
+/// differentiation of linear algebra functions" (2012). A wide matrix is [X Y] = Q [U V] with V =
+/// Q^H Y: the gradient of Y is Q dV, and Y dV^H is added to the gradient of Q, from which that of X
+/// follows.
 template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
-    using Saved = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;  // A where it is wide, Q and R
+    using Saved = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>; // A if it is wide, Q and R
 
-    static std::tuple<Tensor<T>, Tensor<T>> forward(Context<LinalgQr>& ctx, Tensor<T> const& a)
-    {
+    static std::tuple<Tensor<T>, Tensor<T>> forward(Context<LinalgQr>& ctx, Tensor<T> const& a) {
         MatrixSizes const sizes(a.shape());
         auto const lead = stack_of(a.shape());
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
-        auto const work = by_columns(a.array_of());
-        auto q = fresh_by_columns<T>(stacked(lead, m, k));
-        auto r = fresh_by_columns<T>(stacked(lead, k, n));
+        auto const work = column_major(a.array_of());
+        auto q = new_column_major<T>(stacked(lead, m, k));
+        auto r = new_column_major<T>(stacked(lead, k, n));
         for (std::size_t i = 0; k && i < sizes.count; ++i) {
             T* const factors = work.begin() + i * m * n;
             lapack::factor_qr(sizes.rows, sizes.columns, factors, q.begin() + i * m * k);
@@ -1491,40 +1678,43 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
         ctx.save_for_backward(m < n ? a : Tensor<T>(), of_q, of_r);
         return {of_q, of_r};
     }
-    static Tensor<T> backward(Context<LinalgQr>& ctx, Tensor<T> const& to_q, Tensor<T> const& to_r)
-    {
+    static Tensor<T> backward(
+        Context<LinalgQr>& ctx, Tensor<T> const& to_q, Tensor<T> const& to_r) {
         auto const [a, q, r] = ctx.saved_tensors();
-        auto const m = static_cast<std::ptrdiff_t>(q.shape(-2)), n = static_cast<std::ptrdiff_t>(r.shape(-1));
+        auto const m = static_cast<std::ptrdiff_t>(q.shape(-2)),
+                   n = static_cast<std::ptrdiff_t>(r.shape(-1));
         if (m >= n) return of_tall(q, r, to_q, to_r);
         auto const first = [m](Tensor<T> const& t) { return t(xt::ellipsis(), slice(0, m)); };
         auto const rest = [m](Tensor<T> const& t) { return t(xt::ellipsis(), slice(m)); };
-        auto const to_x = of_tall(q, first(r), Tensor<T>(to_q + matmul(rest(a), adjoint(rest(to_r)))), first(to_r));
+        auto const to_x = of_tall(
+            q, first(r), Tensor<T>(to_q + matmul(rest(a), adjoint(rest(to_r)))), first(to_r));
         return cat(std::vector{to_x, matmul(q, rest(to_r))}, -1);
     }
 
 private:
-    static Tensor<T> of_tall(Tensor<T> const& q, Tensor<T> const& r, Tensor<T> const& to_q, Tensor<T> const& to_r)
-    {
+    static Tensor<T> of_tall(
+        Tensor<T> const& q, Tensor<T> const& r, Tensor<T> const& to_q, Tensor<T> const& to_r) {
         auto const c = from_lower_triangle<T>(matmul(r, adjoint(to_r)) - matmul(adjoint(to_q), q));
-        return solve_triangular(r, Tensor<T>(to_q + matmul(q, c)), {.left = false, .upper = true, .adjoint = true});
+        return solve_triangular(
+            r, Tensor<T>(to_q + matmul(q, c)), {.left = false, .upper = true, .adjoint = true});
     }
 };
 
-}  // namespace detail
+} // namespace detail
 
 namespace linalg {
 
-/// Q with orthonormal columns and the upper triangular R of A = Q R for each matrix, reduced: with min(m, n) columns of Q. The gradient is
-/// finite where the first min(m, n) columns of A are independent.
-template <Operand A> auto qr(A const& a)
-{
+/// Q with orthonormal columns and the upper triangular R of A = Q R for each matrix, reduced: with
+/// min(m, n) columns of Q. The gradient is finite if the first min(m, n) columns of A are
+/// independent.
+template <Operand A> auto qr(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_matrix("linalg.qr", x);
     return detail::LinalgQr<typename A::value_type>::apply(x);
 }
 
-}  // namespace linalg
-}  // namespace xgrad
+} // namespace linalg
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_QR_HPP
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_HPP
 

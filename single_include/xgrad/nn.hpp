@@ -38,19 +38,21 @@
 #define XGRAD_SINGLE_XGRAD_NN_HPP
 
 // ======== xgrad/nn.hpp
-// Modules, layers, activations and losses. Not part of xgrad.hpp, so that a program without them compiles faster.
+// Modules, layers, activations and losses. Not part of xgrad.hpp, so that a program without them
+// compiles faster.
 
-#ifndef XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
-#define XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
 
-// ======== xgrad/nn/activation.hpp
-// Activations, dropout and flattening as modules. They take tensors of any real scalar type; Tanh and Sigmoid complex ones too.
+// ======== xgrad/nn/activation_modules.hpp
+// Activations, dropout and flattening as modules. They take tensors of any real scalar type; Tanh
+// and Sigmoid complex ones too.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 
 // ======== xgrad/nn/functional.hpp
-// Functions that modules call: those that are no operations of their own.
+// nn::functional: functions of modules that are composed of other operations.
 
 #ifndef XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
 #define XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
@@ -60,10 +62,12 @@
 
 namespace xgrad {
 
-/// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel, 2016).
+/// Gaussian error linear unit: x times the normal distribution function at x (Hendrycks and Gimpel,
+/// 2016).
 struct Gelu : Transcendental<R(R)> {
+    static constexpr std::string_view written = "gelu";
     XGRAD_INLINE auto value(auto x) const {
-        return 0.5 * x * erfc(x * (-1 / std::numbers::sqrt2)); // 1 + erf would lose its digits
+        return 0.5 * x * erfc(x * (-1 / std::numbers::sqrt2)); // 1 + erf would cancel
     }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
         return 0.5 * erfc(x * (-1 / std::numbers::sqrt2)) +
@@ -74,91 +78,117 @@ template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
 
 /// x where it is positive, else x times a slope, which is also the derivative at 0.
 struct LeakyRelu : Elementwise<R(R)> {
+    static constexpr std::string_view written = "leaky_relu";
     double slope = 0.01;
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, slope); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return where(x > 0, zero_like(x) + 1, slope);
+    }
 };
-template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) { return express(LeakyRelu{{}, slope}, x); }
+template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) {
+    return express(LeakyRelu{{}, slope}, x);
+}
 
-/// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The derivative at 0 is alpha.
+/// x where it is positive, else alpha (e^x - 1) (Clevert, Unterthiner and Hochreiter, 2015). The
+/// derivative at 0 is alpha.
 struct Elu : Transcendental<R(R)> {
+    static constexpr std::string_view written = "elu";
     double alpha = 1;
-    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, alpha * expm1(where(x > 0, 0, x))); }    // which never overflows
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x))); }
+    XGRAD_INLINE auto value(auto x) const {
+        return where(x > 0, x, alpha * expm1(where(x > 0, 0, x)));
+    } // which never overflows
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x)));
+    }
 };
 template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu{{}, alpha}, x); }
 
-}  // namespace xgrad
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
 
 namespace xgrad::nn {
 
 namespace detail {
-/// Zeros with probability p, the same ones where a mask of this shape is stretched.
-template <Differentiable T> Tensor<T> dropped(std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training)
-{
-    if (!(p >= 0 && p <= 1)) xgrad::detail::fail(name, ": the probability must lie between 0 and 1");
+/// Sets elements to zero with probability p; a mask of shape `mask` is broadcast to x.
+template <Differentiable T>
+Tensor<T> dropped(
+    std::string_view name, Tensor<T> const& x, Shape const& mask, double p, bool training) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail(name, ": the probability must lie between 0 and 1");
     if (!training || p == 0) return x;
     Tensor<bool> const kept = rand<precision_of<T>>(mask) >= static_cast<precision_of<T>>(p);
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }
-/// The axis of a softmax. A number has one as if it were a vector.
-inline Axes softmax_axis(std::string_view name, std::size_t rank, std::ptrdiff_t axis)
-{
-    auto const normal = static_cast<std::ptrdiff_t>(xgrad::detail::normalize_axis(name, axis, std::max<std::size_t>(rank, 1)));
-    return rank ? Axes{normal} : Axes{};
+/// The axis of a softmax; a tensor of no dimensions counts as a vector.
+inline Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
+    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
+    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
 }
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
 /// x times the logistic function of x (Elfwing, Uchibe and Doya, 2017).
-template <Operand X> auto silu(X const& x) { return x * sigmoid(x); }
+template <Operand X> auto silu(X const& x) {
+    xgrad::detail::check_defined("silu", x);
+    return x * sigmoid(x);
+}
 
 /// The approximation 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) of gelu(x).
-template <Operand X> auto gelu_tanh(X const& x)
-{
+template <Operand X> auto gelu_tanh(X const& x) {
+    xgrad::detail::check_defined("gelu_tanh", x);
     constexpr double c = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
     return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
 }
 
 /// log(1 + e^(beta x)) / beta.
-template <Operand X> auto softplus(X const& x, double beta) { return xgrad::softplus(beta * x) / beta; }
+template <Operand X> auto softplus(X const& x, double beta) {
+    xgrad::detail::check_defined("softplus", x);
+    return xgrad::softplus(beta * x) / beta;
+}
 
-/// e^x, divided by its sum over an axis; without overflow.
-template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis)
-{
+/// e^x divided by its sum over an axis; it does not overflow.
+template <Operand X> auto softmax(X const& x, std::ptrdiff_t axis) {
     auto const values = materialize_expression(x);
-    auto const over = detail::softmax_axis("softmax", values.dim(), axis);
+    auto const over = detail::softmax_axis("softmax", values.shape(), axis);
     auto const e = materialize_expression(exp(values - largest_over(values, over)));
     return materialize_expression(e / sum(e, over, keepdims));
 }
 /// The logarithm of softmax, which does not underflow.
-template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis)
-{
+template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis) {
     auto const values = materialize_expression(x);
-    auto const over = detail::softmax_axis("log_softmax", values.dim(), axis);
+    auto const over = detail::softmax_axis("log_softmax", values.shape(), axis);
     auto const largest = largest_over(values, over);
     auto const all = materialize_expression(log(sum(exp(values - largest), over, keepdims)));
-    return materialize_expression((values - largest) - all);  // in this order no digits of a small result are lost
+    return materialize_expression(
+        (values - largest) - all); // this order keeps the digits of a small result
 }
 
-/// Where training, each element is 0 with probability p, else multiplied by 1/(1 - p).
-template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) { return detail::dropped("dropout", x, x.shape(), p, training); }
+/// If `training`, each element is 0 with probability p, else multiplied by 1/(1 - p).
+template <Differentiable T>
+Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) {
+    return detail::dropped("dropout", x, x.shape(), p, training);
+}
 
-/// The same for whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
-template <Differentiable T> Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true)
-{
-    if (x.dim() != 4) xgrad::detail::fail<ShapeError>("dropout2d: an input [N, C, H, W] is needed, not one of shape ", x.shape());
+/// Dropout of whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
+template <Differentiable T>
+Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
+    if (x.dim() != 4)
+        xgrad::detail::fail<ShapeError>(
+            "dropout2d: an input [N, C, H, W] is needed, not one of shape ", x.shape());
     return detail::dropped("dropout2d", x, {x.shape()[0], x.shape()[1], 1, 1}, p, training);
 }
 
-/// Axes first to last (both counted) become one; a number becomes a vector. A view where the strides allow.
-template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1)
-{
+/// Flattens the axes first to last (inclusive) to one; a tensor of no dimensions becomes a vector.
+/// The result is a view if the strides allow.
+template <Scalar T>
+Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1) {
     if (x.dim() == 0) return xgrad::reshape(x, {1});
-    auto const from = xgrad::detail::normalize_axis("flatten", first, x.dim()), to = xgrad::detail::normalize_axis("flatten", last, x.dim());
-    if (from > to) xgrad::detail::fail<ShapeError>("flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
+    auto const from = xgrad::detail::normalize_axis("flatten", first, x.shape()),
+               to = xgrad::detail::normalize_axis("flatten", last, x.shape());
+    if (from > to)
+        xgrad::detail::fail<ShapeError>(
+            "flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
     Axes shape;
     std::ptrdiff_t together = 1;
     for (std::size_t d = 0; d < x.dim(); ++d) {
@@ -170,35 +200,39 @@ template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first =
     return xgrad::reshape(x, shape);
 }
 
-}  // namespace functional
-}  // namespace xgrad::nn
+} // namespace functional
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 
 // ======== xgrad/nn/module.hpp
-// Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function forward, of any signature, and members
-// that register themselves (member.hpp); net(x) calls forward with the hooks around it.
+// Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function
+// forward, of any signature, and members that register themselves (member.hpp); net(x) calls
+// forward with the hooks around it.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
 
 // ======== xgrad/nn/forward_call.hpp
-// The types of a module's forward, and a call of it with its arguments and results at hand, as hooks need them.
+// The types of a module's forward, and a call of forward that stores its arguments and results for
+// hooks.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
 
 // ======== xgrad/nn/backward_hooks.hpp
-// What a call of a module needs for the hooks around its backward pass: an identity Node around its arguments, and one around its
-// results, whose own hooks call those of the module.
+// Backward hooks of modules. A call of a module with backward hooks passes its arguments through
+// one identity Node and its results through another. Hooks of these two Nodes call the module's
+// hooks.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
 
 // ======== xgrad/nn/any_module.hpp
-// AnyModule: a part of a model, of any kind: its members under their names (parameters, buffers, other modules), what is asked of
-// all of them together, and its hooks. Modules are values: a copy has parameters of its own.
+// AnyModule: the base class of every module, without the type of its forward. It has the named
+// members (parameters, buffers, submodules), the functions that visit all of them, and the hooks.
+// Modules are values: a copy has parameters of its own.
 
 #include <typeinfo>
 
@@ -206,7 +240,8 @@ template <Scalar T> Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first =
 #define XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP
 
 // ======== xgrad/nn/live_modules.hpp
-// LiveModules: which modules exist, and where. By it a module finds another one that lies in its memory and is no Child.
+// LiveModules: the addresses of all existing modules. A module uses it to detect a member that is a
+// module but no Child.
 
 #include <set>
 
@@ -218,38 +253,34 @@ class AnyModule;
 
 namespace detail {
 
-/// The addresses of all modules that exist, by which a module finds those that lie in its own memory.
+/// The sorted addresses of all existing modules.
 class LiveModules {
 public:
-    void add(AnyModule const* m)
-    {
+    void add(AnyModule const* m) {
         std::lock_guard const lock(mutex_);
         all_.insert(m);
     }
-    void remove(AnyModule const* m) noexcept
-    {
+    void remove(AnyModule const* m) noexcept {
         std::lock_guard const lock(mutex_);
         all_.erase(m);
     }
-    /// The module at `to` takes the entry of the one that it was moved from, which allocates nothing.
-    void move(AnyModule const* from, AnyModule const* to) noexcept
-    {
+    /// The module at `to` reuses the entry of the module that it was moved from: no allocation.
+    void move(AnyModule const* from, AnyModule const* to) noexcept {
         std::lock_guard const lock(mutex_);
         auto entry = all_.extract(from);
-        if (!entry) return;  // moved from before
+        if (!entry) return; // moved from before
         entry.value() = to;
         all_.insert(std::move(entry));
     }
-    /// The first module whose address is not below `begin`; null where that is not below `end`.
-    AnyModule const* first_in(std::uintptr_t begin, std::uintptr_t end)
-    {
+    /// The module with the lowest address in [begin, end), or null.
+    AnyModule const* first_in(std::uintptr_t begin, std::uintptr_t end) {
         std::lock_guard const lock(mutex_);
         auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
-        return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found : nullptr;
+        return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found
+                                                                                     : nullptr;
     }
-    /// Never destroyed: modules of static storage duration may outlive any other static object.
-    static LiveModules& instance()
-    {
+    /// It is never destroyed: a module with static storage duration may outlive it otherwise.
+    static LiveModules& instance() {
         static auto* const all = new LiveModules;
         return *all;
     }
@@ -259,15 +290,60 @@ private:
     std::set<AnyModule const*, std::less<>> all_;
 };
 
-}  // namespace detail
+} // namespace detail
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
+
+// ======== xgrad/nn/load_report.hpp
+// The results of named_modules() and load_state_dict().
+
+namespace xgrad::nn {
+
+class AnyModule;
+
+/// A module and its name in the module that was asked, such as "encoder.0".
+struct NamedModule {
+    std::string name;
+    AnyModule* module;
+};
+
+/// What load_state_dict() did not load: names missing in the state, names missing in the module,
+/// and tensors of another shape or type (with the reason).
+struct LoadReport {
+    std::vector<std::string> missing, unexpected, mismatched;
+    /// True if everything was loaded.
+    bool complete() const noexcept {
+        return missing.empty() && unexpected.empty() && mismatched.empty();
+    }
+    /// A message that lists all mistakes by name, for a module of this class.
+    std::string message(std::string_view module_class) const {
+        std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
+        auto const list = [&](char const* what, std::vector<std::string> const& names) {
+            for (auto const& name : names) {
+                if (name == names.front())
+                    text.append("\n\t").append(what).append(" key(s) in state_dict: ");
+                else text += ", ";
+                text += '"' + name + '"';
+            }
+        };
+        list("Missing", missing);
+        list("Unexpected", unexpected);
+        for (auto const& name : mismatched) text += "\n\t" + name;
+        return text;
+    }
+};
+
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 
 // ======== xgrad/nn/module_hooks.hpp
-// Hooks of modules: the lists of one module, those of all modules, and what a call of forward shows to them.
+// Hooks of modules: the lists of one module, the global lists, and the view of a forward call that
+// hooks get.
 
 XGRAD_COMPILED_ONCE
 
@@ -277,10 +353,10 @@ class AnyModule;
 
 /// How a hook on a module is registered.
 struct HookOptions {
-    /// Before the hooks that are there, not behind them.
+    /// Runs before the hooks that are registered already.
     bool prepend = false;
-    /// Of a hook after forward: it runs also where forward or another hook throws, with an undefined (default-constructed) result
-    /// where there is none. The exception then goes on.
+    /// For a hook after forward: it runs also if forward or another hook throws, with an undefined
+    /// (default-constructed) result if there is none. The exception then propagates.
     bool always_call = false;
 };
 
@@ -292,24 +368,23 @@ using Tensors = std::vector<AnyTensor>;
 
 enum class MemberKind : unsigned char { parameter, buffer, module };
 
-/// A call of forward as hooks see it that do not know its types: a place for each argument and for each result (the parts of
-/// a tuple), which is undefined where that is no tensor.
+/// A call of forward for hooks without its types: an AnyTensor for each argument and each result
+/// (the elements of a tuple), undefined if that is no tensor.
 class ModuleCall {
 public:
     virtual Tensors arguments() const = 0;
     virtual void set_arguments(Tensors const& tensors, std::string_view by) = 0;
     virtual void forward() = 0;
-    /// Nothing while there is no result.
+    /// Empty before forward has returned.
     virtual Tensors results() const = 0;
     virtual void set_results(Tensors const& tensors, std::string_view by) = 0;
-    /// The first tensor among the results, also inside lists; undefined where there is none.
+    /// The first tensor among the results, also in lists; undefined if there is none.
     virtual AnyTensor first_result() const = 0;
-    /// False where the results hold no tensor that a backward hook could be put on.
+    /// True if the results contain a tensor to which a backward hook can be attached.
     virtual bool returns_tensors() const = 0;
 
-    /// Whether a hook runs now: where the call has failed, only one that is always called, and has not been.
-    bool begin(xgrad::detail::Identity hook, bool always)
-    {
+    /// True if a hook must run: after a failure, only an always_call hook that has not run.
+    bool begin(xgrad::detail::Identity hook, bool always) {
         if (failed && !always) return false;
         for (auto const other : called_)
             if (other == hook) return false;
@@ -326,15 +401,17 @@ private:
     std::vector<xgrad::detail::Identity> called_;
 };
 
-/// The hooks of one module, or of all. They belong to the object: they move with it, and a copy has none.
+/// The hooks of one module, or the global ones. They belong to the object: a move takes them along,
+/// and a copy has none.
 struct ModuleHooks {
     using Returned = std::optional<Gradients>;
     using ForwardHooks = HookList<void(AnyModule&, ModuleCall&)>;
     using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
-    using BackwardHooks = HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    using BackwardHooks =
+        HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
     enum class BackwardKind : unsigned char { none, full, of_last_node };
 
-    AnyModule* module;  // where it is now, if it is
+    AnyModule* module; // its current address, or null
     ForwardHooks forward_pre, forward;
     PreHooks backward_pre;
     BackwardHooks backward;
@@ -342,35 +419,38 @@ struct ModuleHooks {
 
     explicit ModuleHooks(AnyModule* m = nullptr) noexcept : module(m) {}
 
-    bool any() const { return forward_pre.any() || forward.any() || backward_pre.any() || backward.any(); }
-    static ModuleHooks& of_all_modules()
-    {
+    bool any() const {
+        return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
+    }
+    static ModuleHooks& of_all_modules() {
         static ModuleHooks hooks;
         return hooks;
     }
 };
 
-template <class R> inline constexpr bool returns_gradients = std::is_void_v<R> || std::is_convertible_v<R, Gradients> || std::is_convertible_v<R, std::optional<Gradients>>;
+template <class R>
+inline constexpr bool returns_gradients =
+    std::is_void_v<R> || std::is_convertible_v<R, Gradients> ||
+    std::is_convertible_v<R, std::optional<Gradients>>;
 
-/// A call of a hook that may return nothing.
-template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments)
-{
+/// Calls a hook that may return nothing.
+template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments) {
     if constexpr (std::is_void_v<std::invoke_result_t<F&, A...>>) {
         f(std::forward<A>(arguments)...);
         return std::nullopt;
     } else return f(std::forward<A>(arguments)...);
 }
 
-/// A hook on tensors of any types in the form of the lists.
-template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f)
-{
+/// Converts a hook on std::vector<AnyTensor> to the type in the lists.
+template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_pre_hook(F f) {
     return [f = std::move(f)](AnyModule& m, ModuleCall& call) mutable {
         Tensors const in = call.arguments();
-        if (auto const after = call_hook(f, static_cast<M&>(m), in)) call.set_arguments(*after, "a forward pre-hook");
+        if (auto const after = call_hook(f, static_cast<M&>(m), in))
+            call.set_arguments(*after, "a forward pre-hook");
     };
 }
-template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always)
-{
+template <class M, class F>
+ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always) {
     return [f = std::move(f), always, identity = xgrad::detail::Identity()](
                AnyModule& m, ModuleCall& call) mutable {
         if (!call.begin(identity, always)) return;
@@ -380,14 +460,14 @@ template <class M, class F> ModuleHooks::ForwardHooks::Function untyped_forward_
     };
 }
 
-}  // namespace detail
-}  // namespace xgrad::nn
+} // namespace detail
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 
 // ======== xgrad/tensor/state_dict.hpp
-// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+// StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
 
 XGRAD_COMPILED_ONCE
 
@@ -398,37 +478,32 @@ struct NamedTensor {
     AnyTensor tensor;
 };
 
-/// Tensors under names that are all different, in the order in which they came.
+/// An ordered map from unique names to tensors.
 class StateDict {
 public:
     StateDict() = default;
-    StateDict(std::initializer_list<NamedTensor> entries)
-    {
+    StateDict(std::initializer_list<NamedTensor> entries) {
         for (auto const& e : entries) set(e.name, e.tensor);
     }
 
-    /// Adds a tensor, or replaces the one of that name.
-    void set(std::string const& name, AnyTensor tensor)
-    {
+    /// Adds a tensor, or replaces the tensor of that name.
+    void set(std::string const& name, AnyTensor tensor) {
         for (auto& e : entries_)
             if (e.name == name) return void(e.tensor = std::move(tensor));
         entries_.push_back({name, std::move(tensor)});
     }
-    void erase(std::string_view name)
-    {
+    void erase(std::string_view name) {
         std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
     }
-    /// Null where there is none of that name.
-    AnyTensor const* find(std::string_view name) const
-    {
+    /// The tensor of that name, or null.
+    AnyTensor const* find(std::string_view name) const {
         for (auto const& e : entries_)
             if (e.name == name) return &e.tensor;
         return nullptr;
     }
     bool contains(std::string_view name) const { return find(name); }
-    /// Throws IndexError where there is none of that name.
-    AnyTensor const& at(std::string_view name) const
-    {
+    /// The tensor of that name; throws IndexError where there is none.
+    AnyTensor const& at(std::string_view name) const {
         if (auto const* const t = find(name)) return *t;
         detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
     }
@@ -444,177 +519,171 @@ private:
 
 namespace detail {
 
-/// A copy of the values in memory of its own, without history.
-inline AnyTensor value_copy(AnyTensor const& t)
-{
+/// A copy of the values without grad_fn.
+inline AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
     t.impl().type->copy_elements(copy.impl().array, t.impl().array);
     return copy;
 }
 
-/// Calls f(Tensor<T>) with the scalar type that t has.
-template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
-{
+/// Calls f(Tensor<T>) with the scalar type of t.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
     switch (t.dtype()) {
-    case DType::boolean: return f(t.as<bool>());
-    case DType::int64: return f(t.as<std::int64_t>());
-    case DType::float32: return f(t.as<float>());
-    case DType::float64: return f(t.as<double>());
-    case DType::complex64: return f(t.as<std::complex<float>>());
-    default: return f(t.as<std::complex<double>>());
+    case DType::boolean:
+        return f(t.as<bool>());
+    case DType::int64:
+        return f(t.as<std::int64_t>());
+    case DType::float32:
+        return f(t.as<float>());
+    case DType::float64:
+        return f(t.as<double>());
+    case DType::complex64:
+        return f(t.as<std::complex<float>>());
+    default:
+        return f(t.as<std::complex<double>>());
     }
 }
 
-/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
-/// become complex ones.
-constexpr bool converts(DType from, DType to) noexcept
-{
-    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+/// True where one type converts to another: precision may change, and real numbers become complex.
+constexpr bool converts(DType from, DType to) noexcept {
+    return from == to || (is_differentiable(from) && is_differentiable(to) &&
+                             (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
 
-/// A copy of the values in a type to which theirs converts.
-inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type)
-{
+/// A copy of the values, converted to `type`.
+inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
     if (from.dtype() == type.dtype) return value_copy(from);
     AnyTensor const copy(TensorImpl::make(type, from.shape()));
     with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
         with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
-            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>)) copy_elements(target.array_of(), source.array_of());
+            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
+                copy_elements(target.array_of(), source.array_of());
         });
     });
     return copy;
 }
 
-/// Overwrites the elements of a tensor by those of another one of its shape and type. Unrecorded; counts as a change in place.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from)
-{
+/// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
+/// recorded; counts as an in-place change.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().array.storage->bump();
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-struct NamedModule {
-    std::string name;
-    AnyModule* module;
-};
-
-/// What load_state_dict() could not do: names that the module has and the state has not, the other way round, and tensors of
-/// another shape or kind (with the reason).
-struct LoadReport {
-    std::vector<std::string> missing, unexpected, mismatched;
-    bool complete() const noexcept { return missing.empty() && unexpected.empty() && mismatched.empty(); }
-};
-
 class AnyModule {
 public:
-    virtual ~AnyModule()
-    {
+    virtual ~AnyModule() {
         detail::LiveModules::instance().remove(this);
         leave_hooks();
     }
 
-    /// "Linear": the name of its class.
+    /// The name of the class: "Linear".
     virtual std::string_view kind() const noexcept = 0;
-    /// What is printed between the parentheses: "in_features=3, out_features=2".
+    /// The options that are printed in parentheses: "in_features=3, out_features=2".
     virtual std::string extra_repr() const { return {}; }
     /// A copy with parameters, buffers and modules of its own, and without hooks.
     virtual std::unique_ptr<AnyModule> clone_any() const = 0;
 
-    /// All parameters, those of modules inside included, in the order of their registration.
+    /// All parameters, those of submodules included, in the order of registration.
     std::vector<AnyTensor> parameters() const { return tensors_of(named_parameters()); }
-    /// The same with their names: "hidden.weight".
+    /// All parameters with their names: "hidden.weight".
     std::vector<NamedTensor> named_parameters() const { return named_tensors(Kind::parameter); }
-    /// All buffers, those of modules inside included.
+    /// All buffers, those of submodules included.
     std::vector<AnyTensor> buffers() const { return tensors_of(named_buffers()); }
     std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
-    /// The modules directly inside this one.
+    /// The direct submodules.
     std::vector<AnyModule*> children() { return modules_of(named_children()); }
     inline std::vector<NamedModule> named_children();
-    /// This module and all inside it, each before those inside it.
+    /// This module and all submodules, each before its own submodules.
     std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
     inline std::vector<NamedModule> named_modules();
-    /// How many numbers the parameters are.
+    /// The number of elements of all parameters.
     inline std::size_t parameter_count() const;
 
-    /// Copies of the values of all parameters and buffers under their names.
+    /// Copies of all parameters and persistent buffers by name.
     inline StateDict state_dict() const;
-    /// Overwrites parameters and buffers by the values of those names, converted where only precision differs or a real value
-    /// becomes complex. With strict anything that does not fit is an Error; without, what fits is loaded and the rest reported.
-    /// After an error nothing has been loaded.
+    /// Overwrites parameters and buffers by the values of the same names. Values are converted if
+    /// only the precision differs or a real value becomes complex. If `strict`, a value that does
+    /// not fit is an Error; otherwise it is reported and the others are loaded. An error leaves the
+    /// module unchanged.
     inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
 
-    /// Sets this module and all inside it to training, where dropout drops and statistics are collected; so they are made.
-    void train(bool on = true)
-    {
+    /// Sets this module and all submodules to training mode (dropout drops, batch norm updates its
+    /// statistics), which is the initial mode.
+    void train(bool on = true) {
         for (auto* const m : modules()) m->training_ = on;
     }
     void eval() { train(false); }
     bool is_training() const noexcept { return training_; }
-    /// Turns the collection of gradients on or off for all parameters.
-    void requires_grad_(bool on = true)
-    {
+    /// Sets requires_grad of all parameters.
+    void requires_grad_(bool on = true) {
         for (auto const& p : parameters()) p.impl().requires_grad = on;
     }
-    /// Drops the gradients of all parameters.
-    void zero_grad()
-    {
+    /// Clears the gradients of all parameters.
+    void zero_grad() {
         for (auto const& p : parameters()) p.impl().grad = nullptr;
     }
-    /// Calls f(AnyModule&) for all modules inside, and then for this one.
-    template <class F> void apply(F&& f)
-    {
-        static_assert(std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
+    /// Calls f(AnyModule&) for all submodules, then for this module.
+    template <class F> void apply(F&& f) {
+        static_assert(
+            std::is_invocable_v<F&, AnyModule&>, "apply: the function takes an AnyModule&");
         for (auto* const child : children()) child->apply(f);
         f(*this);
     }
 
-    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with the gradients of all results
-    /// or arguments in a std::vector<AnyTensor>, undefined ones where there is no tensor or no gradient. It may return other
-    /// ones to go on with. Runs before the gradients of this module's parameters are known.
+    /// A hook before the backward pass through this module: f(module, grad_output), both hooks with
+    /// the gradients of all results or arguments in a std::vector<AnyTensor>, undefined ones where
+    /// there is no tensor or no gradient. It may return other ones to go on with. Runs before the
+    /// gradients of this module's parameters are known.
     template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {});
-    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It may return other gradients of
-    /// the arguments to go on with. Where no argument requires a gradient, it runs before this module's pass, with undefined ones.
+    /// A hook after the backward pass through this module: f(module, grad_input, grad_output). It
+    /// may return other gradients of the arguments to go on with. Where no argument requires a
+    /// gradient, it runs before this module's pass, with undefined ones.
     template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {});
-    /// PyTorch's legacy hook: a hook of the last recorded Node only, so grad_input has the gradients of that Node's inputs. It
-    /// warns where this is not the whole module. Use register_full_backward_hook().
+    /// PyTorch's legacy hook: a hook of the last recorded Node only, so grad_input has the
+    /// gradients of that Node's inputs. It warns where this is not the whole module. Use
+    /// register_full_backward_hook().
     template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
 
-    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by themselves.
-    inline void register_member(std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
+    /// Registers a member of this object under a name. Parameter, Buffer and Child do that by
+    /// themselves.
+    inline void register_member(
+        std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
     detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
     std::shared_ptr<detail::ModuleHooks> const& made_hooks() { return hooks_.made(this); }
 
 protected:
     using Kind = detail::MemberKind;
 
-    explicit AnyModule(std::size_t bytes) : bytes_(bytes) { detail::LiveModules::instance().add(this); }
-    AnyModule(AnyModule const& o) : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(o.members_)
-    {
+    explicit AnyModule(std::size_t bytes) : bytes_(bytes) {
+        detail::LiveModules::instance().add(this);
+    }
+    AnyModule(AnyModule const& o)
+        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(o.members_) {
         detail::LiveModules::instance().add(this);
     }
     AnyModule(AnyModule&& o) noexcept
-        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(std::move(o.members_)), hooks_(std::move(o.hooks_))
-    {
+        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
+          members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
         detail::LiveModules::instance().move(&o, this);
         take_hooks();
     }
-    AnyModule& operator=(AnyModule const& o)
-    {
+    AnyModule& operator=(AnyModule const& o) {
         if (this == &o) return *this;
         members_ = o.members_;
         training_ = o.training_;
         return *this;
     }
-    AnyModule& operator=(AnyModule&& o)
-    {
+    AnyModule& operator=(AnyModule&& o) {
         if (this == &o) return *this;
         members_ = std::move(o.members_);
         training_ = o.training_;
@@ -624,33 +693,32 @@ protected:
         return *this;
     }
 
-    /// Takes a module that lives on the heap as the last of the modules inside.
+    /// Appends a submodule on the heap, which this module owns.
     inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
-    /// Whether the owned module i is of the type of another one.
-    bool has_type_of(std::size_t i, AnyModule const& other) const
-    {
+    /// True if the owned module i has the same type as another module.
+    bool has_type_of(std::size_t i, AnyModule const& other) const {
         AnyModule const& m = owned(i);
         return typeid(m) == typeid(other);
     }
-    /// Owns these modules as its only members, under the names "0", "1", ...
+    /// Replaces all members by these owned modules, named "0", "1", ...
     inline void own_in_row(std::vector<std::unique_ptr<AnyModule>> modules);
-    /// Takes a parameter as the last of the members: for modules whose number of parameters is known only when they are made.
+    /// Appends an owned parameter: for modules whose number of parameters is known only at run
+    /// time.
     inline void own(std::string_view name, AnyTensor parameter);
-    /// Takes a buffer, which is part of the state, as the last of the members.
+    /// Appends an owned persistent buffer.
     inline void own_buffer(std::string_view name, AnyTensor buffer);
     void clear_members() noexcept { members_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
-    /// Throws at the first call of a module that has another module among its members which is no Child.
-    void check_members_once() const
-    {
+    /// Throws at the first call of a module if one of its members is a module but no Child.
+    void check_members_once() const {
         if (!is_checked()) [[unlikely]]
             check_members();
     }
     std::size_t member_count() const noexcept { return members_.size(); }
 
 private:
-    /// A member, by its place relative to this object, or a module or tensor that is owned.
+    /// A member: its offset from this object, or an owned module or tensor.
     struct Member {
         std::string name;
         Kind kind;
@@ -659,16 +727,18 @@ private:
         std::unique_ptr<AnyModule> owned;
         AnyTensor tensor;
 
-        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at, std::unique_ptr<AnyModule> m = nullptr) : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
-        Member(Member const& o) : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset), owned(o.owned ? o.owned->clone_any() : nullptr)
-        {
+        Member(std::string n, Kind k, bool keep, std::ptrdiff_t at,
+            std::unique_ptr<AnyModule> m = nullptr)
+            : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
+        Member(Member const& o)
+            : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset),
+              owned(o.owned ? o.owned->clone_any() : nullptr) {
             if (!o.tensor.defined()) return;
             tensor = xgrad::detail::value_copy(o.tensor);
             tensor.impl().requires_grad = o.tensor.impl().requires_grad;
         }
         Member(Member&&) noexcept = default;
-        Member& operator=(Member o) noexcept
-        {
+        Member& operator=(Member o) noexcept {
             name.swap(o.name);
             kind = o.kind, persistent = o.persistent, offset = o.offset;
             owned.swap(o.owned);
@@ -677,35 +747,38 @@ private:
         }
     };
 
-    void take_hooks() noexcept
-    {
+    void take_hooks() noexcept {
         if (auto* const h = hooks_.get()) h->module = this;
     }
-    void leave_hooks() noexcept
-    {
+    void leave_hooks() noexcept {
         if (auto* const h = hooks_.get()) h->module = nullptr;
     }
     bool is_checked() const noexcept { return checked_.load(std::memory_order_relaxed); }
     inline void check_members() const;
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
-    template <class T> T& at(Member const& m) const noexcept { return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset)); }
-    AnyTensor const& tensor_of(Member const& m) const noexcept { return m.tensor.defined() ? m.tensor : at<AnyTensor>(m); }
-    AnyModule& module_of(Member const& m) const noexcept { return m.owned ? *m.owned : at<AnyModule>(m); }
+    template <class T> T& at(Member const& m) const noexcept {
+        return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset));
+    }
+    AnyTensor const& tensor_of(Member const& m) const noexcept {
+        return m.tensor.defined() ? m.tensor : at<AnyTensor>(m);
+    }
+    AnyModule& module_of(Member const& m) const noexcept {
+        return m.owned ? *m.owned : at<AnyModule>(m);
+    }
     inline void check_name(std::string_view name, Kind kind) const;
-    inline void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
+    inline void find_tensors(
+        std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     inline std::vector<NamedTensor> named_tensors(Kind kind) const;
     inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
-    /// Parameters and persistent buffers, module by module.
+    /// All parameters and persistent buffers, module by module.
     inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
 
-    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named)
-    {
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named) {
         std::vector<AnyTensor> all;
         for (auto const& n : named) all.push_back(n.tensor);
         return all;
     }
-    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named)
-    {
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named) {
         std::vector<AnyModule*> all;
         for (auto const& n : named) all.push_back(n.module);
         return all;
@@ -720,9 +793,9 @@ private:
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 
-/// A module in this one's memory is a Child, or lies in one, which checks its own members.
-inline void AnyModule::check_members() const
-{
+/// Every module in this object's memory must be a Child or be inside a Child, which checks its own
+/// members.
+inline void AnyModule::check_members() const {
     auto const end = address() + bytes_;
     auto& live = detail::LiveModules::instance();
     auto next = address() + 1;
@@ -733,60 +806,66 @@ inline void AnyModule::check_members() const
             return member.kind == Kind::module && !member.owned && member.offset == offset;
         });
         if (!is_child)
-            xgrad::detail::fail(kind(), ": a module of type ", m->kind(), " is a plain member, so that ", kind(), " has neither its parameters nor its "
-                "state: make it a Child, as in nn::Child<", m->kind(), "> layer{*this, \"layer\", ...}; several are a ModuleList");
+            xgrad::detail::fail(kind(), ": a module of type ", m->kind(),
+                " is a plain member, so that ", kind(),
+                " has neither its parameters nor its "
+                "state: make it a Child, as in nn::Child<",
+                m->kind(), "> layer{*this, \"layer\", ...}; several are a ModuleList");
     }
     checked_.store(true, std::memory_order_relaxed);
 }
 
-inline void AnyModule::check_name(std::string_view name, Kind kind) const
-{
-    std::string_view const what = kind == Kind::parameter ? "parameter" : kind == Kind::buffer ? "buffer" : "module";
-    if (name.empty()) xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
-    if (name.find('.') != name.npos) xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+inline void AnyModule::check_name(std::string_view name, Kind kind) const {
+    std::string_view const what = kind == Kind::parameter ? "parameter"
+                                  : kind == Kind::buffer  ? "buffer"
+                                                          : "module";
+    if (name.empty())
+        xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos)
+        xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
     for (auto const& m : members_)
-        if (m.name == name) xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+        if (m.name == name)
+            xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
 }
 
-inline void AnyModule::register_member(std::string_view name, Kind kind, void const* place, bool persistent)
-{
+inline void AnyModule::register_member(
+    std::string_view name, Kind kind, void const* place, bool persistent) {
     check_name(name, kind);
     auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
     if (offset >= bytes_)
-        xgrad::detail::fail(this->kind(), ": '", name, "' is no member of the module that it is registered with. Give it `*this` in the class that it is a member of; modules on the heap go into a ModuleList");
+        xgrad::detail::fail(this->kind(), ": '", name,
+            "' is no member of the module that it is registered with. Give it `*this` in the class "
+            "that it is a member of; modules on the heap go into a ModuleList");
     members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
 }
 
-inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module)
-{
+inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module) {
     check_name(name, Kind::module);
     members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
 }
 
-inline void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules)
-{
+inline void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules) {
     std::vector<Member> members;
-    for (auto& m : modules) members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
+    for (auto& m : modules)
+        members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
     members_ = std::move(members);
 }
 
-inline void AnyModule::own_buffer(std::string_view name, AnyTensor buffer)
-{
+inline void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
     check_name(name, Kind::buffer);
     members_.push_back({std::string(name), Kind::buffer, true, 0});
     members_.back().tensor = std::move(buffer);
 }
 
-inline void AnyModule::own(std::string_view name, AnyTensor parameter)
-{
+inline void AnyModule::own(std::string_view name, AnyTensor parameter) {
     check_name(name, Kind::parameter);
     parameter.impl().requires_grad = true;
     members_.push_back({std::string(name), Kind::parameter, true, 0});
     members_.back().tensor = std::move(parameter);
 }
 
-inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const
-{
+inline void AnyModule::find_tensors(
+    std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const {
     check_members();
     for (auto const& m : members_)
         if (m.kind == kind)
@@ -795,15 +874,13 @@ inline void AnyModule::find_tensors(std::string const& prefix, Kind kind, std::v
         if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
 }
 
-inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const
-{
+inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const {
     std::vector<NamedTensor> found;
     find_tensors("", kind, found);
     return found;
 }
 
-inline std::vector<NamedModule> AnyModule::named_children()
-{
+inline std::vector<NamedModule> AnyModule::named_children() {
     check_members();
     std::vector<NamedModule> all;
     for (auto const& m : members_)
@@ -811,37 +888,35 @@ inline std::vector<NamedModule> AnyModule::named_children()
     return all;
 }
 
-inline std::vector<NamedModule> AnyModule::named_modules()
-{
+inline std::vector<NamedModule> AnyModule::named_modules() {
     std::vector<NamedModule> all;
     find_modules("", all);
     return all;
 }
-inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found)
-{
+inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found) {
     found.push_back({name, this});
-    for (auto const& [child, module] : named_children()) module->find_modules(name.empty() ? child : name + "." + child, found);
+    for (auto const& [child, module] : named_children())
+        module->find_modules(name.empty() ? child : name + "." + child, found);
 }
 
-inline std::size_t AnyModule::parameter_count() const
-{
+inline std::size_t AnyModule::parameter_count() const {
     std::size_t n = 0;
     for (auto const& p : parameters()) n += p.numel();
     return n;
 }
 
-inline void AnyModule::find_state(std::string const& prefix, std::vector<NamedTensor>& found) const
-{
+inline void AnyModule::find_state(
+    std::string const& prefix, std::vector<NamedTensor>& found) const {
     check_members();
     for (auto const kind : {Kind::parameter, Kind::buffer})
         for (auto const& m : members_)
-            if (m.kind == kind && m.persistent && tensor_of(m).defined()) found.push_back({prefix + m.name, tensor_of(m)});
+            if (m.kind == kind && m.persistent && tensor_of(m).defined())
+                found.push_back({prefix + m.name, tensor_of(m)});
     for (auto const& m : members_)
         if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
 }
 
-inline StateDict AnyModule::state_dict() const
-{
+inline StateDict AnyModule::state_dict() const {
     std::vector<NamedTensor> found;
     find_state("", found);
     StateDict state;
@@ -849,8 +924,7 @@ inline StateDict AnyModule::state_dict() const
     return state;
 }
 
-inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict)
-{
+inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict) {
     std::vector<NamedTensor> own;
     find_state("", own);
     LoadReport report;
@@ -858,28 +932,30 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
     for (auto const& [name, to] : own) {
         auto const* const from = state.find(name);
         if (!from) report.missing.push_back(name);
-        else if (!from->defined()) report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!from->defined())
+            report.mismatched.push_back(name + ": the state has an undefined tensor");
         else if (!(from->shape() == to.shape()))
-            report.mismatched.push_back(xgrad::detail::message_of({"size mismatch for ", name, ": a tensor of shape ", from->shape(), " in the state, of shape ", to.shape(), " in the module"}));
+            report.mismatched.push_back(
+                xgrad::detail::message_of({"size mismatch for ", name, ": a tensor of shape ",
+                    from->shape(), " in the state, of shape ", to.shape(), " in the module"}));
         else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
-            report.mismatched.push_back("type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) + " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+            report.mismatched.push_back(
+                "type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) +
+                " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
         else pairs.emplace_back(to, *from);
     }
     for (auto const& [name, tensor] : state)
-        if (std::ranges::find(own, name, &NamedTensor::name) == own.end()) report.unexpected.push_back(name);
-    if (strict && !report.complete()) {
-        std::string message = "Error(s) in loading state_dict for " + std::string(kind()) + ":";
-        for (auto const& [what, names] : {std::pair("Missing", &report.missing), std::pair("Unexpected", &report.unexpected)})
-            for (auto const& name : *names) message += (name == names->front() ? std::string("\n\t") + what + " key(s) in state_dict: " : std::string(", ")) + '"' + name + '"';
-        for (auto const& text : report.mismatched) message += "\n\t" + text;
-        xgrad::detail::fail(message);
-    }
-    for (auto& [to, from] : pairs) from = xgrad::detail::converted_copy(from, *to.impl().type);     // which may look into the module's own memory
+        if (std::ranges::find(own, name, &NamedTensor::name) == own.end())
+            report.unexpected.push_back(name);
+    if (strict && !report.complete()) xgrad::detail::fail(report.message(kind()));
+    for (auto& [to, from] : pairs)
+        from = xgrad::detail::converted_copy(
+            from, *to.impl().type); // which may look into the module's own memory
     for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
     return report;
 }
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
 
 XGRAD_COMPILED_ONCE
@@ -890,28 +966,29 @@ using xgrad::detail::fail;
 using xgrad::detail::Ref;
 using xgrad::detail::warn;
 
-/// The identity on some tensors. Where no gradient comes it hands on zeros.
+/// The identity on several tensors. Its backward replaces missing gradients by zeros.
 class BackwardHookFunction final : public Node {
 public:
-    explicit BackwardHookFunction(Tensors const& of)
-    {
+    explicit BackwardHookFunction(Tensors const& of) {
         for (auto const& t : of) {
             bool const differentiable = is_differentiable(t.dtype());
-            edges_.push_back(differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+            edges_.push_back(
+                differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
             shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
         }
         set_edges(edges_.data(), edges_.size());
         set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         for (std::size_t i = 0; i < edges_.size(); ++i) {
             auto const& [type, shape] = shapes_[i];
             if (gradients[i].defined()) results[i] = std::move(gradients[i]);
             else if (type) results[i] = type->filled(shape, 0);
         }
     }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override { std::ranges::copy(tangents, results.begin()); }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        std::ranges::copy(tangents, results.begin());
+    }
     std::string name() const override { return "BackwardHookFunctionBackward"; }
 
 private:
@@ -919,11 +996,13 @@ private:
     std::vector<std::pair<xgrad::detail::TypeInfo const*, Shape>> shapes_;
 };
 
-/// Puts a BackwardHookFunction around those of the tensors that are defined; null where none of them will have a gradient. The
-/// tensors that will become its results: views that must not be changed in place, since that would lead past the Node.
-[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors)
-{
-    auto const wants_gradient = [](AnyTensor const& t) { return t.defined() && is_differentiable(t.dtype()) && t.requires_grad(); };
+/// Passes the defined tensors through a BackwardHookFunction; returns null if none requires a
+/// gradient. The tensors become its results, which are views that forbid changes in place: a change
+/// would bypass the Node.
+[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors) {
+    auto const wants_gradient = [](AnyTensor const& t) {
+        return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
+    };
     if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
     Tensors of;
     for (auto const& t : tensors)
@@ -945,12 +1024,12 @@ private:
     return node;
 }
 
-/// The hooks around the backward pass of one call. What a pass has brought to the results stands in the pass's notes until it
-/// reaches the arguments, so that several passes, in turn or at once, do not meet, and nothing outlives them.
+/// The hooks around the backward pass of one call. What a pass has brought to the results stands in
+/// the pass's notes until it reaches the arguments, so that several passes, in turn or at once, do
+/// not meet, and nothing outlives them.
 class BackwardHooksOfCall : public std::enable_shared_from_this<BackwardHooksOfCall> {
 public:
-    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks())
-    {
+    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks()) {
         for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
             auto const pre = list->backward_pre.slots();
             before_.insert(before_.end(), pre.begin(), pre.end());
@@ -961,82 +1040,88 @@ public:
     }
     bool any() const noexcept { return !before_.empty() || !after_.empty(); }
 
-    void wrap_arguments(Tensors& tensors)
-    {
+    void wrap_arguments(Tensors& tensors) {
         places_of(tensors, arguments_);
         count_arguments_ = tensors.size();
         auto const node = wrap(tensors);
         if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
-        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs, Gradients const&) { return self->leave(grad_inputs); });
+        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs,
+                                Gradients const&) { return self->leave(grad_inputs); });
     }
-    void wrap_results(Tensors& tensors)
-    {
+    void wrap_results(Tensors& tensors) {
         places_of(tensors, results_);
         count_results_ = tensors.size();
         if (auto const node = wrap(tensors))
-            node->register_hook([self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) { return self->enter(grad_outputs); });
+            node->register_hook(
+                [self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) {
+                    return self->enter(grad_outputs);
+                });
     }
 
 private:
-    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places)
-    {
+    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places) {
         for (std::size_t i = 0; i < tensors.size(); ++i)
             if (tensors[i].defined()) places.push_back(i);
     }
-    static Gradients spread(Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count)
-    {
+    static Gradients spread(
+        Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count) {
         Gradients all(count);
         for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
         return all;
     }
-    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places)
-    {
+    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places) {
         Gradients gradients;
         for (auto const p : places) gradients.push_back(all[p]);
         return gradients;
     }
 
-    AnyModule& module() const
-    {
-        if (!hooks_->module) fail<GraphError>("a module with backward hooks was destroyed before the backward pass: keep it until then");
+    AnyModule& module() const {
+        if (!hooks_->module)
+            fail<GraphError>("a module with backward hooks was destroyed before the backward pass: "
+                             "keep it until then");
         return *hooks_->module;
     }
 
-    /// The backward pass comes to the results.
-    Gradients enter(Gradients const& grad_outputs) const
-    {
+    /// The backward pass reaches the results.
+    Gradients enter(Gradients const& grad_outputs) const {
         Gradients gradients = spread(grad_outputs, results_, count_results_);
         ModuleHooks::PreHooks::for_each(before_, [&](auto const& hook) {
             auto after = hook(module(), gradients);
             if (!after) return;
-            if (after->size() != count_results_) fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ", after->size(), ", but expected ", count_results_);
+            if (after->size() != count_results_)
+                fail<GraphError>(
+                    "Backward pre hook returned an invalid number of grad_output, got ",
+                    after->size(), ", but expected ", count_results_);
             gradients = std::move(*after);
         });
-        if (arguments_require_grad_) xgrad::detail::current_pass->note(identity_) = gradients;
+        if (arguments_require_grad_) xgrad::detail::current_pass->hook_data(identity_) = gradients;
         else call_without_arguments(gradients);
         return picked(gradients, results_);
     }
-    void call_without_arguments(Gradients const& grad_output) const
-    {
+    void call_without_arguments(Gradients const& grad_output) const {
         Gradients const nothing(count_arguments_);
         ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
             auto const after = hook(module(), nothing, grad_output);
-            if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
-                fail<GraphError>("Backward hook for Modules where no input requires gradient should always return nothing or undefined tensors for all gradients.");
+            if (after &&
+                std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+                fail<GraphError>(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return nothing or undefined tensors for all gradients.");
         });
     }
 
-    /// It comes to the arguments, if it has come to the results.
-    Gradients leave(Gradients const& grad_inputs) const
-    {
-        std::any const note = std::exchange(xgrad::detail::current_pass->note(identity_), {});
+    /// The backward pass reaches the arguments, if it has reached the results.
+    Gradients leave(Gradients const& grad_inputs) const {
+        std::any const note = std::exchange(xgrad::detail::current_pass->hook_data(identity_), {});
         if (!note.has_value()) return {};
         auto const& grad_output = std::any_cast<Gradients const&>(note);
         Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
         ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
             auto after = hook(module(), gradients, grad_output);
             if (!after) return;
-            if (after->size() != count_arguments_) fail<GraphError>("Backward hook returned an invalid number of grad_input, got ", after->size(), ", but expected ", count_arguments_);
+            if (after->size() != count_arguments_)
+                fail<GraphError>("Backward hook returned an invalid number of grad_input, got ",
+                    after->size(), ", but expected ", count_arguments_);
             gradients = std::move(*after);
         });
         return picked(gradients, arguments_);
@@ -1050,9 +1135,8 @@ private:
     bool arguments_require_grad_ = false;
 };
 
-/// Warns where legacy hooks of a module will not see the whole module, with PyTorch's texts.
-[[gnu::cold]] inline void warn_of_last_node(Node const& last, ModuleCall const& call)
-{
+/// Warns, with PyTorch's texts, if legacy hooks will not see the gradients of the whole module.
+[[gnu::cold]] inline void warn_of_last_node(Node const& last, ModuleCall const& call) {
     static constexpr char const* end =
         "Please use register_full_backward_hook to get the documented behavior.";
     auto const are_defined = [](Tensors const& tensors) {
@@ -1079,16 +1163,23 @@ private:
     for (auto const& t : arguments) add(of_arguments, t.grad_fn());
     for (auto const& edge : last.next_edges()) add(next, edge.function.get());
     if (makers.size() > 1)
-        return warn("Using a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_output. ", end);
-    std::sort(of_arguments.begin(), of_arguments.end(), std::less<Node const*>());     // std::ranges would ask for operator< by name, and find that of tensors
+        return warn("Using a non-full backward hook when outputs are generated by different "
+                    "autograd Nodes is deprecated and will be removed in future versions. This "
+                    "hook will be missing some grad_output. ",
+            end);
+    std::sort(of_arguments.begin(), of_arguments.end(),
+        std::less<Node const*>()); // std::ranges would ask for operator< by name, and find that of
+                                   // tensors
     std::sort(next.begin(), next.end(), std::less<Node const*>());
     if (of_arguments != next)
-        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be removed in future versions. This hook will be missing some grad_input. ", end);
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is "
+             "deprecated and will be removed in future versions. This hook will be missing some "
+             "grad_input. ",
+            end);
 }
 
-/// Puts the module's legacy hooks onto the Node that made its first result.
-[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call)
-{
+/// Registers the module's legacy hooks with the grad_fn of its first result.
+[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call) {
     auto const hooks = m.made_hooks();
     auto const slots = hooks->backward.slots();
     auto const first = call.first_result();
@@ -1109,10 +1200,9 @@ private:
     warn_of_last_node(*first.grad_fn(), call);
 }
 
-/// Calls forward with all hooks around it, those of all modules before the module's own.
-[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call)
-{
-    auto const hooks = m.made_hooks();      // a hook may destroy or replace the module
+/// Calls forward and all hooks around it; global hooks run before those of the module.
+[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call) {
+    auto const hooks = m.made_hooks(); // a hook may destroy or replace the module
     auto& all = ModuleHooks::of_all_modules();
     auto const visit = [&](auto list, AnyModule& on) {
         (all.*list).for_each([&](auto const& hook) { hook(on, call); });
@@ -1129,12 +1219,15 @@ private:
         call.forward();
         visit(&ModuleHooks::forward, m);
         if (backward->any()) {
-            if (!call.returns_tensors()) warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors");
+            if (!call.returns_tensors())
+                warn("For backward hooks to be called, module output should be a Tensor or a tuple "
+                     "of Tensors");
             auto results = call.results();
             backward->wrap_results(results);
             call.set_results(results, "a backward hook");
         }
-        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node) hook_last_node(m, call);
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node)
+            hook_last_node(m, call);
     } catch (...) {
         call.failed = true;
         auto const call_rest = [&](ModuleHooks const& of) {
@@ -1142,7 +1235,9 @@ private:
                 try {
                     hook(m, call);
                 } catch (std::exception const& e) {
-                    warn("module forward hook with always_call=True raised an exception that was silenced as another error was raised in forward: ", e.what());
+                    warn("module forward hook with always_call=True raised an exception that was "
+                         "silenced as another error was raised in forward: ",
+                        e.what());
                 }
             });
         };
@@ -1152,54 +1247,72 @@ private:
     }
 }
 
-/// Registers the hooks around the backward pass, as functions of an M&.
-template <class M, class F> HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options)
-{
+/// Registers backward hooks that take an M&.
+template <class M, class F>
+HookHandle add_backward_pre_hook(ModuleHooks& hooks, F f, HookOptions options) {
     constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&>;
-    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and the gradients of its results, a std::vector<AnyTensor> const&");
+    static_assert(takes_gradients, "register_full_backward_pre_hook: a hook takes the module and "
+                                   "the gradients of its results, a std::vector<AnyTensor> const&");
     if constexpr (takes_gradients) {
         constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&>>;
-        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the gradients of the results to go on with as a std::vector<AnyTensor>");
+        static_assert(fits, "register_full_backward_pre_hook: a hook returns nothing, or the "
+                            "gradients of the results to go on with as a std::vector<AnyTensor>");
         if constexpr (fits)
-            return hooks.backward_pre.add([f = std::move(f)](AnyModule& m, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), out); }, options.prepend);
+            return hooks.backward_pre.add(
+                [f = std::move(f)](AnyModule& m, Gradients const& out) mutable {
+                    return call_hook(f, static_cast<M&>(m), out);
+                },
+                options.prepend);
     }
     return {};
 }
-template <class M, class F> HookHandle add_backward_hook(ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options)
-{
-    constexpr bool takes_gradients = std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
-    static_assert(takes_gradients, "register_full_backward_hook: a hook takes the module, the gradients of its arguments and those of its results, two std::vector<AnyTensor> const&");
+template <class M, class F>
+HookHandle add_backward_hook(
+    ModuleHooks& hooks, ModuleHooks::BackwardKind kind, F f, HookOptions options) {
+    constexpr bool takes_gradients =
+        std::is_invocable_v<F&, M&, Gradients const&, Gradients const&>;
+    static_assert(takes_gradients,
+        "register_full_backward_hook: a hook takes the module, the gradients of its arguments and "
+        "those of its results, two std::vector<AnyTensor> const&");
     if constexpr (takes_gradients) {
-        constexpr bool fits = returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
-        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients of the arguments to go on with as a std::vector<AnyTensor>");
+        constexpr bool fits =
+            returns_gradients<std::invoke_result_t<F&, M&, Gradients const&, Gradients const&>>;
+        static_assert(fits, "register_full_backward_hook: a hook returns nothing, or the gradients "
+                            "of the arguments to go on with as a std::vector<AnyTensor>");
         if constexpr (fits) {
-            if (hooks.backward_kind != ModuleHooks::BackwardKind::none && hooks.backward_kind != kind)
-                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.");
+            if (hooks.backward_kind != ModuleHooks::BackwardKind::none &&
+                hooks.backward_kind != kind)
+                fail<GraphError>("Cannot use both regular backward hooks and full backward hooks "
+                                 "on a single Module. Please use only one of them.");
             hooks.backward_kind = kind;
-            return hooks.backward.add([f = std::move(f)](AnyModule& m, Gradients const& in, Gradients const& out) mutable { return call_hook(f, static_cast<M&>(m), in, out); }, options.prepend);
+            return hooks.backward.add(
+                [f = std::move(f)](
+                    AnyModule& m, Gradients const& in, Gradients const& out) mutable {
+                    return call_hook(f, static_cast<M&>(m), in, out);
+                },
+                options.prepend);
         }
     }
     return {};
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 
 namespace xgrad::nn {
 
-template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options)
-{
+template <class F> HookHandle AnyModule::register_full_backward_pre_hook(F f, HookOptions options) {
     return detail::add_backward_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
 }
-template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options)
-{
-    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+template <class F> HookHandle AnyModule::register_full_backward_hook(F f, HookOptions options) {
+    return detail::add_backward_hook<AnyModule>(
+        *made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
 }
-template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options)
-{
-    return detail::add_backward_hook<AnyModule>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions options) {
+    return detail::add_backward_hook<AnyModule>(
+        *made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
 }
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
 
 XGRAD_COMPILED_ONCE
@@ -1215,29 +1328,36 @@ template <class X> inline constexpr bool is_tuple = false;
 template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
 template <class A, class B> inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
-/// What an argument or a result becomes that is kept: an expression becomes a tensor.
+/// The type that stores an argument or a result: an expression is stored as a tensor.
 template <class X> struct Kept {
     using type = std::remove_cvref_t<X>;
 };
 template <class X>
-    requires(!is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
+    requires(
+        !is_tensor<std::remove_cvref_t<X>> && xgrad::detail::TensorLike<std::remove_cvref_t<X>>)
 struct Kept<X> {
     using type = xgrad::detail::tensor_type<std::remove_cvref_t<X>>;
 };
 template <class X> using kept = typename Kept<X>::type;
-/// The same for an argument: what is no tensor and can be changed, or cannot be copied, is passed on as it is.
+/// The type that stores an argument: a non-const object that is no tensor, or an object that cannot
+/// be copied, is passed by reference.
 template <class X>
-using kept_argument = std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> && std::is_lvalue_reference_v<X> &&
-                                             (!std::is_const_v<std::remove_reference_t<X>> || !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
-                                         X, kept<X>>;
-template <class X> using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>, kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
+using kept_argument =
+    std::conditional_t<!xgrad::detail::TensorLike<std::remove_cvref_t<X>> &&
+                           std::is_lvalue_reference_v<X> &&
+                           (!std::is_const_v<std::remove_reference_t<X>> ||
+                               !std::is_copy_constructible_v<std::remove_cvref_t<X>>),
+        X, kept<X>>;
+template <class X>
+using kept_result = std::conditional_t<std::is_void_v<X>, std::tuple<>,
+    kept<std::conditional_t<std::is_void_v<X>, int, X>>>;
 template <class X> struct KeptOrVoid : Kept<X> {};
 template <> struct KeptOrVoid<void> {
     using type = void;
 };
 template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
 
-/// The signature of forward, where there is just one.
+/// The signature of forward if it is neither overloaded nor a template.
 template <class F> struct Signature {
     static constexpr bool known = false;
 };
@@ -1246,52 +1366,58 @@ template <class R, class... A> struct KnownSignature {
     using Parameters = std::tuple<A...>;
     using Arguments = std::tuple<kept_argument<A>...>;
     using Result = kept_result<R>;
-    template <class F, class Self> static constexpr bool takes = std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
-    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a)
-    {
+    template <class F, class Self>
+    static constexpr bool takes =
+        std::is_invocable_v<F&, Self&, std::remove_reference_t<kept_argument<A>> const&...>;
+    template <class F, class Self> static auto call(F& f, Self& self, Arguments const& a) {
         return std::apply([&](auto const&... each) { return f(self, each...); }, a);
     }
 };
-template <class C, class R, class... A> struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
-template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
-template <class C, class R, class... A> struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
-template <class C, class R, class... A> struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+template <class C, class R, class... A>
+struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
 template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
 template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
 
-/// True where forward can be called with the first of its parameters alone: the others have default values, which only a call
-/// knows.
-template <class Self, class... A, std::size_t... I> consteval bool takes_first(std::tuple<A...>*, std::index_sequence<I...>)
-{
-    return requires(Self& s) { s.forward(std::declval<std::tuple_element_t<I, std::tuple<A...>>>()...); };
+/// True if forward can be called with only its first parameters: the others have default arguments,
+/// which the signature does not show.
+template <class Self, class... A, std::size_t... I>
+consteval bool takes_first(std::tuple<A...>*, std::index_sequence<I...>) {
+    return requires(
+        Self& s) { s.forward(std::declval<std::tuple_element_t<I, std::tuple<A...>>>()...); };
 }
-template <class Self, class F> consteval bool has_default_arguments()
-{
+template <class Self, class F> consteval bool has_default_arguments() {
     if constexpr (!Signature<F>::known) return false;
     else {
         using Parameters = typename Signature<F>::Parameters;
         constexpr auto n = std::tuple_size_v<Parameters>;
         if constexpr (n == 0) return false;
-        else return takes_first<Self>(static_cast<Parameters*>(nullptr), std::make_index_sequence<n - 1>{});
+        else
+            return takes_first<Self>(
+                static_cast<Parameters*>(nullptr), std::make_index_sequence<n - 1>{});
     }
 }
 
-/// The signature of a module's forward: known where every call gives the same arguments.
+/// The signature of a module's forward, if every call passes the same types.
 template <class Self> struct ForwardOf : Signature<void> {};
 template <class Self>
-    requires requires { &Self::forward; } && (!has_default_arguments<Self, decltype(&Self::forward)>())
+    requires requires { &Self::forward; } &&
+             (!has_default_arguments<Self, decltype(&Self::forward)>())
 struct ForwardOf<Self> : Signature<decltype(&Self::forward)> {};
 
-template <class X> AnyTensor tensor_in(X const& x)
-{
+template <class X> AnyTensor tensor_in(X const& x) {
     if constexpr (is_tensor<X>) return x;
     else if constexpr (is_optional_tensor<X>) return x ? AnyTensor(*x) : AnyTensor();
     else return {};
 }
 
-/// The first tensor in a result: in a tuple, or in a list of any depth.
-template <class X> AnyTensor first_tensor_in(X const& x)
-{
+/// The first tensor in a result, which may be a tuple or a nested list.
+template <class X> AnyTensor first_tensor_in(X const& x) {
     if constexpr (is_tuple<X>) {
         AnyTensor first;
         auto const visit = [&](auto const& each) {
@@ -1309,12 +1435,13 @@ template <class X> AnyTensor first_tensor_in(X const& x)
     } else return tensor_in(x);
 }
 
-/// Puts a tensor of any type in the place of x.
-template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by)
-{
+/// Replaces x by a tensor whose type is known at run time.
+template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::string_view by) {
     if constexpr (std::same_as<X, AnyTensor>) x = t;
     else if constexpr (is_tensor<X>) {
-        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>) fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i, ", which has type ", name(dtype_of<typename X::scalar>));
+        if (t.defined() && t.dtype() != dtype_of<typename X::scalar>)
+            fail<TypeError>(by, " gave a tensor of type ", name(t.dtype()), " for number ", i,
+                ", which has type ", name(dtype_of<typename X::scalar>));
         x = t.defined() ? t.as<typename X::scalar>() : X();
     } else if constexpr (is_optional_tensor<X>) {
         if (!t.defined()) return x.reset();
@@ -1323,14 +1450,14 @@ template <class X> void replace(X& x, AnyTensor const& t, std::size_t i, std::st
         x = value;
     } else if (t.defined()) fail<TypeError>(by, " gave a tensor for number ", i, ", which is none");
 }
-template <class Tuple> Tensors tensors_in(Tuple const& all)
-{
+template <class Tuple> Tensors tensors_in(Tuple const& all) {
     return std::apply([](auto const&... x) { return Tensors{tensor_in(x)...}; }, all);
 }
-template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by)
-{
+template <class Tuple>
+void replace_all(Tuple& all, Tensors const& tensors, std::string_view what, std::string_view by) {
     constexpr auto n = std::tuple_size_v<Tuple>;
-    if (tensors.size() != n) fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
+    if (tensors.size() != n)
+        fail<GraphError>(by, " returned ", tensors.size(), " tensors for ", n, " ", what);
     Tensors const before = tensors_in(all);
     std::size_t i = 0;
     auto const put = [&](auto& x) {
@@ -1340,21 +1467,22 @@ template <class Tuple> void replace_all(Tuple& all, Tensors const& tensors, std:
     std::apply([&](auto&... x) { (put(x), ...); }, all);
 }
 
-/// Arguments and result of a call, with their types.
+/// The typed arguments and result of a call.
 template <class Arguments, class Result> class CallValues : public ModuleCall {
 public:
-    template <class... A> explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
+    template <class... A>
+    explicit CallValues(A&&... a) : kept_arguments(std::in_place, std::forward<A>(a)...) {}
 
     Tensors arguments() const final { return tensors_in(*kept_arguments); }
-    void set_arguments(Tensors const& tensors, std::string_view by) final { replace_all(*kept_arguments, tensors, "arguments", by); }
-    Tensors results() const final
-    {
+    void set_arguments(Tensors const& tensors, std::string_view by) final {
+        replace_all(*kept_arguments, tensors, "arguments", by);
+    }
+    Tensors results() const final {
         if (!result) return {};
         if constexpr (is_tuple<Result>) return tensors_in(*result);
         else return {tensor_in(*result)};
     }
-    void set_results(Tensors const& tensors, std::string_view by) final
-    {
+    void set_results(Tensors const& tensors, std::string_view by) final {
         if constexpr (is_tuple<Result>) replace_all(*result, tensors, "results", by);
         else {
             auto one = std::tie(*result);
@@ -1362,8 +1490,7 @@ public:
         }
     }
     AnyTensor first_result() const final { return result ? first_tensor_in(*result) : AnyTensor(); }
-    bool returns_tensors() const final
-    {
+    bool returns_tensors() const final {
         return is_tensor<Result> || is_tuple<Result> || is_optional_tensor<Result>;
     }
 
@@ -1371,14 +1498,19 @@ public:
     std::optional<Result> result;
 };
 
-template <class Self, class Arguments, class Result> class CallOf final : public CallValues<Arguments, Result> {
+template <class Self, class Arguments, class Result>
+class CallOf final : public CallValues<Arguments, Result> {
 public:
-    template <class... A> explicit CallOf(Self& self, A&&... a) : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
+    template <class... A>
+    explicit CallOf(Self& self, A&&... a)
+        : CallValues<Arguments, Result>(std::forward<A>(a)...), self_(self) {}
 
-    void forward() override
-    {
+    void forward() override {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-            auto const call = [&]() -> decltype(auto) { return self_.forward(passed<std::tuple_element_t<I, Arguments>>(std::get<I>(*this->kept_arguments))...); };
+            auto const call = [&]() -> decltype(auto) {
+                return self_.forward(passed<std::tuple_element_t<I, Arguments>>(
+                    std::get<I>(*this->kept_arguments))...);
+            };
             if constexpr (std::is_void_v<decltype(call())>) {
                 call();
                 this->result.emplace();
@@ -1387,9 +1519,8 @@ public:
     }
 
 private:
-    /// Hooks after forward still want the arguments, so what can be copied is not given away.
-    template <class A, class X> static decltype(auto) passed(X& x)
-    {
+    /// Passes copies where possible: hooks after forward still need the arguments.
+    template <class A, class X> static decltype(auto) passed(X& x) {
         if constexpr (std::is_reference_v<A> || std::is_copy_constructible_v<A>) return (x);
         else return std::move(x);
     }
@@ -1397,26 +1528,30 @@ private:
     Self& self_;
 };
 
-/// A hook that replaces something may return nothing, that, or an optional of that.
-template <class R, class V> inline constexpr bool returns = std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
-template <class R, class... A> inline constexpr bool returns<R, std::tuple<A...>> =
-    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> || std::is_convertible_v<R, std::optional<std::tuple<A...>>> || (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+/// A hook that may replace a T may return nothing, a T, or an optional T.
+template <class R, class V>
+inline constexpr bool returns =
+    std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+template <class R, class... A>
+inline constexpr bool returns<R, std::tuple<A...>> =
+    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> ||
+    std::is_convertible_v<R, std::optional<std::tuple<A...>>> ||
+    (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
 
-template <class V, class R> void take(std::optional<V>& place, R&& value)
-{
+template <class V, class R> void take(std::optional<V>& place, R&& value) {
     if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
     else if constexpr (std::is_convertible_v<R, std::optional<V>>) {
         if (std::optional<V> some(std::forward<R>(value)); some) place.emplace(*std::move(some));
     } else place.emplace(V(std::forward<R>(value)));
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
 
 // ======== xgrad/nn/member.hpp
-// What a module is made of. Each registers itself, as a member of the class whose `*this` it is given:
+// Members of modules. Each registers itself with the object whose `*this` is its first argument:
 //
 //     struct Net : nn::Module<Net> {
 //         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
@@ -1428,86 +1563,89 @@ XGRAD_COMPILED_ONCE
 namespace xgrad {
 namespace nn::detail {
 
-/// A tensor that belongs to a module: a handle like any other, but a copy of it is a copy of the values.
+/// A tensor that belongs to a module. It is a handle, but its copy constructor copies the values.
 template <Scalar T> class MemberTensor : public Tensor<T> {
 public:
     using tensor = Tensor<T>;
 
     MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
     MemberTensor(MemberTensor&& o) noexcept = default;
-    MemberTensor& operator=(MemberTensor const& o)
-    {
+    MemberTensor& operator=(MemberTensor const& o) {
         if (this != &o) Tensor<T>::operator=(copy_of(o));
         return *this;
     }
     MemberTensor& operator=(MemberTensor&& o) noexcept = default;
     ~MemberTensor() = default;
 
-    /// As a plain handle: `auto w = net.weight` would be a copy.
+    /// A plain handle to this tensor; `auto w = net.weight` would copy the values.
     Tensor<T> const& handle_of() const noexcept { return *this; }
 
 protected:
-    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value, bool persistent) : Tensor<T>(value.defined() ? value.detach() : value)
-    {
+    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value,
+        bool persistent)
+        : Tensor<T>(value.defined() ? value.detach() : value) {
         owner.register_member(name, kind, static_cast<AnyTensor const*>(this), persistent);
     }
 
 private:
-    static Tensor<T> copy_of(MemberTensor const& o)
-    {
+    static Tensor<T> copy_of(MemberTensor const& o) {
         Tensor<T> const copy(xgrad::detail::value_copy(o).handle());
         if (o.defined()) copy.impl().requires_grad = o.impl().requires_grad;
         return copy;
     }
 };
 
-}  // namespace nn::detail
+} // namespace nn::detail
 
 namespace detail {
-template <class X> concept MemberOfModule = Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
-/// In an expression it is the tensor.
+template <class X>
+concept MemberOfModule =
+    Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
+/// In an expression a member is its tensor.
 template <MemberOfModule X> struct OperandTraits<X> {
     using type = typename X::tensor;
     static type const& make(X const& x) { return x; }
 };
-}  // namespace detail
+} // namespace detail
 
 namespace nn {
 
 namespace detail {
 template <class X> inline constexpr bool is_given_its_module = false;
-AnyModule& no_module();  // nowhere defined: only in what does not compile
-}
+AnyModule& no_module(); // never defined: only for code that does not compile
+} // namespace detail
 
-/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from an undefined tensor it stands for a
-/// parameter that this module does not have, such as a bias.
+/// A tensor of a module that is trained: it requires a gradient, and parameters() has it. Made from
+/// an undefined tensor it stands for a parameter that this module does not have, such as a bias.
 template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
 public:
-    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value) : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true)
-    {
+    Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value)
+        : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true) {
         if (value.defined()) this->requires_grad_();
     }
     template <class X>
         requires(!std::derived_from<X, Parameter>)
-    explicit Parameter(X const&) : Parameter(detail::no_module(), {}, Tensor<T>())
-    {
-        static_assert(detail::is_given_its_module<X>, "Parameter: it belongs to a module, which is told first: {*this, \"name\", value}");
+    explicit Parameter(X const&) : Parameter(detail::no_module(), {}, Tensor<T>()) {
+        static_assert(detail::is_given_its_module<X>,
+            "Parameter: it belongs to a module, which is told first: {*this, \"name\", value}");
     }
 };
 
-/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless it is not persistent.
+/// A tensor of a module that is not trained, but belongs to its state: state_dict() has it unless
+/// it is not persistent.
 template <Scalar T> class Buffer : public detail::MemberTensor<T> {
 public:
-    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true) : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
+    Buffer(AnyModule& owner, std::string_view name, Tensor<T> const& value, bool persistent = true)
+        : detail::MemberTensor<T>(owner, name, detail::MemberKind::buffer, value, persistent) {}
     template <class X>
         requires(!std::derived_from<X, Buffer>)
-    explicit Buffer(X const&) : Buffer(detail::no_module(), {}, Tensor<T>())
-    {
-        static_assert(detail::is_given_its_module<X>, "Buffer: it belongs to a module, which is told first: {*this, \"name\", value}");
+    explicit Buffer(X const&) : Buffer(detail::no_module(), {}, Tensor<T>()) {
+        static_assert(detail::is_given_its_module<X>,
+            "Buffer: it belongs to a module, which is told first: {*this, \"name\", value}");
     }
 };
 
-// The whole numbers that a program writes down, as in {*this, "hidden", 2, 8}, arrive as variables of type int.
+// Integer literals, as in {*this, "hidden", 2, 8}, arrive as variables of type int.
 #ifdef __GNUC__
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wsign-conversion"
@@ -1515,12 +1653,15 @@ public:
 
 /// A module inside another one: an M, made from the arguments after the name.
 template <class M> class Child : public M {
-    static_assert(std::derived_from<M, AnyModule>, "Child: what is inside a module must be a module itself, derived from nn::Module");
+    static_assert(std::derived_from<M, AnyModule>,
+        "Child: what is inside a module must be a module itself, derived from nn::Module");
 
 public:
-    template <class... A> explicit Child(AnyModule& owner, std::string_view name, A&&... arguments) : M(std::forward<A>(arguments)...)
-    {
-        owner.register_member(name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
+    template <class... A>
+    explicit Child(AnyModule& owner, std::string_view name, A&&... arguments)
+        : M(std::forward<A>(arguments)...) {
+        owner.register_member(
+            name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
     }
 };
 
@@ -1528,21 +1669,20 @@ public:
 #    pragma GCC diagnostic pop
 #endif
 
-}  // namespace nn
-}  // namespace xgrad
+} // namespace nn
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_NN_MEMBER_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
 
 // ======== xgrad/nn/module_text.hpp
-// Printing of a module: the tree of what is in it.
+// Printing of a module as a tree of its submodules.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-inline void AnyModule::print(std::string const& indent, std::string& out) const
-{
+inline void AnyModule::print(std::string const& indent, std::string& out) const {
     out += std::string(kind()) + "(" + extra_repr();
     bool has_children = false;
     for (auto const& m : members_) {
@@ -1552,19 +1692,21 @@ inline void AnyModule::print(std::string const& indent, std::string& out) const
         module_of(m).print(indent + "  ", out);
     }
     out += has_children ? "\n" + indent + ")" : ")";
-    if (auto const n = parameter_count()) out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+    if (auto const n = parameter_count())
+        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
 }
 
-/// The tree of modules, each with the number of its parameters.
-inline std::string to_string(AnyModule const& m)
-{
+/// Prints the tree of modules, each with its number of parameters.
+inline std::string to_string(AnyModule const& m) {
     std::string out;
     m.print("", out);
     return out;
 }
-inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) { return out << to_string(m); }
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) {
+    return out << to_string(m);
+}
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
 
 XGRAD_COMPILED_ONCE
@@ -1573,46 +1715,58 @@ namespace xgrad::nn {
 
 template <class Self> class Module : public AnyModule {
 public:
-    Module() : AnyModule(sizeof(Self)) { static_assert(std::derived_from<Self, Module>, "a module derives from nn::Module of itself: struct Net : nn::Module<Net>"); }
+    Module() : AnyModule(sizeof(Self)) {
+        static_assert(std::derived_from<Self, Module>,
+            "a module derives from nn::Module of itself: struct Net : nn::Module<Net>");
+    }
 
     /// Calls forward with these arguments. An expression that forward returns is evaluated.
-    template <class... A> auto operator()(A&&... arguments) { return call(self(), std::forward<A>(arguments)...); }
-    /// The same where forward is const. Hooks get the module as one that can be changed, as ever.
-    template <class... A> auto operator()(A&&... arguments) const { return call(static_cast<Self const&>(*this), std::forward<A>(arguments)...); }
+    template <class... A> auto operator()(A&&... arguments) {
+        return call(self(), std::forward<A>(arguments)...);
+    }
+    /// Calls a const forward. Hooks still get a non-const module.
+    template <class... A> auto operator()(A&&... arguments) const {
+        return call(static_cast<Self const&>(*this), std::forward<A>(arguments)...);
+    }
 
     std::string_view kind() const noexcept override { return xgrad::detail::type_name<Self>; }
-    std::unique_ptr<AnyModule> clone_any() const override { return std::make_unique<Self>(static_cast<Self const&>(*this)); }
+    std::unique_ptr<AnyModule> clone_any() const override {
+        return std::make_unique<Self>(static_cast<Self const&>(*this));
+    }
     /// A copy with parameters, buffers and modules of its own, and without hooks.
     Self clone() const { return Self(static_cast<Self const&>(*this)); }
 
-    /// A hook before forward. Where forward is neither overloaded nor a template, and has no default arguments:
-    /// f(module, arguments...), which returns nothing, or
-    /// the arguments to go on with (a std::tuple where there are several). Otherwise f(module, tensors) with a std::vector<AnyTensor>
-    /// const& that has a place for each argument, undefined where that is no tensor, and returns nothing or such a vector.
-    template <class F, class S = Self> HookHandle register_forward_pre_hook(F f, HookOptions options = {});
-    /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which returns nothing, or the result to
-    /// go on with. Where forward is overloaded, a template or has default arguments, arguments and results are two
-    /// std::vector<AnyTensor> const&.
-    template <class F, class S = Self> HookHandle register_forward_hook(F f, HookOptions options = {});
+    /// A hook before forward. Where forward is neither overloaded nor a template, and has no
+    /// default arguments: f(module, arguments...), which returns nothing, or the arguments to go on
+    /// with (a std::tuple where there are several). Otherwise f(module, tensors) with a
+    /// std::vector<AnyTensor> const& that has a place for each argument, undefined where that is no
+    /// tensor, and returns nothing or such a vector.
+    template <class F, class S = Self>
+    HookHandle register_forward_pre_hook(F f, HookOptions options = {});
+    /// A hook after forward: f(module, arguments, result) with the arguments as a std::tuple, which
+    /// returns nothing, or the result to go on with. Where forward is overloaded, a template or has
+    /// default arguments, arguments and results are two std::vector<AnyTensor> const&.
+    template <class F, class S = Self>
+    HookHandle register_forward_hook(F f, HookOptions options = {});
 
     /// As those of AnyModule, with the module as a Self&.
-    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {})
-    {
+    template <class F> HookHandle register_full_backward_pre_hook(F f, HookOptions options = {}) {
         return detail::add_backward_pre_hook<Self>(*made_hooks(), std::move(f), options);
     }
-    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {})
-    {
-        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+    template <class F> HookHandle register_full_backward_hook(F f, HookOptions options = {}) {
+        return detail::add_backward_hook<Self>(
+            *made_hooks(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
     }
-    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {})
-    {
-        return detail::add_backward_hook<Self>(*made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+    template <class F> HookHandle register_backward_hook(F f, HookOptions options = {}) {
+        return detail::add_backward_hook<Self>(
+            *made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
     }
 
 private:
     struct NotCallable {};
     struct Calls {
-        template <class S, class... A> decltype(auto) operator()(S& s, A&&... a) const
+        template <class S, class... A>
+        decltype(auto) operator()(S& s, A&&... a) const
             requires requires { s.forward(std::forward<A>(a)...); }
         {
             return s.forward(std::forward<A>(a)...);
@@ -1621,81 +1775,110 @@ private:
     };
 
     Self& self() noexcept { return static_cast<Self&>(*this); }
-    bool has_hooks() const { return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any(); }
+    bool has_hooks() const {
+        return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any();
+    }
 
-    template <class S, class... A> static auto call(S& s, A&&... arguments)
-    {
+    template <class S, class... A> static auto call(S& s, A&&... arguments) {
         using Result = std::invoke_result_t<Calls, S&, A...>;
         constexpr bool fits = !std::same_as<Result, NotCallable>;
-        static_assert(fits || std::is_const_v<S>, "forward of this module cannot be called with these arguments");
-        static_assert(fits || !std::is_const_v<S>, "forward of this module, which is const here, cannot be called with these arguments: it must be const itself");
+        static_assert(fits || std::is_const_v<S>,
+            "forward of this module cannot be called with these arguments");
+        static_assert(fits || !std::is_const_v<S>,
+            "forward of this module, which is const here, cannot be "
+            "called with these arguments: it must be const itself");
         if constexpr (fits) {
             static_cast<Module const&>(s).check_members_once();
             if (!static_cast<Module const&>(s).has_hooks()) [[likely]]
-                return static_cast<detail::kept_or_void<Result>>(s.forward(std::forward<A>(arguments)...));
+                return static_cast<detail::kept_or_void<Result>>(
+                    s.forward(std::forward<A>(arguments)...));
             return call_with_hooks<Result>(s, std::forward<A>(arguments)...);
         }
     }
-    template <class Result, class S, class... A> [[gnu::noinline]] static auto call_with_hooks(S& s, A&&... arguments)
-    {
+    template <class Result, class S, class... A>
+    [[gnu::noinline]] static auto call_with_hooks(S& s, A&&... arguments) {
         using Forward = detail::ForwardOf<Self>;
         auto const run = [&s](auto call) -> detail::kept_or_void<Result> {
             detail::call_with_hooks(const_cast<Self&>(s), call);
             if constexpr (!std::is_void_v<Result>) return *std::move(call.result);
         };
-        if constexpr (Forward::known) return run(detail::CallOf<S, typename Forward::Arguments, typename Forward::Result>(s, std::forward<A>(arguments)...));
-        else return run(detail::CallOf<S, std::tuple<detail::kept_argument<A>...>, detail::kept_result<Result>>(s, std::forward<A>(arguments)...));
+        if constexpr (Forward::known)
+            return run(detail::CallOf<S, typename Forward::Arguments, typename Forward::Result>(
+                s, std::forward<A>(arguments)...));
+        else
+            return run(detail::CallOf<S, std::tuple<detail::kept_argument<A>...>,
+                detail::kept_result<Result>>(s, std::forward<A>(arguments)...));
     }
 };
 
-template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_pre_hook(F f, HookOptions options)
-{
+template <class Self>
+template <class F, class S>
+HookHandle Module<Self>::register_forward_pre_hook(F f, HookOptions options) {
     using Forward = detail::ForwardOf<S>;
     if constexpr (Forward::known) {
         constexpr bool takes = Forward::template takes<F, S>;
-        static_assert(takes, "register_forward_pre_hook: a hook takes the module and the arguments of forward: f(module, arguments...)");
+        static_assert(takes, "register_forward_pre_hook: a hook takes the module and the arguments "
+                             "of forward: f(module, arguments...)");
         if constexpr (takes) {
             using Arguments = typename Forward::Arguments;
             using Returned = decltype(Forward::call(f, self(), std::declval<Arguments const&>()));
             constexpr bool fits = detail::returns<Returned, Arguments>;
-            static_assert(fits, "register_forward_pre_hook: a hook returns nothing, or the arguments to go on with: one by itself, several as a std::tuple");
+            static_assert(fits, "register_forward_pre_hook: a hook returns nothing, or the "
+                                "arguments to go on with: one by itself, several as a std::tuple");
             if constexpr (fits)
                 return made_hooks()->forward_pre.add(
                     [f = std::move(f)](AnyModule& m, detail::ModuleCall& call) mutable {
-                        auto& arguments = static_cast<detail::CallValues<Arguments, typename Forward::Result>&>(call).kept_arguments;
-                        if constexpr (std::is_void_v<Returned>) Forward::call(f, static_cast<S&>(m), *arguments);
-                        else detail::take(arguments, Forward::call(f, static_cast<S&>(m), *arguments));
+                        auto& arguments =
+                            static_cast<detail::CallValues<Arguments, typename Forward::Result>&>(
+                                call)
+                                .kept_arguments;
+                        if constexpr (std::is_void_v<Returned>)
+                            Forward::call(f, static_cast<S&>(m), *arguments);
+                        else
+                            detail::take(
+                                arguments, Forward::call(f, static_cast<S&>(m), *arguments));
                     },
                     options.prepend);
         }
     } else {
         constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&>;
-        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a hook takes the module and a std::vector<AnyTensor> const&"
-                      "; the same holds where it has default arguments");
+        static_assert(takes, "register_forward_pre_hook: forward is overloaded or a template, so a "
+                             "hook takes the module and a std::vector<AnyTensor> const&"
+                             "; the same holds where it has default arguments");
         if constexpr (takes) {
-            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
-            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>"
-                          "; the same holds where it has default arguments");
-            if constexpr (fits) return made_hooks()->forward_pre.add(detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
+            constexpr bool fits =
+                detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_pre_hook: forward is overloaded or a template, "
+                                "so a hook returns nothing, or a std::vector<AnyTensor>"
+                                "; the same holds where it has default arguments");
+            if constexpr (fits)
+                return made_hooks()->forward_pre.add(
+                    detail::untyped_pre_hook<S>(std::move(f)), options.prepend);
         }
     }
     return {};
 }
 
-template <class Self> template <class F, class S> HookHandle Module<Self>::register_forward_hook(F f, HookOptions options)
-{
+template <class Self>
+template <class F, class S>
+HookHandle Module<Self>::register_forward_hook(F f, HookOptions options) {
     using Forward = detail::ForwardOf<S>;
     if constexpr (Forward::known) {
         using Arguments = typename Forward::Arguments;
         using Result = typename Forward::Result;
         constexpr bool takes = std::is_invocable_v<F&, S&, Arguments const&, Result const&>;
-        static_assert(takes, "register_forward_hook: a hook takes the module, the arguments of forward as a std::tuple, and its result");
+        static_assert(takes, "register_forward_hook: a hook takes the module, the arguments of "
+                             "forward as a std::tuple, and its result");
         if constexpr (takes) {
             using Returned = std::invoke_result_t<F&, S&, Arguments const&, Result const&>;
             constexpr bool fits = detail::returns<Returned, Result>;
-            static_assert(fits, "register_forward_hook: a hook returns nothing, or the result to go on with");
+            static_assert(
+                fits, "register_forward_hook: a hook returns nothing, or the result to go on with");
             if constexpr (!std::default_initializable<Result>)
-                if (options.always_call) xgrad::detail::fail(kind(), ": register_forward_hook: a result that cannot be made without arguments cannot be shown to a hook that is always called");
+                if (options.always_call)
+                    xgrad::detail::fail(kind(),
+                        ": register_forward_hook: a result that cannot be made without "
+                        "arguments cannot be shown to a hook that is always called");
             if constexpr (fits)
                 return made_hooks()->forward.add(
                     [f = std::move(f), always = options.always_call,
@@ -1718,47 +1901,63 @@ template <class Self> template <class F, class S> HookHandle Module<Self>::regis
                     options.prepend);
         }
     } else {
-        constexpr bool takes = std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
-        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a hook takes the module and two std::vector<AnyTensor> const&"
-                      "; the same holds where it has default arguments");
+        constexpr bool takes =
+            std::is_invocable_v<F&, S&, detail::Tensors const&, detail::Tensors const&>;
+        static_assert(takes, "register_forward_hook: forward is overloaded or a template, so a "
+                             "hook takes the module and two std::vector<AnyTensor> const&"
+                             "; the same holds where it has default arguments");
         if constexpr (takes) {
-            constexpr bool fits = detail::returns_gradients<std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
-            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a hook returns nothing, or a std::vector<AnyTensor>"
-                          "; the same holds where it has default arguments");
-            if constexpr (fits) return made_hooks()->forward.add(detail::untyped_forward_hook<S>(std::move(f), options.always_call), options.prepend);
+            constexpr bool fits = detail::returns_gradients<
+                std::invoke_result_t<F&, S&, detail::Tensors const&, detail::Tensors const&>>;
+            static_assert(fits, "register_forward_hook: forward is overloaded or a template, so a "
+                                "hook returns nothing, or a std::vector<AnyTensor>"
+                                "; the same holds where it has default arguments");
+            if constexpr (fits)
+                return made_hooks()->forward.add(
+                    detail::untyped_forward_hook<S>(std::move(f), options.always_call),
+                    options.prepend);
         }
     }
     return {};
 }
 
-/// The same hooks for every call of every module, before those of the module: f(AnyModule&, std::vector<AnyTensor> const& arguments).
-template <class F> HookHandle register_module_forward_pre_hook(F f, HookOptions options = {})
-{
+/// Registers a global hook, which runs at every call of every module, before the module's own
+/// hooks: f(AnyModule&, std::vector<AnyTensor> const& arguments).
+template <class F> HookHandle register_module_forward_pre_hook(F f, HookOptions options = {}) {
     constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&>;
-    static_assert(takes, "register_module_forward_pre_hook: a hook takes an AnyModule& and a std::vector<AnyTensor> const&");
-    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward_pre.add(detail::untyped_pre_hook<AnyModule>(std::move(f)), options.prepend);
+    static_assert(takes, "register_module_forward_pre_hook: a hook takes an AnyModule& and a "
+                         "std::vector<AnyTensor> const&");
+    if constexpr (takes)
+        return detail::ModuleHooks::of_all_modules().forward_pre.add(
+            detail::untyped_pre_hook<AnyModule>(std::move(f)), options.prepend);
     else return {};
 }
 /// f(AnyModule&, std::vector<AnyTensor> const& arguments, std::vector<AnyTensor> const& results).
-template <class F> HookHandle register_module_forward_hook(F f, HookOptions options = {})
-{
-    constexpr bool takes = std::is_invocable_v<F&, AnyModule&, detail::Tensors const&, detail::Tensors const&>;
-    static_assert(takes, "register_module_forward_hook: a hook takes an AnyModule& and two std::vector<AnyTensor> const&");
-    if constexpr (takes) return detail::ModuleHooks::of_all_modules().forward.add(detail::untyped_forward_hook<AnyModule>(std::move(f), options.always_call), options.prepend);
+template <class F> HookHandle register_module_forward_hook(F f, HookOptions options = {}) {
+    constexpr bool takes =
+        std::is_invocable_v<F&, AnyModule&, detail::Tensors const&, detail::Tensors const&>;
+    static_assert(takes, "register_module_forward_hook: a hook takes an AnyModule& and two "
+                         "std::vector<AnyTensor> const&");
+    if constexpr (takes)
+        return detail::ModuleHooks::of_all_modules().forward.add(
+            detail::untyped_forward_hook<AnyModule>(std::move(f), options.always_call),
+            options.prepend);
     else return {};
 }
 /// f(AnyModule&, std::vector<AnyTensor> const& grad_output).
-template <class F> HookHandle register_module_full_backward_pre_hook(F f, HookOptions options = {})
-{
-    return detail::add_backward_pre_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), std::move(f), options);
+template <class F>
+HookHandle register_module_full_backward_pre_hook(F f, HookOptions options = {}) {
+    return detail::add_backward_pre_hook<AnyModule>(
+        detail::ModuleHooks::of_all_modules(), std::move(f), options);
 }
-/// f(AnyModule&, std::vector<AnyTensor> const& grad_input, std::vector<AnyTensor> const& grad_output).
-template <class F> HookHandle register_module_full_backward_hook(F f, HookOptions options = {})
-{
-    return detail::add_backward_hook<AnyModule>(detail::ModuleHooks::of_all_modules(), detail::ModuleHooks::BackwardKind::full, std::move(f), options);
+/// f(AnyModule&, std::vector<AnyTensor> const& grad_input, std::vector<AnyTensor> const&
+/// grad_output).
+template <class F> HookHandle register_module_full_backward_hook(F f, HookOptions options = {}) {
+    return detail::add_backward_hook<AnyModule>(detail::ModuleHooks::of_all_modules(),
+        detail::ModuleHooks::BackwardKind::full, std::move(f), options);
 }
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 
 XGRAD_COMPILED_ONCE
@@ -1774,7 +1973,9 @@ struct LeakyReLU : Module<LeakyReLU> {
     double negative_slope;
     explicit LeakyReLU(double slope = 0.01) : negative_slope(slope) {}
     template <Operand X> auto forward(X const& x) const { return leaky_relu(x, negative_slope); }
-    std::string extra_repr() const override { return "negative_slope=" + xgrad::detail::number_text(negative_slope); }
+    std::string extra_repr() const override {
+        return "negative_slope=" + xgrad::detail::number_text(negative_slope);
+    }
 };
 /// x where it is positive, else alpha (e^x - 1).
 struct ELU : Module<ELU> {
@@ -1789,12 +1990,14 @@ enum class Approximate : unsigned char { none, tanh };
 struct GELU : Module<GELU> {
     Approximate approximate;
     explicit GELU(Approximate how = Approximate::none) : approximate(how) {}
-    template <Operand X> auto forward(X const& x) const
-    {
+    template <Operand X> auto forward(X const& x) const {
         using Result = decltype(materialize_expression(gelu(x)));
-        return approximate == Approximate::none ? Result(gelu(x)) : Result(functional::gelu_tanh(x));
+        return approximate == Approximate::none ? Result(gelu(x))
+                                                : Result(functional::gelu_tanh(x));
     }
-    std::string extra_repr() const override { return approximate == Approximate::none ? "" : "approximate=tanh"; }
+    std::string extra_repr() const override {
+        return approximate == Approximate::none ? "" : "approximate=tanh";
+    }
 };
 /// x times the logistic function of x.
 struct SiLU : Module<SiLU> {
@@ -1829,36 +2032,45 @@ struct LogSoftmax : Module<LogSoftmax> {
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 
-/// In training each element is 0 with probability p, else multiplied by 1/(1 - p), so that its mean stays.
+/// In training mode each element is 0 with probability p, else multiplied by 1/(1 - p), which keeps
+/// its expectation.
 struct Dropout : Module<Dropout> {
     double p;
-    explicit Dropout(double probability = 0.5) : p(probability)
-    {
-        if (!(p >= 0 && p <= 1)) xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
+    explicit Dropout(double probability = 0.5) : p(probability) {
+        if (!(p >= 0 && p <= 1))
+            xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
     }
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout(x, p, is_training()); }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::dropout(x, p, is_training());
+    }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
-/// The same for whole channels of an input [N, C, H, W].
+/// Dropout of whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
     double p;
-    explicit Dropout2d(double probability = 0.5) : p(probability)
-    {
-        if (!(p >= 0 && p <= 1)) xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
+    explicit Dropout2d(double probability = 0.5) : p(probability) {
+        if (!(p >= 0 && p <= 1))
+            xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
     }
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::dropout2d(x, p, is_training()); }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::dropout2d(x, p, is_training());
+    }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
-/// Some axes become one; by default all but the first.
+/// Flattens a range of axes to one; by default all but the first.
 struct Flatten : Module<Flatten> {
     std::ptrdiff_t first, last;
     explicit Flatten(std::ptrdiff_t from = 1, std::ptrdiff_t to = -1) : first(from), last(to) {}
-    template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::flatten(x, first, last); }
-    std::string extra_repr() const override { return "first=" + std::to_string(first) + ", last=" + std::to_string(last); }
+    template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::flatten(x, first, last);
+    }
+    std::string extra_repr() const override {
+        return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
+    }
 };
 
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_HPP
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 #define XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 
@@ -1869,48 +2081,50 @@ struct Flatten : Module<Flatten> {
 #define XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 
 // ======== xgrad/nn/initializers.hpp
-// nn::init: rules for the numbers that parameters begin with. They overwrite a tensor, unrecorded. Of complex tensors the variance
-// is that of both parts together, so the normal rules have magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et
-// al., "Deep Complex Networks", 2018, derive them, without further ado.
+// nn::init: rules for the numbers that parameters begin with. They overwrite a tensor, unrecorded.
+// Of complex tensors the variance is that of both parts together, so the normal rules have
+// magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et al., "Deep Complex
+// Networks", 2018, derive them, without further ado.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 
 // ======== xgrad/nn/init.hpp
-// How parameters begin.
+// Random initialisation that layers share.
 
 namespace xgrad::nn {
 
-/// Overwrites a tensor by numbers that are uniform on [low, high), of complex ones both parts. Unrecorded.
-template <Differentiable T> void uniform_(Tensor<T> t, double low, double high)
-{
+/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
+/// both parts.
+template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) {
     using P = precision_of<T>;
     NoGradGuard const off;
     Tensor<T> values = rand<T>(t.shape());
-    if constexpr (xgrad::detail::is_complex<T>) t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    if constexpr (xgrad::detail::is_complex<T>)
+        t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
     else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
 }
 
-/// Overwrites a tensor by normal numbers; of complex ones each part has half the variance. Unrecorded.
-template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1)
-{
+/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
+/// the variance.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
     using P = precision_of<T>;
     NoGradGuard const off;
     t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
 }
 
 namespace detail {
-/// A tensor uniform on +-1/sqrt(inputs): what PyTorch's linear layers begin with (Kaiming's uniform distribution for a = sqrt(5)).
-template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape)
-{
+/// A tensor uniform on +-1/sqrt(inputs), the initialisation of PyTorch's linear layers
+/// (kaiming_uniform with a = sqrt(5)).
+template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape const& shape) {
     Tensor<T> t = Tensor<T>::empty(shape);
     double const bound = inputs ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
     uniform_(t, -bound, bound);
     return t;
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 
 XGRAD_COMPILED_ONCE
@@ -1920,28 +2134,32 @@ namespace xgrad::nn::init {
 using nn::normal_;
 using nn::uniform_;
 
-/// Which of the two a Kaiming rule keeps the variance of: the values on the way forward, or the gradients on the way back.
+/// Whether a Kaiming rule preserves the variance of the values in the forward pass, or of the
+/// gradients in the backward pass.
 enum class FanMode : unsigned char { fan_in, fan_out };
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
 
-template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value)
-{
+template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value) {
     NoGradGuard const off;
     t.fill_(value);
 }
 template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
 template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
 
-/// What a nonlinearity takes from the standard deviation; param is the slope of leaky_relu (0.01 where it is not given).
-inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {})
-{
+/// The recommended gain of a nonlinearity; param is the slope of leaky_relu (default 0.01).
+inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {}) {
     double const slope = param.value_or(0.01);
     switch (nonlinearity) {
-    case Nonlinearity::tanh: return 5. / 3;
-    case Nonlinearity::relu: return std::numbers::sqrt2;
-    case Nonlinearity::leaky_relu: return std::sqrt(2 / (1 + slope * slope));
-    case Nonlinearity::selu: return 0.75;
-    default: return 1;
+    case Nonlinearity::tanh:
+        return 5. / 3;
+    case Nonlinearity::relu:
+        return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu:
+        return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu:
+        return 0.75;
+    default:
+        return 1;
     }
 }
 
@@ -1951,55 +2169,70 @@ struct Fans {
     double in, out;
     double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
 };
-/// Of a weight [out, in, kernel...].
-inline Fans fans(std::string_view name, Shape const& shape)
-{
-    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of shape ", shape);
+/// fan_in and fan_out of a weight [out, in, kernel...].
+inline Fans fans(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name,
+            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
+            "shape ",
+            shape);
     double field = 1;
     for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
     return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
 }
-/// Uniform around 0 with a standard deviation; of complex numbers each part has half of the variance.
-template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation)
-{
+/// Uniform around 0 with a given standard deviation; for complex types each part has half the
+/// variance.
+template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation) {
     double const bound = deviation * std::sqrt(xgrad::detail::is_complex<T> ? 1.5 : 3.);
     uniform_(t, -bound, bound);
 }
-template <Differentiable T> double kaiming_deviation(std::string_view name, Tensor<T> const& t, double a, FanMode mode, Nonlinearity nonlinearity)
-{
+template <Differentiable T>
+double kaiming_deviation(
+    std::string_view name, Tensor<T> const& t, double a, FanMode mode, Nonlinearity nonlinearity) {
     return calculate_gain(nonlinearity, a) / std::sqrt(fans(name, t.shape()).of(mode));
 }
-template <Differentiable T> double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain)
-{
+template <Differentiable T>
+double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain) {
     auto const [in, out] = fans(name, t.shape());
     return gain * std::sqrt(2 / (in + out));
 }
 
-}  // namespace detail
+} // namespace detail
 
 /// Glorot and Bengio, 2010: variance 2 gain^2 / (fan_in + fan_out), uniform or normal.
-template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) { detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain)); }
-template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) { normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain)); }
+template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) {
+    detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain));
+}
+template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) {
+    normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain));
+}
 
 /// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
-template <Differentiable T> void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
-{
-    detail::uniform_with(t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
+template <Differentiable T>
+void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in,
+    Nonlinearity nonlinearity = Nonlinearity::leaky_relu) {
+    detail::uniform_with(
+        t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
 }
-template <Differentiable T> void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in, Nonlinearity nonlinearity = Nonlinearity::leaky_relu)
-{
+template <Differentiable T>
+void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in,
+    Nonlinearity nonlinearity = Nonlinearity::leaky_relu) {
     normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
 }
 
-/// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain; axes after the first count as
-/// one. Of complex tensors they are unitary. Gram and Schmidt's process on normal numbers, done twice (Saxe et al., 2013).
-template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
-{
+/// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain;
+/// axes after the first count as one. Of complex tensors they are unitary. Gram and Schmidt's
+/// process on normal numbers, done twice (Saxe et al., 2013).
+template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
     using P = precision_of<T>;
-    if (t.dim() < 2) xgrad::detail::fail<ShapeError>("orthogonal_: Only tensors with 2 or more dimensions are supported, not of shape ", t.shape());
+    if (t.dim() < 2)
+        xgrad::detail::fail<ShapeError>(
+            "orthogonal_: Only tensors with 2 or more dimensions are supported, not of shape ",
+            t.shape());
     if (t.numel() == 0) return;
     NoGradGuard const off;
-    std::size_t const rows = t.shape()[0], columns = t.numel() / rows, few = std::min(rows, columns), n = std::max(rows, columns);
+    std::size_t const rows = t.shape()[0], columns = t.numel() / rows,
+                      few = std::min(rows, columns), n = std::max(rows, columns);
     Tensor<T> vectors = randn<T>({few, n});
     T* const v = vectors.mutable_data();
     for (std::size_t i = 0; i < few; ++i)
@@ -2007,7 +2240,8 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
             for (std::size_t j = 0; j < i; ++j) {
                 T along(0);
                 for (std::size_t k = 0; k < n; ++k)
-                    if constexpr (xgrad::detail::is_complex<T>) along += v[i * n + k] * std::conj(v[j * n + k]);
+                    if constexpr (xgrad::detail::is_complex<T>)
+                        along += v[i * n + k] * std::conj(v[j * n + k]);
                     else along += v[i * n + k] * v[j * n + k];
                 for (std::size_t k = 0; k < n; ++k) v[i * n + k] -= along * v[j * n + k];
             }
@@ -2015,10 +2249,11 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1)
             for (std::size_t k = 0; k < n; ++k) squares += std::norm(v[i * n + k]);
             for (std::size_t k = 0; k < n; ++k) v[i * n + k] /= std::sqrt(squares);
         }
-    t.copy_(reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
+    t.copy_(
+        reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
 }
 
-}  // namespace xgrad::nn::init
+} // namespace xgrad::nn::init
 #endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
@@ -2032,83 +2267,115 @@ namespace xgrad::nn {
 
 namespace functional {
 
-/// x W^T + b on the last axis: x of shape [..., in], W [out, in], b [out] or undefined. Complex numbers are not conjugated.
-template <Scalar T> Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
-{
+/// x W^T + b on the last axis: x of shape [..., in], W [out, in], b [out] or undefined. Complex
+/// numbers are not conjugated.
+template <Scalar T>
+Tensor<T> linear(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}) {
     if (weight.dim() != 2 || x.dim() == 0 || x.shape().back() != weight.shape()[1])
-        xgrad::detail::fail<ShapeError>("linear: an input of shape ", x.shape(), " does not fit a weight of shape ", weight.shape(), ", which is [out, in]");
+        xgrad::detail::fail<ShapeError>("linear: an input of shape ", x.shape(),
+            " does not fit a weight of shape ", weight.shape(), ", which is [out, in]");
     auto const in = static_cast<std::ptrdiff_t>(weight.shape()[1]);
-    bool const stacked = x.dim() > 2;   // one product of two matrices, also for the gradient of the weight
-    Tensor<T> y = matmul(stacked ? reshape(x, {static_cast<std::ptrdiff_t>(numel(Shape(x.shape().begin(), x.shape().end() - 1))), in}) : x, mT(weight));
-    if (bias.defined()) y = y + bias;
+    bool const stacked =
+        x.dim() > 2; // one product of two matrices, also for the gradient of the weight
+    Tensor<T> y = matmul(stacked ? reshape(x, {static_cast<std::ptrdiff_t>(numel(
+                                                   Shape(x.shape().begin(), x.shape().end() - 1))),
+                                                  in})
+                                 : x,
+        mT(weight));
+    if (bias.defined()) {
+        xgrad::detail::check_broadcasts("linear", "a bias", bias.shape(), "an output", y.shape());
+        y = y + bias;
+    }
     if (!stacked) return y;
     Axes shape(x.shape());
     shape.back() = static_cast<std::ptrdiff_t>(weight.shape()[0]);
     return xgrad::detail::only_reshaped(reshape(y, shape));
 }
 
-/// y_k = sum_ij x1_i W_kij x2_j + b_k on the last axes: W of shape [out, in1, in2], b [out] or undefined.
+/// y_k = sum_ij x1_i W_kij x2_j + b_k on the last axes: W of shape [out, in1, in2], b [out] or
+/// undefined.
 template <Scalar T>
-Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {})
-{
+Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2,
+    std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}) {
     auto const& w = weight.shape();
-    if (w.size() != 3 || x1.dim() == 0 || x2.dim() == 0 || x1.shape().back() != w[1] || x2.shape().back() != w[2])
-        xgrad::detail::fail<ShapeError>("bilinear: inputs of shapes ", x1.shape(), " and ", x2.shape(), " do not fit a weight of shape ", w, ", which is [out, in1, in2]");
-    // [..., in1] times [in1, out in2] is [..., out in2], whose rows of in2 numbers meet x2
-    auto const out = static_cast<std::ptrdiff_t>(w[0]), in1 = static_cast<std::ptrdiff_t>(w[1]), in2 = static_cast<std::ptrdiff_t>(w[2]);
+    bool fits = w.size() == 3 && x1.dim() && x2.dim() && x1.shape().back() == w[1] &&
+                x2.shape().back() == w[2];
+    if (fits) {
+        Shape others(x1.shape().begin(), x1.shape().end() - 1);
+        fits = xgrad::detail::widen(others, Shape(x2.shape().begin(), x2.shape().end() - 1));
+    }
+    if (!fits)
+        xgrad::detail::fail<ShapeError>("bilinear: inputs of shapes ", x1.shape(), " and ",
+            x2.shape(), " do not fit a weight of shape ", w, ", which is [out, in1, in2]");
+    // [..., in1] times [in1, out in2] is [..., out in2]; its rows of in2 elements are multiplied by
+    // x2
+    auto const out = static_cast<std::ptrdiff_t>(w[0]), in1 = static_cast<std::ptrdiff_t>(w[1]),
+               in2 = static_cast<std::ptrdiff_t>(w[2]);
     Axes rows(x1.shape());
     rows.back() = out;
     rows.push_back(in2);
-    Tensor<T> const half = reshape(Tensor<T>(matmul(x1, reshape(permute(weight, {1, 0, 2}), {in1, out * in2}))), rows);
+    Tensor<T> const half =
+        reshape(Tensor<T>(matmul(x1, reshape(permute(weight, {1, 0, 2}), {in1, out * in2}))), rows);
     Tensor<T> const y = sum(half * unsqueeze(x2, -2), {-1});
-    return bias.defined() ? Tensor<T>(y + bias) : y;
+    if (!bias.defined()) return y;
+    xgrad::detail::check_broadcasts("bilinear", "a bias", bias.shape(), "an output", y.shape());
+    return y + bias;
 }
 
-}  // namespace functional
+} // namespace functional
 
-/// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin uniform on
+/// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin
+/// uniform on
 /// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
 template <Differentiable T = double> struct Linear : Module<Linear<T>> {
     Parameter<T> weight, bias;
 
     Linear(std::size_t in_features, std::size_t out_features, bool has_bias = true)
         : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
-          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>())
-    {
-    }
+          bias(*this, "bias",
+              has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>()) {}
     Tensor<T> forward(Tensor<T> const& x) const { return functional::linear(x, weight, bias); }
-    std::string extra_repr() const override
-    {
-        return "in_features=" + std::to_string(weight.shape()[1]) + ", out_features=" + std::to_string(weight.shape()[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+    std::string extra_repr() const override {
+        return "in_features=" + std::to_string(weight.shape()[1]) +
+               ", out_features=" + std::to_string(weight.shape()[0]) +
+               ", bias=" + (bias.defined() ? "true" : "false");
     }
 };
 
-/// y_k = x1 W_k x2 + b_k on the last axes. weight [out_features, in1_features, in2_features] and bias begin uniform on
+/// y_k = x1 W_k x2 + b_k on the last axes. weight [out_features, in1_features, in2_features] and
+/// bias begin uniform on
 /// +-1/sqrt(in1_features).
 template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
     Parameter<T> weight, bias;
 
-    Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias = true)
-        : weight(*this, "weight", detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
-          bias(*this, "bias", has_bias ? detail::uniform_for<T>(in1_features, {out_features}) : Tensor<T>())
-    {
+    Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features,
+        bool has_bias = true)
+        : weight(*this, "weight",
+              detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
+          bias(*this, "bias",
+              has_bias ? detail::uniform_for<T>(in1_features, {out_features}) : Tensor<T>()) {}
+    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2) const {
+        return functional::bilinear(x1, x2, weight, bias);
     }
-    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2) const { return functional::bilinear(x1, x2, weight, bias); }
-    std::string extra_repr() const override
-    {
+    std::string extra_repr() const override {
         auto const& w = weight.shape();
-        return "in1_features=" + std::to_string(w[1]) + ", in2_features=" + std::to_string(w[2]) + ", out_features=" + std::to_string(w[0]) + ", bias=" + (bias.defined() ? "true" : "false");
+        return "in1_features=" + std::to_string(w[1]) + ", in2_features=" + std::to_string(w[2]) +
+               ", out_features=" + std::to_string(w[0]) +
+               ", bias=" + (bias.defined() ? "true" : "false");
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// A mask of attention: flags, or numbers that are added to the scores; undefined, it masks nothing.
+/// An attention mask: booleans, or real numbers that are added to the scores. An undefined one
+/// masks nothing.
 template <RealScalar T> struct AttentionMask {
     Tensor<bool> flags;
     Tensor<T> added;
@@ -2119,20 +2386,19 @@ template <RealScalar T> struct AttentionMask {
     bool defined() const noexcept { return flags.defined() || added.defined(); }
     Shape const& shape() const { return flags.defined() ? flags.shape() : added.shape(); }
     /// The same along other axes.
-    AttentionMask reshaped(Axes const& axes) const
-    {
+    AttentionMask reshaped(Axes const& axes) const {
         if (flags.defined()) return Tensor<bool>(reshape(flags, axes));
         return Tensor<T>(reshape(added, axes));
     }
 };
 
-/// Of scaled_dot_product_attention().
+/// Options of scaled_dot_product_attention().
 template <RealScalar T> struct AttentionOptions {
-    /// Broadcasts to [..., L, S]. Flags are true where a query takes part in a key.
+    /// Broadcasts to [..., L, S]. A boolean is true where a query attends to a key.
     AttentionMask<T> attn_mask = {};
     /// Probability with which a weight becomes 0.
     double dropout_p = 0;
-    /// Query i sees the keys 0 to i only.
+    /// Query i attends to the keys 0 to i only.
     bool is_causal = false;
     /// 1/sqrt(E) by default.
     std::optional<double> scale = {};
@@ -2140,73 +2406,104 @@ template <RealScalar T> struct AttentionOptions {
 
 namespace detail {
 
-/// What becomes of a query that may see no key.
+/// The weights of a query that may attend to no key.
 enum class Unseeing { nan, zero };
 
-/// softmax(scale q k' + masks) for queries [..., L, E] and keys [..., S, E]: the weights of attention, [..., L, S].
-template <RealScalar T> Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale, Tensor<bool> const& kept, Tensor<T> const& added, Unseeing unseeing)
-{
+/// The attention weights softmax(scale q k' + masks), [..., L, S], for queries [..., L, E] and keys
+/// [..., S, E].
+template <RealScalar T>
+Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale,
+    Tensor<bool> const& kept, Tensor<T> const& added, Unseeing unseeing) {
     Tensor<T> scores = matmul(Tensor<T>(q * static_cast<T>(scale)), mT(k));
     constexpr T none = -std::numeric_limits<T>::infinity();
     if (kept.defined() && added.defined()) scores = where(kept, scores + added, none);
     else if (kept.defined()) scores = where(kept, scores, none);
     else if (added.defined()) scores = scores + added;
-    if (unseeing == Unseeing::nan || !(kept.defined() || added.defined())) return functional::softmax(scores, -1);
-    Tensor<bool> const sees = largest_over(scores, {static_cast<std::ptrdiff_t>(scores.dim()) - 1}) != none;
+    if (unseeing == Unseeing::nan || !(kept.defined() || added.defined()))
+        return functional::softmax(scores, -1);
+    Tensor<bool> const sees =
+        largest_over(scores, {static_cast<std::ptrdiff_t>(scores.dim()) - 1}) != none;
     return where(sees, functional::softmax(Tensor<T>(where(sees, scores, T(0))), -1), T(0));
 }
-/// True where key j is not behind query i.
-inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys)
-{
-    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)), j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
+/// The causal mask: true where j <= i.
+inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
+    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
+               j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
     return unsqueeze(i, 1) >= j;
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// softmax(q k'/sqrt(E) + mask) v for queries [..., L, E], keys [..., S, E] and values [..., S, Ev] (Vaswani et al., 2017): [..., L, Ev].
-/// A query that may see no key gets zeros.
+/// softmax(q k'/sqrt(E) + mask) v for queries [..., L, E], keys [..., S, E] and values [..., S, Ev]
+/// (Vaswani et al., 2017): [..., L, Ev]. A query that may attend to no key gives zeros.
 template <RealScalar T>
-Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<Tensor<T>> const& k, std::type_identity_t<Tensor<T>> const& v, std::type_identity_t<AttentionOptions<T>> const& options = {})
-{
-    if (q.dim() < 2 || k.dim() < 2 || v.dim() < 2 || q.shape().back() != k.shape().back() || k.shape(-2) != v.shape(-2))
-        xgrad::detail::fail<ShapeError>("scaled_dot_product_attention: queries of shape ", q.shape(), ", keys of shape ", k.shape(), " and values of shape ", v.shape(), " do not fit: [..., L, E], [..., S, E] and [..., S, Ev] are needed");
-    if (options.is_causal && options.attn_mask.defined()) xgrad::detail::fail("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True");
-    Tensor<bool> const kept = options.is_causal ? detail::causal_mask(q.shape(-2), k.shape(-2)) : options.attn_mask.flags;
+Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<Tensor<T>> const& k,
+    std::type_identity_t<Tensor<T>> const& v,
+    std::type_identity_t<AttentionOptions<T>> const& options = {}) {
+    bool fits = q.dim() >= 2 && k.dim() >= 2 && v.dim() >= 2 &&
+                q.shape().back() == k.shape().back() && k.shape(-2) == v.shape(-2);
+    Shape scores;
+    if (fits) {
+        auto const stack = [](Tensor<T> const& t) {
+            return Shape(t.shape().begin(), t.shape().end() - 2);
+        };
+        scores = stack(q);
+        fits = xgrad::detail::widen(scores, stack(k));
+        Shape results = scores;
+        fits = fits && xgrad::detail::widen(results, stack(v));
+    }
+    if (!fits)
+        xgrad::detail::fail<ShapeError>("scaled_dot_product_attention: queries of shape ",
+            q.shape(), ", keys of shape ", k.shape(), " and values of shape ", v.shape(),
+            " do not fit: [..., L, E], [..., S, E] and [..., S, Ev] are needed");
+    if (options.attn_mask.defined()) {
+        scores.push_back(q.shape(-2));
+        scores.push_back(k.shape(-2));
+        xgrad::detail::check_broadcasts("scaled_dot_product_attention", "an attn_mask",
+            options.attn_mask.shape(), "a product of queries and keys", scores);
+    }
+    if (options.is_causal && options.attn_mask.defined())
+        xgrad::detail::fail("scaled_dot_product_attention: Explicit attn_mask should not be set "
+                            "when is_causal=True");
+    Tensor<bool> const kept =
+        options.is_causal ? detail::causal_mask(q.shape(-2), k.shape(-2)) : options.attn_mask.flags;
     auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.shape().back())));
-    auto const w = detail::attention_weights(q, k, scale, kept, options.attn_mask.added, detail::Unseeing::zero);
+    auto const w = detail::attention_weights(
+        q, k, scale, kept, options.attn_mask.added, detail::Unseeing::zero);
     return matmul(dropout(w, options.dropout_p), v);
 }
 
-}  // namespace functional
+} // namespace functional
 
-/// Of MultiheadAttention.
+/// Options of MultiheadAttention.
 struct MultiheadAttentionOptions {
-    /// In training, the probability with which a weight of attention becomes 0.
+    /// In training mode, the probability with which an attention weight becomes 0.
     double dropout = 0;
     bool bias = true;
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
-    /// Extents of keys and values; 0 for that of queries.
+    /// Extents of keys and values; 0 means that of queries.
     std::size_t kdim = 0, vdim = 0;
 };
 
-/// What a call of MultiheadAttention may be given beside queries, keys and values.
+/// Options of a call of MultiheadAttention.
 template <RealScalar T = double> struct MultiheadAttentionMasks {
-    /// [N, S] ([S] without a batch): flags are true for keys that are left out.
+    /// [N, S] ([S] without a batch): true for keys that are ignored.
     AttentionMask<T> key_padding_mask = {};
-    /// [L, S] or [N heads, L, S]: flags are true where a query does not see a key.
+    /// [L, S] or [N heads, L, S]: true where a query must not attend to a key.
     AttentionMask<T> attn_mask = {};
-    /// Whether the weights of attention are a result, too, and whether as their mean over all heads.
+    /// Whether the call also returns the attention weights, and whether their mean over the heads.
     bool need_weights = true, average_attn_weights = true;
 };
 
-/// Attention with several heads, each in a subspace of its own. Called with queries [L, N, E], keys [S, N, kdim] and values
-/// [S, N, vdim], or all without the axis N, it returns the output [L, N, E] and the weights [N, L, S] ([N, heads, L, S] where they
-/// are not averaged; undefined where they are not needed). in_proj_weight [3E, E] has those of queries, keys and values in this
-/// order; where kdim or vdim differ from E there are q_proj_weight, k_proj_weight and v_proj_weight instead.
+/// Attention with several heads, each in a subspace of its own. Called with queries [L, N, E], keys
+/// [S, N, kdim] and values [S, N, vdim], or all without the axis N, it returns the output [L, N, E]
+/// and the weights [N, L, S] ([N, heads, L, S] where they are not averaged; undefined where they
+/// are not needed). in_proj_weight [3E, E] has those of queries, keys and values in this order;
+/// where kdim or vdim differ from E there are q_proj_weight, k_proj_weight and v_proj_weight
+/// instead.
 template <RealScalar T = double> class MultiheadAttention : public Module<MultiheadAttention<T>> {
     using Options = MultiheadAttentionOptions;
     using Masks = MultiheadAttentionMasks<T>;
@@ -2214,8 +2511,7 @@ template <RealScalar T = double> class MultiheadAttention : public Module<Multih
     Options options_;
     bool same_;
 
-    static Tensor<T> xavier(bool there, std::size_t out, std::size_t in)
-    {
+    static Tensor<T> xavier(bool there, std::size_t out, std::size_t in) {
         if (!there) return {};
         Tensor<T> t = Tensor<T>::empty({out, in});
         init::xavier_uniform_(t);
@@ -2227,70 +2523,106 @@ public:
     Child<Linear<T>> out_proj;
 
     MultiheadAttention(std::size_t embed_dim, std::size_t num_heads, Options const& o = {})
-        : heads_(num_heads), options_(o), same_((!o.kdim || o.kdim == embed_dim) && (!o.vdim || o.vdim == embed_dim)),
-          in_proj_weight(*this, "in_proj_weight", xavier(same_, 3 * embed_dim, embed_dim)), q_proj_weight(*this, "q_proj_weight", xavier(!same_, embed_dim, embed_dim)),
-          k_proj_weight(*this, "k_proj_weight", xavier(!same_, embed_dim, o.kdim ? o.kdim : embed_dim)),
-          v_proj_weight(*this, "v_proj_weight", xavier(!same_, embed_dim, o.vdim ? o.vdim : embed_dim)),
-          in_proj_bias(*this, "in_proj_bias", o.bias ? zeros<T>({3 * embed_dim}) : Tensor<T>()), out_proj(*this, "out_proj", embed_dim, embed_dim, o.bias)
-    {
-        if (num_heads == 0 || embed_dim == 0 || embed_dim % num_heads != 0) xgrad::detail::fail("MultiheadAttention: embed_dim ", embed_dim, " must be divisible by num_heads ", num_heads);
-        if (!(o.dropout >= 0 && o.dropout <= 1)) xgrad::detail::fail("MultiheadAttention: the probability of dropout must lie between 0 and 1");
+        : heads_(num_heads), options_(o),
+          same_((!o.kdim || o.kdim == embed_dim) && (!o.vdim || o.vdim == embed_dim)),
+          in_proj_weight(*this, "in_proj_weight", xavier(same_, 3 * embed_dim, embed_dim)),
+          q_proj_weight(*this, "q_proj_weight", xavier(!same_, embed_dim, embed_dim)),
+          k_proj_weight(
+              *this, "k_proj_weight", xavier(!same_, embed_dim, o.kdim ? o.kdim : embed_dim)),
+          v_proj_weight(
+              *this, "v_proj_weight", xavier(!same_, embed_dim, o.vdim ? o.vdim : embed_dim)),
+          in_proj_bias(*this, "in_proj_bias", o.bias ? zeros<T>({3 * embed_dim}) : Tensor<T>()),
+          out_proj(*this, "out_proj", embed_dim, embed_dim, o.bias) {
+        if (num_heads == 0 || embed_dim == 0 || embed_dim % num_heads != 0)
+            xgrad::detail::fail("MultiheadAttention: embed_dim ", embed_dim,
+                " must be divisible by num_heads ", num_heads);
+        if (!(o.dropout >= 0 && o.dropout <= 1))
+            xgrad::detail::fail(
+                "MultiheadAttention: the probability of dropout must lie between 0 and 1");
         if (o.bias) init::zeros_(out_proj.bias.handle_of());
     }
 
-    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value) const { return forward(query, key, value, Masks()); }
-    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value, Masks const& masks) const
-    {
+    std::tuple<Tensor<T>, Tensor<T>> forward(
+        Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value) const {
+        return forward(query, key, value, Masks());
+    }
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& query, Tensor<T> const& key,
+        Tensor<T> const& value, Masks const& masks) const {
         auto const embed = out_proj.weight.shape()[1];
         check(query, key, value, embed);
         bool const batched = query.dim() == 3;
         auto const projected = project(query, key, value, static_cast<std::ptrdiff_t>(embed));
-        Tensor<T> const q = in_heads(projected[0]), k = in_heads(projected[1]), v = in_heads(projected[2]);   // [N, heads, L, E/heads]
+        Tensor<T> const q = in_heads(projected[0]), k = in_heads(projected[1]),
+                        v = in_heads(projected[2]); // [N, heads, L, E/heads]
         Tensor<bool> kept;
         Tensor<T> added;
         collect_masks(masks, q.shape()[0], q.shape()[2], k.shape()[2], kept, added);
-        Tensor<T> w = detail::attention_weights(q, k, 1 / std::sqrt(static_cast<double>(q.shape().back())), kept, added, masks.need_weights ? detail::Unseeing::nan : detail::Unseeing::zero);
+        Tensor<T> w =
+            detail::attention_weights(q, k, 1 / std::sqrt(static_cast<double>(q.shape().back())),
+                kept, added, masks.need_weights ? detail::Unseeing::nan : detail::Unseeing::zero);
         w = functional::dropout(w, options_.dropout, this->is_training());
         Tensor<T> const y = matmul(w, v);
         // [N, heads, L, E/heads] back to the layout of the queries
-        Tensor<T> const out = out_proj(Tensor<T>(reshape(permute(y, batched && options_.batch_first ? Axes{0, 2, 1, 3} : Axes{2, 0, 1, 3}), Axes(query.shape()))));
+        Tensor<T> const out = out_proj(Tensor<T>(reshape(
+            permute(y, batched && options_.batch_first ? Axes{0, 2, 1, 3} : Axes{2, 0, 1, 3}),
+            Axes(query.shape()))));
         if (!masks.need_weights) return {out, {}};
         if (masks.average_attn_weights) w = mean(w, {1});
         return {out, batched ? w : Tensor<T>(squeeze(w, 0))};
     }
     std::size_t num_heads() const noexcept { return heads_; }
     MultiheadAttentionOptions const& options() const noexcept { return options_; }
-    std::string extra_repr() const override { return "embed_dim=" + std::to_string(out_proj.weight.shape()[1]) + ", num_heads=" + std::to_string(heads_); }
+    std::string extra_repr() const override {
+        return "embed_dim=" + std::to_string(out_proj.weight.shape()[1]) +
+               ", num_heads=" + std::to_string(heads_);
+    }
 
 private:
-    void check(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value, std::size_t embed) const
-    {
-        auto const kdim = options_.kdim ? options_.kdim : embed, vdim = options_.vdim ? options_.vdim : embed;
+    void check(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value,
+        std::size_t embed) const {
+        for (std::size_t i = 0; auto const* t : {&query, &key, &value})
+            xgrad::detail::check_defined("MultiheadAttention", *t, i++);
+        auto const kdim = options_.kdim ? options_.kdim : embed,
+                   vdim = options_.vdim ? options_.vdim : embed;
         auto const rank = query.dim();
-        bool fits = (rank == 2 || rank == 3) && key.dim() == rank && value.dim() == rank && query.shape().back() == embed && key.shape().back() == kdim && value.shape().back() == vdim;
+        bool fits = (rank == 2 || rank == 3) && key.dim() == rank && value.dim() == rank &&
+                    query.shape().back() == embed && key.shape().back() == kdim &&
+                    value.shape().back() == vdim;
         std::size_t const length = rank == 3 && options_.batch_first ? 1 : 0;
-        if (fits) fits = key.shape()[length] == value.shape()[length] && (rank == 2 || (query.shape()[1 - length] == key.shape()[1 - length] && key.shape()[1 - length] == value.shape()[1 - length]));
+        if (fits)
+            fits = key.shape()[length] == value.shape()[length] &&
+                   (rank == 2 || (query.shape()[1 - length] == key.shape()[1 - length] &&
+                                     key.shape()[1 - length] == value.shape()[1 - length]));
         if (!fits)
-            xgrad::detail::fail<ShapeError>("MultiheadAttention: queries of shape ", query.shape(), ", keys of shape ", key.shape(), " and values of shape ", value.shape(), " do not fit: ",
-                                            options_.batch_first ? "[N, L, " : "[L, N, ", embed, options_.batch_first ? "], [N, S, " : "], [S, N, ", kdim, options_.batch_first ? "] and [N, S, " : "] and [S, N, ", vdim, "] are needed, or all without N");
+            xgrad::detail::fail<ShapeError>("MultiheadAttention: queries of shape ", query.shape(),
+                ", keys of shape ", key.shape(), " and values of shape ", value.shape(),
+                " do not fit: ", options_.batch_first ? "[N, L, " : "[L, N, ", embed,
+                options_.batch_first ? "], [N, S, " : "], [S, N, ", kdim,
+                options_.batch_first ? "] and [N, S, " : "] and [S, N, ", vdim,
+                "] are needed, or all without N");
     }
-    /// Queries, keys and values after their linear maps, with as few products as their sameness allows.
-    std::vector<Tensor<T>> project(Tensor<T> const& query, Tensor<T> const& key, Tensor<T> const& value, std::ptrdiff_t embed) const
-    {
-        auto const part = [&](Tensor<T> const& all, std::ptrdiff_t from, std::ptrdiff_t to) { return all.defined() ? all(slice(from * embed, to * embed)) : all; };
+    /// Projects queries, keys and values. If they are the same tensor, one product projects all.
+    std::vector<Tensor<T>> project(Tensor<T> const& query, Tensor<T> const& key,
+        Tensor<T> const& value, std::ptrdiff_t embed) const {
+        auto const part = [&](Tensor<T> const& all, std::ptrdiff_t from, std::ptrdiff_t to) {
+            return all.defined() ? all(slice(from * embed, to * embed)) : all;
+        };
         Tensor<T> const& w = in_proj_weight.handle_of();
         Tensor<T> const& b = in_proj_bias.handle_of();
         if (!same_)
-            return {functional::linear(query, q_proj_weight.handle_of(), part(b, 0, 1)), functional::linear(key, k_proj_weight.handle_of(), part(b, 1, 2)),
-                    functional::linear(value, v_proj_weight.handle_of(), part(b, 2, 3))};
-        if (!key.is_same(value)) return {functional::linear(query, part(w, 0, 1), part(b, 0, 1)), functional::linear(key, part(w, 1, 2), part(b, 1, 2)), functional::linear(value, part(w, 2, 3), part(b, 2, 3))};
+            return {functional::linear(query, q_proj_weight.handle_of(), part(b, 0, 1)),
+                functional::linear(key, k_proj_weight.handle_of(), part(b, 1, 2)),
+                functional::linear(value, v_proj_weight.handle_of(), part(b, 2, 3))};
+        if (!key.is_same(value))
+            return {functional::linear(query, part(w, 0, 1), part(b, 0, 1)),
+                functional::linear(key, part(w, 1, 2), part(b, 1, 2)),
+                functional::linear(value, part(w, 2, 3), part(b, 2, 3))};
         if (query.is_same(key)) return chunk(functional::linear(query, w, b), 3, -1);
         auto const both = chunk(functional::linear(key, part(w, 1, 3), part(b, 1, 3)), 2, -1);
         return {functional::linear(query, part(w, 0, 1), part(b, 0, 1)), both[0], both[1]};
     }
-    /// [L, N, E] or [N, L, E] or [L, E] as [N, heads, L, E/heads].
-    Tensor<T> in_heads(Tensor<T> const& x) const
-    {
+    /// Views [L, N, E], [N, L, E] or [L, E] as [N, heads, L, E/heads].
+    Tensor<T> in_heads(Tensor<T> const& x) const {
         Axes shape(x.shape());
         shape.back() = static_cast<std::ptrdiff_t>(heads_);
         shape.push_back(static_cast<std::ptrdiff_t>(x.shape().back() / heads_));
@@ -2298,34 +2630,40 @@ private:
         if (x.dim() == 2) return unsqueeze(permute(parts, {1, 0, 2}), 0);
         return permute(parts, options_.batch_first ? Axes{0, 2, 1, 3} : Axes{1, 2, 0, 3});
     }
-    /// Both masks as one for scores [N, heads, L, S]: where they are kept, and what is added to them.
-    void collect_masks(Masks const& masks, std::size_t n, std::size_t l, std::size_t s, Tensor<bool>& kept, Tensor<T>& added) const
-    {
+    /// Combines both masks for scores [N, heads, L, S]: which scores are kept, and what is added to
+    /// them.
+    void collect_masks(Masks const& masks, std::size_t n, std::size_t l, std::size_t s,
+        Tensor<bool>& kept, Tensor<T>& added) const {
         auto const extent = [](std::size_t e) { return static_cast<std::ptrdiff_t>(e); };
         auto const add = [&](AttentionMask<T> const& m) {
-            if (m.flags.defined()) kept = kept.defined() ? Tensor<bool>(kept && !m.flags) : Tensor<bool>(!m.flags);
+            if (m.flags.defined())
+                kept = kept.defined() ? Tensor<bool>(kept && !m.flags) : Tensor<bool>(!m.flags);
             if (m.added.defined()) added = added.defined() ? Tensor<T>(added + m.added) : m.added;
         };
         if (auto const& m = masks.attn_mask; m.defined()) {
             bool const of_heads = m.shape() == Shape{n * heads_, l, s};
             if (!of_heads && !(m.shape() == Shape{l, s}))
-                xgrad::detail::fail<ShapeError>("MultiheadAttention: the attn_mask has shape ", m.shape(), ", it should have ", Shape{l, s}, " or ", Shape{n * heads_, l, s});
-            add(m.reshaped(of_heads ? Axes{extent(n), extent(heads_), extent(l), extent(s)} : Axes{1, 1, extent(l), extent(s)}));
+                xgrad::detail::fail<ShapeError>("MultiheadAttention: the attn_mask has shape ",
+                    m.shape(), ", it should have ", Shape{l, s}, " or ", Shape{n * heads_, l, s});
+            add(m.reshaped(of_heads ? Axes{extent(n), extent(heads_), extent(l), extent(s)}
+                                    : Axes{1, 1, extent(l), extent(s)}));
         }
         if (auto const& m = masks.key_padding_mask; m.defined()) {
             if (!(m.shape() == Shape{n, s}) && !(n == 1 && m.shape() == Shape{s}))
-                xgrad::detail::fail<ShapeError>("MultiheadAttention: the key_padding_mask has shape ", m.shape(), ", it should have ", Shape{n, s});
+                xgrad::detail::fail<ShapeError>(
+                    "MultiheadAttention: the key_padding_mask has shape ", m.shape(),
+                    ", it should have ", Shape{n, s});
             add(m.reshaped({extent(n), 1, 1, extent(s)}));
         }
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_HPP
-#define XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
+#define XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
 
-// ======== xgrad/nn/complex_activation.hpp
+// ======== xgrad/nn/complex_activation_modules.hpp
 // Activations of complex-valued networks as modules; as functions they are in xgrad.
 
 #ifndef XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP
@@ -2336,38 +2674,40 @@ private:
 
 namespace xgrad {
 
-/// modReLU: max(|z| + b, 0) z/|z| with a real bias b, which moves the modulus and keeps the direction (Arjovsky, Shah and Bengio,
-/// 2016). 0 where |z| + b <= 0, and at 0.
+/// modReLU: max(|z| + b, 0) z/|z| with a real bias b, which moves the modulus and keeps the
+/// direction (Arjovsky, Shah and Bengio, 2016). 0 where |z| + b <= 0, and at 0.
 struct ModRelu : Elementwise<C(C, R)> {
     static constexpr std::string_view written = "modrelu";
-    XGRAD_INLINE auto value(auto z, auto b) const
-    {
+    XGRAD_INLINE auto value(auto z, auto b) const {
         auto const r = abs(z);
         return where((r + b > 0) && (r > 0), z + b * sgn(z), zero_like(z));
     }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto z, auto b) const
-    {
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z, auto b) const {
         auto const r = abs(z);
         auto const on = (r + b > 0) && (r > 0);
         auto const h = where(r > 0, 0.5 * b * reciprocal(r), 0);
         auto const u = sgn(z);
         return wirtinger{where(on, 1 + h, 0), where(on, -(h * u * u), zero_like(z))};
     }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto z, auto b) const { return where((abs(z) + b > 0), sgn(z), zero_like(z)); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto z, auto b) const {
+        return where((abs(z) + b > 0), sgn(z), zero_like(z));
+    }
 };
 template <class X, class B_>
     requires AnyOperand<X, B_>
-auto modrelu(X&& z, B_&& bias)
-{
+auto modrelu(X&& z, B_&& bias) {
     return express(ModRelu{}, z, bias);
 }
 
 /// CReLU: relu of the real and of the imaginary part (Trabelsi et al., 2018).
 struct ComplexRelu : Elementwise<C(C)> {
-    XGRAD_INLINE auto value(auto z) const { return complex(where(real(z) > 0, real(z), 0), where(imag(z) > 0, imag(z), 0)); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const
-    {
-        auto const x = where(real(z) > 0, zero_like(real(z)) + 0.5, 0), y = where(imag(z) > 0, zero_like(imag(z)) + 0.5, 0);
+    static constexpr std::string_view written = "complex_relu";
+    XGRAD_INLINE auto value(auto z) const {
+        return complex(where(real(z) > 0, real(z), 0), where(imag(z) > 0, imag(z), 0));
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const {
+        auto const x = where(real(z) > 0, zero_like(real(z)) + 0.5, 0),
+                   y = where(imag(z) > 0, zero_like(imag(z)) + 0.5, 0);
         return wirtinger{x + y, x - y};
     }
 };
@@ -2375,16 +2715,21 @@ template <Operand X> auto crelu(X const& z) { return express(ComplexRelu{}, z); 
 
 /// zReLU: z in the first quadrant, with its edges, else 0 (Guberman, 2016).
 struct QuadrantRelu : Elementwise<C(C)> {
-    XGRAD_INLINE auto value(auto z) const { return where((real(z) >= 0) && (imag(z) >= 0), z, zero_like(z)); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const { return selected{(real(z) >= 0) && (imag(z) >= 0)}; }
+    static constexpr std::string_view written = "zrelu";
+    XGRAD_INLINE auto value(auto z) const {
+        return where((real(z) >= 0) && (imag(z) >= 0), z, zero_like(z));
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const {
+        return selected{(real(z) >= 0) && (imag(z) >= 0)};
+    }
 };
 template <Operand X> auto zrelu(X const& z) { return express(QuadrantRelu{}, z); }
 
 /// Cardioid: (1 + cos(arg z))/2 z, which is relu on the real line (Virtue, Yu and Lustig, 2017).
 struct Cardioid : Elementwise<C(C)> {
+    static constexpr std::string_view written = "cardioid";
     XGRAD_INLINE auto value(auto z) const { return 0.5 * (1 + real(sgn(z))) * z; }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const
-    {
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto z) const {
         auto const u = sgn(z);
         auto const quarter_sine = complex(zero_like(imag(u)), 0.25 * imag(u));
         return wirtinger{0.5 * (1 + real(u)) + quarter_sine, -(quarter_sine * u * u)};
@@ -2392,22 +2737,25 @@ struct Cardioid : Elementwise<C(C)> {
 };
 template <Operand X> auto cardioid(X const& z) { return express(Cardioid{}, z); }
 
-}  // namespace xgrad
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or its only one), which begins as 0.
+/// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or
+/// its only axis), initially 0.
 template <Differentiable T = std::complex<double>> struct ModReLU : Module<ModReLU<T>> {
     Parameter<precision_of<T>> bias;
 
-    explicit ModReLU(std::size_t num_features) : bias(*this, "bias", zeros<precision_of<T>>({num_features})) {}
-    Tensor<T> forward(Tensor<T> const& z) const
-    {
+    explicit ModReLU(std::size_t num_features)
+        : bias(*this, "bias", zeros<precision_of<T>>({num_features})) {}
+    Tensor<T> forward(Tensor<T> const& z) const {
         std::size_t const axis = z.dim() > 1 ? 1 : 0, n = bias.shape()[0];
-        if (z.dim() == 0 || z.shape()[axis] != n) xgrad::detail::fail<ShapeError>("ModReLU: a bias for ", n, " channels does not fit an input of shape ", z.shape());
+        if (z.dim() == 0 || z.shape()[axis] != n)
+            xgrad::detail::fail<ShapeError>(
+                "ModReLU: a bias for ", n, " channels does not fit an input of shape ", z.shape());
         Axes along(z.dim(), 1);
         along[axis] = static_cast<std::ptrdiff_t>(n);
         return modrelu(z, reshape(bias.handle_of(), along));
@@ -2427,8 +2775,8 @@ struct Cardioid : Module<Cardioid> {
     template <Operand X> auto forward(X const& z) const { return cardioid(z); }
 };
 
-}  // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_HPP
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
 
@@ -2445,85 +2793,108 @@ struct Cardioid : Module<Cardioid> {
 #define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
 
 // ======== xgrad/nn/convolution.hpp
-// Convolutions as operations. A convolution is one trilinear form of images, filters and products, and each of the three can be
-// computed from the two others: so the gradients of each are the other two, to any order.
+// Convolutions as operations.
+//
+// sum(output * conv(input, weight)) is a trilinear form of output, input and weight. ConvPart names
+// the one that an operation computes from the other two: output is the convolution, input the
+// transposed convolution, weight the gradient of the weight. The gradients of each operation are
+// the other two, so that gradients of any order need no further code.
+//
+// Read next: convolution_plan.hpp, convolution_lines.hpp (the layout of the input),
+// correlation.hpp, weight_gradient.hpp, correlation_kernel.hpp (inner loops). Benchmark: networks.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_CORRELATION_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CORRELATION_HPP
 
 // ======== xgrad/nn/correlation.hpp
-// Results of a convolution for each window: products of images and filters, and the transpose of that.
+// Correlation: computes the output of a convolution, or its input (the transposed convolution).
+//
+// For each tile of results, `run` copies the source to Lines and calls the inner loop, whose rows
+// are result channels and whose vectors are windows. It then writes the sums to the result. The
+// weight is packed once for all tiles. Read `run` first, then correlation_kernel.hpp.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
 
 // ======== xgrad/nn/convolution_lines.hpp
-// The source of a convolution, laid out so that neighbouring windows see neighbouring numbers: zeros around images, and the
-// parts that a stride deals each of their lines out to. Complex numbers are two lines of real ones.
+// Lines: a copy of a tile of the source of a convolution, in the layout of its AxisPlans. It has
+// the zeros of the padding. A stride splits each line into parts, so that neighbouring windows read
+// neighbouring elements. Complex numbers are split into a line of real and one of imaginary parts.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 
 // ======== xgrad/nn/convolution_plan.hpp
-// Where the windows of a convolution look. All three of its parts are computed from lines of numbers on which neighbouring
-// windows see neighbouring numbers: zeros are put around images, and a stride deals each line out to several.
+// Plans of convolutions: which elements of the source each window reads.
+//
+// The kernels read lines in memory on which neighbouring windows read neighbouring elements. A line
+// has the zeros of the padding. With a stride s, each line is split into s parts (a polyphase
+// decomposition): part r has the elements whose index modulo s is r.
+//
+// Data structures: an AxisPlan describes one axis; its Phases are results that read the same taps;
+// a Tap is one element of the kernel along the axis. Read next: convolution_lines.hpp.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
 #define XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
 
 // ======== xgrad/nn/window.hpp
-// How windows move over images: options along each axis, and the extents that follow from them.
+// Options of sliding windows along each spatial axis (convolutions and pooling), and their
+// geometry.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// A whole number for each of D spatial axes: one for all of them, or {one for each}.
+/// An integer for each of D spatial axes: one for all of them, or {one for each}.
 template <std::size_t D> struct PerAxis {
     std::array<std::ptrdiff_t, D> along{};
 
-    template <std::integral I> constexpr PerAxis(I n) { along.fill(static_cast<std::ptrdiff_t>(n)); }
+    template <std::integral I> constexpr PerAxis(I n) {
+        along.fill(static_cast<std::ptrdiff_t>(n));
+    }
     template <std::integral... I>
         requires(D > 1 && sizeof...(I) == D)
-    constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...}
-    {
-    }
+    constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...} {}
 };
 
 namespace detail {
 
-/// One axis of images, and the windows on it.
-struct Slide {
+/// The extent of one input axis and the windows on it.
+struct AxisGeometry {
     std::size_t extent = 1, windows = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
 
     std::size_t padded() const { return extent + 2 * padding; }
-    /// From the first to the last position of a window.
+    /// The number of positions from the first to the last element of a window.
     std::size_t reach() const { return dilation * (kernel - 1) + 1; }
-    /// A single window, on all of the axis.
-    bool is_whole() const { return windows == 1 && kernel == extent && padding == 0 && dilation == 1; }
+    /// True if the only window covers the whole axis.
+    bool is_whole() const {
+        return windows == 1 && kernel == extent && padding == 0 && dilation == 1;
+    }
 };
 
 /// "(3 x 3)".
-template <std::size_t D> std::string sizes_text(std::array<std::ptrdiff_t, D> const& sizes)
-{
+template <std::size_t D> std::string sizes_text(std::array<std::ptrdiff_t, D> const& sizes) {
     std::string text = "(";
     for (auto const n : sizes) text += (text.size() > 1 ? " x " : "") + std::to_string(n);
     return text + ")";
 }
 /// "(3, 3)", as modules print their options.
-template <std::size_t D> std::string option_text(PerAxis<D> const& option)
-{
+template <std::size_t D> std::string option_text(PerAxis<D> const& option) {
     std::string text = "(";
     for (auto const n : option.along) text += (text.size() > 1 ? ", " : "") + std::to_string(n);
     return text + (D == 1 ? ",)" : ")");
 }
 
-template <std::size_t D> void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
-{
-    auto const check = [name](PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
+template <std::size_t D>
+void check_window(std::string_view name, PerAxis<D> const& kernel, PerAxis<D> const& stride,
+    PerAxis<D> const& padding, PerAxis<D> const& dilation) {
+    auto const check = [name](
+                           PerAxis<D> const& option, std::ptrdiff_t least, char const* complaint) {
         for (auto const n : option.along) {
-            if (n < least) xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
-            if (n > std::ptrdiff_t{1} << 31) xgrad::detail::fail<ShapeError>(name, ": no option may be as large as ", n);
+            if (n < least)
+                xgrad::detail::fail<ShapeError>(name, ": ", complaint, ", not ", option.along);
+            if (n > std::ptrdiff_t{1} << 31)
+                xgrad::detail::fail<ShapeError>(name, ": no option may be as large as ", n);
         }
     };
     check(kernel, 1, "the kernel size must be positive");
@@ -2532,371 +2903,432 @@ template <std::size_t D> void check_window(std::string_view name, PerAxis<D> con
     check(dilation, 1, "the dilation must be positive");
 }
 
-/// Axis d of a window that check_window() has seen; how many windows there are is left open.
-template <std::size_t D> Slide slide(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride, PerAxis<D> const& padding, PerAxis<D> const& dilation)
-{
-    auto const of = [d](PerAxis<D> const& option) { return static_cast<std::size_t>(option.along[d]); };
-    return {.kernel = static_cast<std::size_t>(kernel), .stride = of(stride), .padding = of(padding), .dilation = of(dilation)};
+/// The geometry of axis d, after check_window(). The caller sets extent and number of windows.
+template <std::size_t D>
+AxisGeometry axis_geometry(std::size_t d, std::ptrdiff_t kernel, PerAxis<D> const& stride,
+    PerAxis<D> const& padding, PerAxis<D> const& dilation) {
+    auto const of = [d](PerAxis<D> const& option) {
+        return static_cast<std::size_t>(option.along[d]);
+    };
+    return {.kernel = static_cast<std::size_t>(kernel),
+        .stride = of(stride),
+        .padding = of(padding),
+        .dilation = of(dilation)};
 }
 
-/// The last D extents of a shape; at most one axis of samples and one of channels lie before them.
-template <std::size_t D> std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape)
-{
+/// The last D extents of an input of shape [N, C, ...] or [C, ...].
+template <std::size_t D>
+std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& shape) {
     if (shape.size() != D + 1 && shape.size() != D + 2)
-        xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2, "D (batched) input to ", name, ", but got input of size: ", shape);
+        xgrad::detail::fail<ShapeError>("Expected ", D + 1, "D (unbatched) or ", D + 2,
+            "D (batched) input to ", name, ", but got input of size: ", shape);
     std::array<std::size_t, D> extents{};
     std::copy(shape.end() - D, shape.end(), extents.begin());
     return extents;
 }
 
-}  // namespace detail
-}  // namespace xgrad::nn
+} // namespace detail
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Images [batch, channels, rows, columns], filters [filters, channels / groups, rows, columns], and their products
-/// [batch, filters, rows, columns], a number for each window. Of one spatial axis, there is one row.
+/// The extents of input [batch, channels, rows, columns], weight [out_channels, channels / groups,
+/// rows, columns] and output [batch, out_channels, rows, columns]. With one spatial axis there is
+/// one row.
 struct ConvGeometry {
-    std::size_t axes = 2, batch = 1, channels = 1, filters = 1, groups = 1;
-    Slide rows = {}, columns = {};
+    std::size_t axes = 2, batch = 1, channels = 1, out_channels = 1, groups = 1;
+    AxisGeometry rows = {}, columns = {};
 
     std::size_t channels_of_group() const { return channels / groups; }
-    std::size_t filters_of_group() const { return filters / groups; }
-    /// Numbers of a filter for one channel, and for all of a group.
-    std::size_t places() const { return rows.kernel * columns.kernel; }
-    std::size_t depth() const { return channels_of_group() * places(); }
-    /// One window sees an image whole, in order: the convolution is a product of matrices.
+    std::size_t out_channels_of_group() const { return out_channels / groups; }
+    /// The number of elements of the weight for one output channel and one input channel.
+    std::size_t taps() const { return rows.kernel * columns.kernel; }
+    /// The number of elements of the weight for one output channel: the length of each dot product.
+    std::size_t depth() const { return channels_of_group() * taps(); }
+    /// True if the only window covers the whole input: the convolution is a matrix product.
     bool is_matrix_product() const { return rows.is_whole() && columns.is_whole(); }
 
-    Shape image_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
-    Shape product_shape() const { return shape(batch, filters, rows.windows, columns.windows); }
-    Shape filter_shape() const { return shape(filters, channels_of_group(), rows.kernel, columns.kernel); }
+    Shape input_shape() const { return shape(batch, channels, rows.extent, columns.extent); }
+    Shape output_shape() const { return shape(batch, out_channels, rows.windows, columns.windows); }
+    Shape weight_shape() const {
+        return shape(out_channels, channels_of_group(), rows.kernel, columns.kernel);
+    }
 
 private:
-    Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const { return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width}; }
+    Shape shape(
+        std::size_t first, std::size_t second, std::size_t height, std::size_t width) const {
+        return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width};
+    }
 };
 
-/// A number of a filter: which, on which of the parts of a line, and how far from its window's place there.
-struct Place {
+/// A tap of the kernel along an axis: its index, the part of the line that it reads, and its offset
+/// there from the window's position.
+struct Tap {
     std::size_t index, part, offset;
 };
 
-/// Results `first`, `first + step`, ... along an axis, whose windows look at the same places.
+/// The results `first`, `first + step`, ... along an axis. All of them read the same taps.
 struct Phase {
     std::size_t first, step, count;
-    xgrad::detail::CachedVector<Place> places;
+    xgrad::detail::CachedVector<Tap> taps;
 };
 
-/// One axis of what windows look at, the source: its number h, of `extent`, is u = h + before with the zeros in front of it, and number
-/// u / stride of the part that has those u of which u % stride is the same.
+/// One axis of the source, the operand that windows read. Element h < extent has index u = h +
+/// before after `before` zeros of padding. It is element u / stride of part u % stride.
 struct AxisPlan {
     std::size_t extent, before, stride, kernel;
-    xgrad::detail::CachedVector<std::size_t> parts = {};  // their remainders, where windows look at them
-    std::size_t length = 0;                               // of a part, as far as windows see it
-    std::size_t furthest = 0;                             // the largest offset of a place
+    xgrad::detail::CachedVector<std::size_t> parts = {}; // remainders u % stride that a tap reads
+    std::size_t length = 0;   // of a part, up to the last element that a window reads
+    std::size_t furthest = 0; // the largest offset of a tap
     xgrad::detail::CachedVector<Phase> phases = {};
 
-    void add(Phase phase)
-    {
+    void add(Phase phase) {
         length = std::max(length, phase.count);
-        for (auto const& place : phase.places) {
-            furthest = std::max(furthest, place.offset);
-            length = std::max(length, place.offset + phase.count);
+        for (auto const& tap : phase.taps) {
+            furthest = std::max(furthest, tap.offset);
+            length = std::max(length, tap.offset + phase.count);
         }
         phases.push_back(std::move(phase));
     }
-    std::size_t most_results() const
-    {
+    std::size_t max_results() const {
         std::size_t most = 0;
         for (auto const& phase : phases) most = std::max(most, phase.count);
         return most;
     }
 };
 
-/// Windows that are a stride apart; a single one has none.
-inline std::size_t stride_of(Slide const& s) { return s.windows > 1 ? s.stride : 1; }
+/// The stride between windows; 1 if there is a single window.
+inline std::size_t stride_of(AxisGeometry const& s) { return s.windows > 1 ? s.stride : 1; }
 
-/// Windows on images.
-inline AxisPlan plan_of_products(Slide const& s)
-{
-    AxisPlan plan{.extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
+/// The plan of an axis for computing the output: windows read the input.
+inline AxisPlan output_plan(AxisGeometry const& s) {
+    AxisPlan plan{
+        .extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
     Phase all{0, 1, s.windows, {}};
     for (std::size_t i = 0; i < s.kernel; ++i) {
         std::size_t const at = i * s.dilation, remainder = at % plan.stride;
-        auto const part = static_cast<std::size_t>(std::ranges::find(plan.parts, remainder) - plan.parts.begin());
+        auto const part =
+            static_cast<std::size_t>(std::ranges::find(plan.parts, remainder) - plan.parts.begin());
         if (part == plan.parts.size()) plan.parts.push_back(remainder);
-        all.places.push_back({i, part, at / plan.stride});
+        all.taps.push_back({i, part, at / plan.stride});
     }
     plan.add(std::move(all));
     return plan;
 }
 
-/// What an image gets from products: pixel h from window t where h + padding = t stride + i dilation. Pixels that are a stride
-/// apart get it through the same places i of the filters.
-inline AxisPlan plan_of_images(Slide const& s)
-{
+/// The plan of an axis for computing the input: pixel h reads window t of the output for each tap i
+/// with h + padding = t stride + i dilation. Pixels that are a stride apart read the same taps.
+inline AxisPlan input_plan(AxisGeometry const& s) {
     std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
-    auto const each_place = [&](std::size_t pixel, auto f) {  // f(place, the window in which it sees the pixel, were there windows before the first one)
+    auto const each_tap = [&](std::size_t pixel,
+                              auto f) { // f(tap, window that the pixel reads; may be < 0)
         for (std::size_t i = 0; i < s.kernel; ++i)
-            if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride) f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) - static_cast<std::ptrdiff_t>(at / stride));
+            if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride)
+                f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) -
+                         static_cast<std::ptrdiff_t>(at / stride));
     };
     std::ptrdiff_t before = 0;
-    for (std::size_t pixel = 0; pixel < phases; ++pixel) each_place(pixel, [&](std::size_t, std::ptrdiff_t window) { before = std::max(before, -window); });
-    AxisPlan plan{.extent = s.windows, .before = static_cast<std::size_t>(before), .stride = 1, .kernel = s.kernel, .parts = {0}};
+    for (std::size_t pixel = 0; pixel < phases; ++pixel)
+        each_tap(
+            pixel, [&](std::size_t, std::ptrdiff_t window) { before = std::max(before, -window); });
+    AxisPlan plan{.extent = s.windows,
+        .before = static_cast<std::size_t>(before),
+        .stride = 1,
+        .kernel = s.kernel,
+        .parts = {0}};
     for (std::size_t pixel = 0; pixel < phases; ++pixel) {
         Phase phase{pixel, stride, (s.extent - 1 - pixel) / stride + 1, {}};
-        each_place(pixel, [&](std::size_t i, std::ptrdiff_t window) { phase.places.push_back({i, 0, static_cast<std::size_t>(before + window)}); });
+        each_tap(pixel, [&](std::size_t i, std::ptrdiff_t window) {
+            phase.taps.push_back({i, 0, static_cast<std::size_t>(before + window)});
+        });
         plan.add(std::move(phase));
     }
     return plan;
 }
 
-/// Rows and columns of results that are computed at a time.
-struct BandSize {
+/// The number of rows and columns of results in a tile.
+struct TileSize {
     std::size_t rows, columns;
 };
 
-/// Bytes of a band, which should stay in the second cache.
-inline constexpr std::size_t room_of_band = std::size_t{1} << 19;
+/// The size of a tile in bytes: it should fit the L2 cache.
+inline constexpr std::size_t tile_bytes = std::size_t{1} << 19;
 
-/// As many whole rows as there is room for where a place takes so many bytes; or else few rows, of which the source is not laid out more
-/// than about twice, and parts of them.
-inline BandSize band_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes)
-{
+/// The tile size for positions of `bytes` bytes: as many whole rows as fit tile_bytes. If too few
+/// fit, parts of a few rows, so many that the halo of the tiles copies the source at most about
+/// twice.
+inline TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
     using xgrad::detail::kernel::divided_up;
-    auto const evenly = [](std::size_t all, std::size_t most) { return divided_up(all, divided_up(all, most)); };
-    std::size_t const all_rows = std::max<std::size_t>(1, rows.most_results()), all_columns = std::max<std::size_t>(1, columns.most_results());
-    std::size_t const places = room_of_band / std::max<std::size_t>(1, bytes), fitting = places / std::max<std::size_t>(1, columns.length), least = std::min(all_rows, rows.furthest + 1);
-    if (fitting >= least + rows.furthest) return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
-    std::size_t const least_columns = std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
-    return {least, evenly(all_columns, std::clamp(places / (least + rows.furthest), least_columns, all_columns))};
+    auto const evenly = [](std::size_t all, std::size_t most) {
+        return divided_up(all, divided_up(all, most));
+    };
+    std::size_t const all_rows = std::max<std::size_t>(1, rows.max_results()),
+                      all_columns = std::max<std::size_t>(1, columns.max_results());
+    std::size_t const positions = tile_bytes / std::max<std::size_t>(1, bytes),
+                      fitting = positions / std::max<std::size_t>(1, columns.length),
+                      least = std::min(all_rows, rows.furthest + 1);
+    if (fitting >= least + rows.furthest)
+        return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
+    std::size_t const min_columns =
+        std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
+    return {least, evenly(all_columns,
+                       std::clamp(positions / (least + rows.furthest), min_columns, all_columns))};
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 
 // ======== xgrad/nn/correlation_kernel.hpp
-// The inner loops of convolutions: sums of products of numbers with windows on lines of numbers.
+// The inner loops of convolutions, in real arithmetic.
 //
-// Windows that are neighbours begin at neighbouring numbers, so that a word holds what as many windows see in one place,
-// and is read where it is: nothing is copied for a window. Where a window looks is a table of offsets from the number
-// it begins at. As with products of matrices, a tile of sums stays in the registers, the loops exist once for each
-// width of those, and the processor is asked which ones it can run.
+// Neighbouring windows start at neighbouring elements. So one vector load reads the elements of as
+// many windows at one tap, and no window is copied (there is no im2col). A table has the offset of
+// each tap from the start of a window. As in gemm_kernel.hpp, a tile of sums stays in registers,
+// there is one set of loops for each register width, and the processor's features select one at run
+// time.
 
 namespace xgrad::detail::kernel {
 
-/// What a window sees: numbers at these distances from where it begins.
-template <class Real> struct Sight {
+/// The taps of windows: offsets from the first element of a window.
+template <class Real> struct Taps {
     std::ptrdiff_t const* offsets;
-    Real const* at;  // where the first window begins
+    Real const* at; // first element of the first window
 };
 
-/// sums[r][w] = the sum over `depth` places p of factors[p][r] times what window w sees at p, for as many windows as `words` words hold.
-/// Rows of sums are `gap` numbers apart.
-template <class Real, std::size_t Bytes, std::size_t rows, std::size_t words>
-[[gnu::always_inline]] inline void correlate_body(std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums)
-{
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[rows][words] = {}, seen[words];
+/// sums[r][w] = sum over `depth` taps p of factors[p][r] * (element of window w at tap p), for as
+/// many windows as `vectors` vectors have lanes. Rows of sums are `gap` elements apart.
+template <class Real, std::size_t Bytes, std::size_t rows, std::size_t vectors>
+[[gnu::always_inline]] inline void correlate_body(
+    std::size_t depth, Taps<Real> const& taps, Real const* factors, std::size_t gap, Real* sums) {
+    using Vector = SimdVector<Real, Bytes>;
+    constexpr std::size_t lanes = width<Vector, Real>;
+    Vector sum[rows][vectors] = {}, seen[vectors];
     for (std::size_t p = 0; p < depth; ++p, factors += rows) {
-        Real const* const at = sight.at + sight.offsets[p];
+        Real const* const at = taps.at + taps.offsets[p];
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) seen[w] = loose<Word>(at + w * lanes)->word;
+        for (std::size_t w = 0; w < vectors; ++w)
+            seen[w] = unaligned<Vector>(at + w * lanes)->vector;
 #pragma GCC unroll 8
         for (std::size_t r = 0; r < rows; ++r)
 #pragma GCC unroll 8
-            for (std::size_t w = 0; w < words; ++w) sum[r][w] += factors[r] * seen[w];
+            for (std::size_t w = 0; w < vectors; ++w) sum[r][w] += factors[r] * seen[w];
     }
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < rows; ++r)
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + r * gap + w * lanes)->word = sum[r][w];
+        for (std::size_t w = 0; w < vectors; ++w)
+            unaligned<Vector>(sums + r * gap + w * lanes)->vector = sum[r][w];
 }
 
-/// Windows in lines: `length` of them side by side, the next line `pitch` numbers further on.
+/// A grid of windows: `lines` lines of `length` neighbouring windows, `pitch` elements apart.
 struct WindowLines {
     std::size_t lines, length, pitch;
 };
 
-/// sums[k][o] += the sum over windows of what each sees at place k, of `places`, times its products[o], for as many o as `words` words
-/// hold. The products of one window lie `gap` behind those of the one before, and so do the sums of places.
-template <class Real, std::size_t Bytes, std::size_t places, std::size_t words>
-[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
-{
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places][words] = {}, factor[words];
-    Real const* line[places];
-    for (std::size_t k = 0; k < places; ++k) line[k] = sight.at + sight.offsets[k];
+/// sums[k][o] += sum over windows of (element at tap k) * output[window][o], for n_taps taps and as
+/// many channels o as `vectors` vectors have lanes. Rows of `output` and `sums` are `gap` elements
+/// apart.
+template <class Real, std::size_t Bytes, std::size_t n_taps, std::size_t vectors>
+[[gnu::always_inline]] inline void weigh_body(WindowLines const& windows, Taps<Real> const& taps,
+    Real const* output, std::size_t gap, Real* sums) {
+    using Vector = SimdVector<Real, Bytes>;
+    constexpr std::size_t lanes = width<Vector, Real>;
+    Vector sum[n_taps][vectors] = {}, factor[vectors];
+    Real const* line[n_taps];
+    for (std::size_t k = 0; k < n_taps; ++k) line[k] = taps.at + taps.offsets[k];
     for (std::size_t i = 0; i < windows.lines; ++i) {
-        for (std::size_t q = 0; q < windows.length; ++q, products += gap) {
+        for (std::size_t q = 0; q < windows.length; ++q, output += gap) {
 #pragma GCC unroll 8
-            for (std::size_t w = 0; w < words; ++w) factor[w] = loose<Word>(products + w * lanes)->word;
+            for (std::size_t w = 0; w < vectors; ++w)
+                factor[w] = unaligned<Vector>(output + w * lanes)->vector;
 #pragma GCC unroll 8
-            for (std::size_t k = 0; k < places; ++k)
+            for (std::size_t k = 0; k < n_taps; ++k)
 #pragma GCC unroll 8
-                for (std::size_t w = 0; w < words; ++w) sum[k][w] += line[k][q] * factor[w];
+                for (std::size_t w = 0; w < vectors; ++w) sum[k][w] += line[k][q] * factor[w];
         }
         for (auto& start : line) start += windows.pitch;
     }
 #pragma GCC unroll 8
-    for (std::size_t k = 0; k < places; ++k)
+    for (std::size_t k = 0; k < n_taps; ++k)
 #pragma GCC unroll 8
-        for (std::size_t w = 0; w < words; ++w) loose<Word>(sums + k * gap + w * lanes)->word += sum[k][w];
+        for (std::size_t w = 0; w < vectors; ++w)
+            unaligned<Vector>(sums + k * gap + w * lanes)->vector += sum[k][w];
 }
 
-/// Puts zeros in all but the first lanes of a word, whatever these hold.
+/// A mask that sets all but the first `count` lanes of a vector to zero, NaN included.
 template <class Real, std::size_t Bytes> class FirstLanes {
-    using Word = Vec<Real, Bytes>;
-    using Bits = Vec<std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>, Bytes>;
+    using Vector = SimdVector<Real, Bytes>;
+    using Bits =
+        SimdVector<std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>, Bytes>;
 
 public:
-    [[gnu::always_inline]] inline explicit FirstLanes(std::size_t count)
-    {
-        if constexpr (width<Word, Real> > 1)
-            for (std::size_t l = 0; l < width<Word, Real>; ++l) mask_[l] = l < count ? -1 : 0;
+    [[gnu::always_inline]] inline explicit FirstLanes(std::size_t count) {
+        if constexpr (width<Vector, Real> > 1)
+            for (std::size_t l = 0; l < width<Vector, Real>; ++l) mask_[l] = l < count ? -1 : 0;
     }
-    [[gnu::always_inline]] inline void keep_in(Word& word) const
-    {
-        if constexpr (width<Word, Real> > 1) word = (Word)((Bits)word & mask_);
+    [[gnu::always_inline]] inline void keep_in(Vector& vector) const {
+        if constexpr (width<Vector, Real> > 1) vector = (Vector)((Bits)vector & mask_);
     }
 
 private:
     Bits mask_{};
 };
 
-/// sums[k] += the sum over windows of what each sees at place k, of `places`, times products[window]; lines of products are whole
-/// words, and `gap` numbers apart.
-template <class Real, std::size_t Bytes, std::size_t places>
-[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums)
-{
-    using Word = Vec<Real, Bytes>;
-    constexpr std::size_t lanes = width<Word, Real>;
-    Word sum[places] = {};
+/// sums[k] += sum over windows of (element at tap k) * output[window], for n_taps taps. Lines of
+/// `output` are padded to whole vectors and `gap` elements apart.
+template <class Real, std::size_t Bytes, std::size_t n_taps>
+[[gnu::always_inline]] inline void dot_body(WindowLines const& windows, Taps<Real> const& taps,
+    Real const* output, std::size_t gap, Real* sums) {
+    using Vector = SimdVector<Real, Bytes>;
+    constexpr std::size_t lanes = width<Vector, Real>;
+    Vector sum[n_taps] = {};
     std::size_t const whole = windows.length / lanes * lanes, rest = windows.length - whole;
     FirstLanes<Real, Bytes> const last(rest);
-    for (std::size_t i = 0; i < windows.lines; ++i, products += gap) {
-        Real const* const at = sight.at + i * windows.pitch;
+    for (std::size_t i = 0; i < windows.lines; ++i, output += gap) {
+        Real const* const at = taps.at + i * windows.pitch;
         for (std::size_t q = 0; q < whole; q += lanes) {
-            Word const factor = loose<Word>(products + q)->word;
+            Vector const factor = unaligned<Vector>(output + q)->vector;
 #pragma GCC unroll 16
-            for (std::size_t k = 0; k < places; ++k) sum[k] += factor * loose<Word>(at + sight.offsets[k] + q)->word;
+            for (std::size_t k = 0; k < n_taps; ++k)
+                sum[k] += factor * unaligned<Vector>(at + taps.offsets[k] + q)->vector;
         }
         if (rest == 0) continue;
-        Word const factor = loose<Word>(products + whole)->word;
+        Vector const factor = unaligned<Vector>(output + whole)->vector;
 #pragma GCC unroll 16
-        for (std::size_t k = 0; k < places; ++k) {
-            Word seen = loose<Word>(at + sight.offsets[k] + whole)->word;
+        for (std::size_t k = 0; k < n_taps; ++k) {
+            Vector seen = unaligned<Vector>(at + taps.offsets[k] + whole)->vector;
             last.keep_in(seen);
             sum[k] += factor * seen;
         }
     }
-    for (std::size_t k = 0; k < places; ++k) {
+    for (std::size_t k = 0; k < n_taps; ++k) {
         Real lane[lanes];
-        loose<Word>(lane)->word = sum[k];
+        unaligned<Vector>(lane)->vector = sum[k];
         for (Real const each : lane) sums[k] += each;
     }
 }
 
-/// The largest tiles for one width of registers.
+/// The largest register tiles for one register width.
 template <std::size_t Bytes> struct CorrelationTile {
-    static constexpr std::size_t rows = Bytes == 64 ? 8 : 4, words_of_products = Bytes == 64 ? 4 : 2;
+    static constexpr std::size_t rows = Bytes == 64 ? 8 : 4,
+                                 vectors_of_output = Bytes == 64 ? 4 : 2;
 };
-inline constexpr std::size_t most_words_of_row = 8;
+inline constexpr std::size_t max_vectors_of_row = 8;
 
-/// One run of one of the loops.
+/// The arguments of a call of one of the loops.
 template <class Real> struct CorrelationRun {
     enum { correlate, weigh, dot } loop;
-    std::size_t rows, words;  // of the tile, whose rows are those of sums, or places
-    Sight<Real> sight;
-    Real const* factors;  // or products
+    std::size_t rows, vectors; // of the tile, whose rows are those of sums, or taps
+    Taps<Real> taps;
+    Real const* factors; // or output
     std::size_t gap;
     Real* sums;
     std::size_t depth = 0;
     WindowLines windows = {};
 };
 
-template <class Real, std::size_t Bytes, std::size_t places> [[gnu::always_inline]] inline void weigh_any(CorrelationRun<Real> const& run)
-{
-    if (run.words == 1) weigh_body<Real, Bytes, places, 1>(run.windows, run.sight, run.factors, run.gap, run.sums);
-    else if (run.words == 2) weigh_body<Real, Bytes, places, 2>(run.windows, run.sight, run.factors, run.gap, run.sums);
-    else weigh_body<Real, Bytes, places, CorrelationTile<Bytes>::words_of_products>(run.windows, run.sight, run.factors, run.gap, run.sums);
+template <class Real, std::size_t Bytes, std::size_t n_taps>
+[[gnu::always_inline]] inline void weigh_any(CorrelationRun<Real> const& run) {
+    if (run.vectors == 1)
+        weigh_body<Real, Bytes, n_taps, 1>(run.windows, run.taps, run.factors, run.gap, run.sums);
+    else if (run.vectors == 2)
+        weigh_body<Real, Bytes, n_taps, 2>(run.windows, run.taps, run.factors, run.gap, run.sums);
+    else
+        weigh_body<Real, Bytes, n_taps, CorrelationTile<Bytes>::vectors_of_output>(
+            run.windows, run.taps, run.factors, run.gap, run.sums);
 }
-template <class Real, std::size_t Bytes> [[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run)
-{
-    constexpr std::size_t most_rows = CorrelationTile<Bytes>::rows;
-    auto const& [loop, rows, words, sight, factors, gap, sums, depth, windows] = run;
-    if (loop == CorrelationRun<Real>::dot) rows == 3 ? dot_body<Real, Bytes, 3>(windows, sight, factors, gap, sums) : dot_body<Real, Bytes, 9>(windows, sight, factors, gap, sums);
-    else if (loop == CorrelationRun<Real>::weigh) rows == 2 ? weigh_any<Real, Bytes, 2>(run) : weigh_any<Real, Bytes, 6>(run);
-    else if (rows == 1) words == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, 1, 8>(depth, sight, factors, gap, sums);
-    else if (rows == 4) words == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, 4, 3>(depth, sight, factors, gap, sums);
-    else words == 1 ? correlate_body<Real, Bytes, most_rows, 1>(depth, sight, factors, gap, sums) : correlate_body<Real, Bytes, most_rows, 3>(depth, sight, factors, gap, sums);
+template <class Real, std::size_t Bytes>
+[[gnu::always_inline]] inline void correlation_body(CorrelationRun<Real> const& run) {
+    constexpr std::size_t max_rows = CorrelationTile<Bytes>::rows;
+    auto const& [loop, rows, vectors, taps, factors, gap, sums, depth, windows] = run;
+    if (loop == CorrelationRun<Real>::dot)
+        rows == 3 ? dot_body<Real, Bytes, 3>(windows, taps, factors, gap, sums)
+                  : dot_body<Real, Bytes, 9>(windows, taps, factors, gap, sums);
+    else if (loop == CorrelationRun<Real>::weigh)
+        rows == 2 ? weigh_any<Real, Bytes, 2>(run) : weigh_any<Real, Bytes, 6>(run);
+    else if (rows == 1)
+        vectors == 4 ? correlate_body<Real, Bytes, 1, 4>(depth, taps, factors, gap, sums)
+                     : correlate_body<Real, Bytes, 1, 8>(depth, taps, factors, gap, sums);
+    else if (rows == 4)
+        vectors == 1 ? correlate_body<Real, Bytes, 4, 1>(depth, taps, factors, gap, sums)
+                     : correlate_body<Real, Bytes, 4, 3>(depth, taps, factors, gap, sums);
+    else
+        vectors == 1 ? correlate_body<Real, Bytes, max_rows, 1>(depth, taps, factors, gap, sums)
+                     : correlate_body<Real, Bytes, max_rows, 3>(depth, taps, factors, gap, sums);
 }
 
-/// The loops for one width of registers, and which tiles they compute.
+/// The loops for one register width, and the sizes of their tiles.
 template <class Real> struct CorrelationLoops {
-    std::size_t lanes, most_rows, most_words_of_products;
+    std::size_t lanes, max_rows, max_vectors_of_output;
     void (*call)(CorrelationRun<Real> const& run);
 
-    /// Rows of the tile for the first of so many rows that are left.
-    std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? most_rows : 4; }
-    /// Words of a tile of so many rows for the first of so many windows that are left.
-    std::size_t words_of(std::size_t rows, std::size_t left) const { return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1; }
-    /// Places for the first of so many places that are left; what is added up for those behind the last one is nobody's.
-    static std::size_t places_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
-    static std::size_t places_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
-    static constexpr std::size_t most_places = 9;
-    /// Words of products for the first of so many words that are left.
-    std::size_t words_of_products(std::size_t left) const { return left >= most_words_of_products ? most_words_of_products : left >= 2 ? 2 : 1; }
+    /// The rows of the next tile if `left` rows remain.
+    std::size_t rows_of(std::size_t left) const { return left == 1 ? 1 : left > 4 ? max_rows : 4; }
+    /// The vectors of the next tile of `rows` rows if `left` windows remain.
+    std::size_t vectors_of(std::size_t rows, std::size_t left) const {
+        return rows == 1 ? (left > 4 * lanes ? 8 : 4) : left > 2 * lanes ? 3 : 1;
+    }
+    /// The taps of the next tile if `left` taps remain. A tile may exceed the last tap; nobody
+    /// reads those sums.
+    static std::size_t taps_of_weigh(std::size_t left) { return left > 2 ? 6 : 2; }
+    static std::size_t taps_of_dot(std::size_t left) { return left > 6 ? 9 : 3; }
+    static constexpr std::size_t max_taps = 9;
+    /// The vectors of output channels in the next tile if `left` vectors remain.
+    std::size_t vectors_of_output(std::size_t left) const {
+        return left >= max_vectors_of_output ? max_vectors_of_output : left >= 2 ? 2 : 1;
+    }
 
-    void correlate(std::size_t rows, std::size_t words, std::size_t depth, Sight<Real> const& sight, Real const* factors, std::size_t gap, Real* sums) const
-    {
-        call({CorrelationRun<Real>::correlate, rows, words, sight, factors, gap, sums, depth, {}});
+    void correlate(std::size_t rows, std::size_t vectors, std::size_t depth, Taps<Real> const& taps,
+        Real const* factors, std::size_t gap, Real* sums) const {
+        call({CorrelationRun<Real>::correlate, rows, vectors, taps, factors, gap, sums, depth, {}});
     }
-    void weigh(std::size_t places, std::size_t words, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
-    {
-        call({CorrelationRun<Real>::weigh, places, words, sight, products, gap, sums, 0, windows});
+    void weigh(std::size_t n_taps, std::size_t vectors, WindowLines const& windows,
+        Taps<Real> const& taps, Real const* output, std::size_t gap, Real* sums) const {
+        call({CorrelationRun<Real>::weigh, n_taps, vectors, taps, output, gap, sums, 0, windows});
     }
-    void dot(std::size_t places, WindowLines const& windows, Sight<Real> const& sight, Real const* products, std::size_t gap, Real* sums) const
-    {
-        call({CorrelationRun<Real>::dot, places, 0, sight, products, gap, sums, 0, windows});
+    void dot(std::size_t n_taps, WindowLines const& windows, Taps<Real> const& taps,
+        Real const* output, std::size_t gap, Real* sums) const {
+        call({CorrelationRun<Real>::dot, n_taps, 0, taps, output, gap, sums, 0, windows});
     }
 };
 
-template <class Real, std::size_t Bytes> constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call)
-{
-    return {width<Vec<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows, CorrelationTile<Bytes>::words_of_products, call};
+template <class Real, std::size_t Bytes>
+constexpr CorrelationLoops<Real> correlation_loops_of(decltype(CorrelationLoops<Real>::call) call) {
+    return {width<SimdVector<Real, Bytes>, Real>, CorrelationTile<Bytes>::rows,
+        CorrelationTile<Bytes>::vectors_of_output, call};
 }
 
-template <class Real>
-#if defined(__clang__)
-[[clang::min_vector_width(8 * register_bytes)]]  // or Clang halves 64-byte words on some processors
-#endif
-void correlation_plain(CorrelationRun<Real> const& run)
-{
+template <class Real> XGRAD_FULL_WIDTH void correlation_plain(CorrelationRun<Real> const& run) {
     correlation_body<Real, register_bytes>(run);
 }
 
 #ifdef XGRAD_WIDER_REGISTERS
-template <class Real> [[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) { correlation_body<Real, 32>(run); }
-template <class Real> [[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) { correlation_body<Real, 64>(run); }
+template <class Real>
+[[gnu::target("avx2,fma")]] void correlation_avx2(CorrelationRun<Real> const& run) {
+    correlation_body<Real, 32>(run);
+}
+template <class Real>
+[[gnu::target("avx512f")]] void correlation_avx512(CorrelationRun<Real> const& run) {
+    correlation_body<Real, 64>(run);
+}
 
-template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops()
-{
-    return runnable(correlation_loops_of<Real, register_bytes>(correlation_plain<Real>), correlation_loops_of<Real, 32>(correlation_avx2<Real>), correlation_loops_of<Real, 64>(correlation_avx512<Real>));
+template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() {
+    return runnable(correlation_loops_of<Real, register_bytes>(correlation_plain<Real>),
+        correlation_loops_of<Real, 32>(correlation_avx2<Real>),
+        correlation_loops_of<Real, 64>(correlation_avx512<Real>));
 }
 #else
-template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() { return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)}; }
+template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() {
+    return {correlation_loops_of<Real, register_bytes>(correlation_plain<Real>)};
+}
 #endif
 
-template <class Real> CorrelationLoops<Real> const& best_correlation_loops()
-{
+template <class Real> CorrelationLoops<Real> const& best_correlation_loops() {
     static CorrelationLoops<Real> const loops = correlation_loops<Real>().back();
     return loops;
 }
@@ -2909,7 +3341,7 @@ extern template CorrelationLoops<float> const& best_correlation_loops();
 extern template CorrelationLoops<double> const& best_correlation_loops();
 #endif
 
-}  // namespace xgrad::detail::kernel
+} // namespace xgrad::detail::kernel
 #endif  // XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 
 XGRAD_COMPILED_ONCE
@@ -2918,89 +3350,107 @@ namespace xgrad::nn::detail {
 
 namespace kernel = xgrad::detail::kernel;
 
-/// An array in row-major order, conjugated or not.
+/// A C-contiguous operand, or its conjugate.
 template <class T> struct Factor {
     T const* data;
     bool conj;
 };
 
-/// Windows, some rows and columns of them, on some channels of a few samples, which lie side by side.
-struct Band {
+/// A tile of results: some rows and columns, computed from some channels of a few samples. The
+/// samples are interleaved in memory.
+struct Tile {
     std::size_t sample, samples, first, channels;
     std::size_t row, rows, column, columns;
 
-    /// How many of a phase's results are among them.
-    std::size_t rows_of(Phase const& phase) const { return phase.count > row ? std::min(rows, phase.count - row) : 0; }
-    std::size_t columns_of(Phase const& phase) const { return phase.count > column ? std::min(columns, phase.count - column) : 0; }
+    /// The number of rows (columns) of a phase's results in this tile.
+    std::size_t rows_of(Phase const& phase) const {
+        return phase.count > row ? std::min(rows, phase.count - row) : 0;
+    }
+    std::size_t columns_of(Phase const& phase) const {
+        return phase.count > column ? std::min(columns, phase.count - column) : 0;
+    }
 };
 
 using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
 
-/// The source of a convolution, laid out as its plan wants it, one band at a time.
+/// Copies the source of a convolution to the layout of its plan, one tile at a time.
 template <class T> class Lines {
 public:
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
 
-    /// For bands of at most these many channels, windows and samples.
-    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels, std::size_t all_channels, BandSize const& most, std::size_t samples)
-        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels), samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
-          height_(std::min(rows.length, most.rows + rows.furthest)), plane_((kernel::divided_up(height_ * pitch(), line) | 1) * line)
-    {
-    }
-    std::size_t size() const { return channels_ * parts * planes() * plane_ + most_past_end; }
+    /// For tiles of at most `channels` channels, `most` results and `samples` samples.
+    Lines(AxisPlan const& rows, AxisPlan const& columns, std::size_t channels,
+        std::size_t all_channels, TileSize const& most, std::size_t samples)
+        : rows_(rows), columns_(columns), channels_(channels), all_channels_(all_channels),
+          samples_(samples), width_(std::min(columns.length, most.columns + columns.furthest)),
+          height_(std::min(rows.length, most.rows + rows.furthest)),
+          plane_((kernel::divided_up(height_ * pitch(), line) | 1) * line) {}
+    std::size_t size() const { return channels_ * parts * planes() * plane_ + max_past_end; }
     std::size_t pitch() const { return width_ * samples_; }
     std::size_t samples() const { return samples_; }
 
-    /// Where the numbers of a window lie, from the one it begins at: for channels, real and imaginary parts, places along both axes.
-    Offsets offsets(Phase const& row, Phase const& column) const
-    {
+    /// The offsets of a window's elements from its first one: for each channel, real and imaginary
+    /// part, and tap along both axes.
+    Offsets offsets(Phase const& row, Phase const& column) const {
         Offsets all;
-        all.reserve(channels_ * parts * row.places.size() * column.places.size());
+        all.reserve(channels_ * parts * row.taps.size() * column.taps.size());
         for (std::size_t c = 0; c < channels_ * parts; ++c)
-            for (auto const& i : row.places)
-                for (auto const& j : column.places)
-                    all.push_back(static_cast<std::ptrdiff_t>((c * planes() + i.part * columns_.parts.size() + j.part) * plane_ + i.offset * pitch() + j.offset * samples_));
+            for (auto const& i : row.taps)
+                for (auto const& j : column.taps)
+                    all.push_back(static_cast<std::ptrdiff_t>(
+                        (c * planes() + i.part * columns_.parts.size() + j.part) * plane_ +
+                        i.offset * pitch() + j.offset * samples_));
         return all;
     }
 
-    void fill(Band const& band, Factor<T> const& source, Real* to) const
-    {
+    void fill(Tile const& tile, Factor<T> const& source, Real* to) const {
         std::fill_n(to, size(), Real(0));
-        Dealing const columns(columns_, band.column, width_);
-        for (std::size_t s = 0; s < band.samples; ++s)
-            for (std::size_t c = 0; c < band.channels; ++c) {
-                T const* const image = source.data + ((band.sample + s) * all_channels_ + band.first + c) * rows_.extent * columns_.extent;
+        Dealing const columns(columns_, tile.column, width_);
+        for (std::size_t s = 0; s < tile.samples; ++s)
+            for (std::size_t c = 0; c < tile.channels; ++c) {
+                T const* const image =
+                    source.data + ((tile.sample + s) * all_channels_ + tile.first + c) *
+                                      rows_.extent * columns_.extent;
                 Real* plane = to + c * parts * planes() * plane_ + s;
                 for (std::size_t const remainder : rows_.parts) {
-                    auto const [first, at, count] = dealt(rows_, remainder, band.row, height_);
-                    for (std::size_t k = 0; k < count; ++k) fill_line(image + (first + k * rows_.stride) * columns_.extent, source.conj, columns, plane + (at + k) * pitch());
+                    auto const [first, at, count] = dealt(rows_, remainder, tile.row, height_);
+                    for (std::size_t k = 0; k < count; ++k)
+                        fill_line(image + (first + k * rows_.stride) * columns_.extent, source.conj,
+                            columns, plane + (at + k) * pitch());
                     plane += columns_.parts.size() * plane_;
                 }
             }
     }
 
 private:
-    static constexpr std::size_t line = 64 / sizeof(Real);  // an odd number of cache lines for a plane: planes then share no sets of a cache
-    static constexpr std::size_t most_past_end = kernel::most_words_of_row * line;
+    static constexpr std::size_t line =
+        64 /
+        sizeof(
+            Real); // planes have an odd number of cache lines, which avoids conflicts in cache sets
+    static constexpr std::size_t max_past_end = kernel::max_vectors_of_row * line;
 
-    /// Which numbers of an axis go to `length` places of a part: the first, its place there, how many.
+    /// The elements of an axis that are copied to `length` positions of a part: the first element,
+    /// its position in the part, and their number.
     struct Dealt {
         std::size_t first, at, count;
     };
-    static Dealt dealt(AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length)
-    {
-        std::size_t const zeros = axis.before > remainder ? kernel::divided_up(axis.before - remainder, axis.stride) : 0;  // places before the first number
-        std::size_t const at = zeros > begin ? zeros - begin : 0, first = (begin + at) * axis.stride + remainder - axis.before;
+    static Dealt dealt(
+        AxisPlan const& axis, std::size_t remainder, std::size_t begin, std::size_t length) {
+        std::size_t const zeros = axis.before > remainder
+                                      ? kernel::divided_up(axis.before - remainder, axis.stride)
+                                      : 0; // of padding before the first element
+        std::size_t const at = zeros > begin ? zeros - begin : 0,
+                          first = (begin + at) * axis.stride + remainder - axis.before;
         if (at >= length || first >= axis.extent) return {0, 0, 0};
         return {first, at, std::min(length - at, (axis.extent - 1 - first) / axis.stride + 1)};
     }
     struct Dealing {
         xgrad::detail::CachedVector<Dealt> of_part;
-        bool plain, in_pairs;  // all numbers go to one part; to two, in turn
+        bool plain, in_pairs; // all elements belong to one part; alternate ones to two parts
 
-        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length) : plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2)
-        {
+        Dealing(AxisPlan const& axis, std::size_t begin, std::size_t length)
+            : plain(axis.stride == 1), in_pairs(axis.stride == 2 && axis.parts.size() == 2) {
             of_part.reserve(axis.parts.size());
             for (std::size_t const remainder : axis.parts) {
                 of_part.push_back(dealt(axis, remainder, begin, length));
@@ -3011,39 +3461,40 @@ private:
 
     std::size_t planes() const { return rows_.parts.size() * columns_.parts.size(); }
 
-    XGRAD_INLINE static void copy(Real const* from, Real* to, std::size_t n)
-    {
-        kernel::cover<Real>(n, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA { kernel::store(to + k, kernel::load<V>(from + k)); });
+    XGRAD_INLINE static void copy(Real const* from, Real* to, std::size_t n) {
+        kernel::cover<Real>(n, [=]<class V>(std::size_t k) XGRAD_INLINE_LAMBDA {
+            kernel::store(to + k, kernel::load<V>(from + k));
+        });
     }
-    XGRAD_INLINE void fill_line(T const* from, bool conj, Dealing const& dealing, Real* to) const
-    {
+    XGRAD_INLINE void fill_line(T const* from, bool conj, Dealing const& dealing, Real* to) const {
         if constexpr (parts == 1)
             if (samples_ == 1) {
                 auto const& part = dealing.of_part;
-                if (dealing.plain) return copy(from + part[0].first, to + part[0].at, part[0].count);
+                if (dealing.plain)
+                    return copy(from + part[0].first, to + part[0].at, part[0].count);
                 if (dealing.in_pairs) return fill_in_pairs(from, part[0], part[1], to);
             }
         fill_parts(from, conj, dealing, to);
     }
-    void fill_in_pairs(T const* from, Dealt const& even, Dealt const& odd, Real* to) const
-    {
+    void fill_in_pairs(T const* from, Dealt const& even, Dealt const& odd, Real* to) const {
         if constexpr (parts == 1) {
-            std::size_t const lone = odd.first < even.first, pairs = std::min(even.count, odd.count - lone);
+            std::size_t const lone = odd.first < even.first,
+                              pairs = std::min(even.count, odd.count - lone);
             if (lone) to[plane_ + odd.at] = from[odd.first];
-            kernel::deinterleave(pairs, from + even.first, to + even.at, to + plane_ + odd.at + lone);
+            kernel::deinterleave(
+                pairs, from + even.first, to + even.at, to + plane_ + odd.at + lone);
             if (pairs < even.count) to[even.at + pairs] = from[even.first + 2 * pairs];
         }
     }
-    void fill_parts(T const* from, bool conj, Dealing const& dealing, Real* to) const
-    {
+    void fill_parts(T const* from, bool conj, Dealing const& dealing, Real* to) const {
         for (auto const& [first, at, count] : dealing.of_part) {
             for (std::size_t k = 0; k < count; ++k) {
                 T const z = from[first + k * columns_.stride];
-                Real* const place = to + (at + k) * samples_;
-                if constexpr (parts == 1) *place = z;
+                Real* const z_to = to + (at + k) * samples_;
+                if constexpr (parts == 1) *z_to = z;
                 else {
-                    place[0] = z.real();
-                    place[planes() * plane_] = conj ? -z.imag() : z.imag();
+                    z_to[0] = z.real();
+                    z_to[planes() * plane_] = conj ? -z.imag() : z.imag();
                 }
             }
             to += plane_;
@@ -3054,117 +3505,135 @@ private:
     std::size_t channels_, all_channels_, samples_, width_, height_, plane_;
 };
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Results for each group, each the sum over the sources of the group: products of images, or images of products. The zeros around a source
-/// are multiplied like other numbers, so that an infinite number of a filter makes NaN of them.
+/// Computes result channels from the source channels of their group. The zeros of the padding are
+/// multiplied like other elements, so that an infinite element of the weight gives NaN.
 template <class T> class Correlation {
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
 
 public:
     std::size_t batch, groups;
-    std::size_t sources, results;                              // of a group
-    std::size_t step_of_source, step_of_result, filters_size;  // from one to the next among the filters of a group, and their numbers
-    std::size_t height, width;                                 // of a result
+    std::size_t sources, results; // of a group
+    std::size_t step_of_source, step_of_result,
+        weight_size; // from one to the next among the weight of a group, and their numbers
+    std::size_t height, width; // of a result
     AxisPlan rows, columns;
 
-    void run(Factor<T> const& source, Factor<T> const& filters, T const* bias, T* out) const
-    {
+    void run(Factor<T> const& source, Factor<T> const& weight, T const* bias, T* out) const {
         if (batch == 0) return;
         std::size_t const samples = samples_at_once();
-        BandSize const most = band_size(rows, columns, samples * bytes_of_place());
+        TileSize const most = tile_size(rows, columns, samples * bytes_of_position());
         Lines<T> const lines(rows, columns, sources, sources * groups, most, samples);
 
-        std::size_t const tile_rows = packed_rows(), gap = most.rows * lines.pitch() + kernel::most_words_of_row * loops().lanes;  // of sums
+        std::size_t const packed_tile_rows = packed_rows(),
+                          gap = most.rows * lines.pitch() +
+                                kernel::max_vectors_of_row * loops().lanes; // of sums
         xgrad::detail::CachedVector<Pass> passes;
         std::size_t packed = 0;
         for (auto const& row : rows.phases)
             for (auto const& column : columns.phases) {
                 passes.push_back({row, column, lines.offsets(row, column), packed});
-                packed += groups * tile_rows * passes.back().offsets.size();
+                packed += groups * packed_tile_rows * passes.back().offsets.size();
             }
         kernel::Scratch<Real> const factors(packed);
-        auto const factors_of = [&](Pass const& pass, std::size_t group) { return factors.data() + pass.packed + group * tile_rows * pass.offsets.size(); };
+        auto const factors_of = [&](Pass const& pass, std::size_t group) {
+            return factors.data() + pass.packed + group * packed_tile_rows * pass.offsets.size();
+        };
         for (auto const& pass : passes)
-            for (std::size_t g = 0; g < groups; ++g) pack(pass, filters, g, factors_of(pass, g));
+            for (std::size_t g = 0; g < groups; ++g) pack(pass, weight, g, factors_of(pass, g));
 
-        std::size_t const across = kernel::divided_up(columns.most_results(), most.columns), bands = kernel::divided_up(rows.most_results(), most.rows) * across, chunks = kernel::divided_up(batch, samples);
-        xgrad::detail::for_each_index(chunks * groups * bands, [&](std::size_t job) {
-            std::size_t const place = job % bands, group = job / bands % groups, sample = job / bands / groups * samples;
-            Band const band{sample, std::min(samples, batch - sample), group * sources, sources, place / across * most.rows, most.rows, place % across * most.columns, most.columns};
-            kernel::Scratch<Real> const room(lines.size() + tile_rows * gap);
-            Real *const own = room.data(), *const sums = own + lines.size();
-            lines.fill(band, source, own);
+        std::size_t const across = kernel::divided_up(columns.max_results(), most.columns),
+                          tiles = kernel::divided_up(rows.max_results(), most.rows) * across,
+                          chunks = kernel::divided_up(batch, samples);
+        xgrad::detail::for_each_index(chunks * groups * tiles, [&](std::size_t job) {
+            std::size_t const place = job % tiles, group = job / tiles % groups,
+                              sample = job / tiles / groups * samples;
+            Tile const tile{sample, std::min(samples, batch - sample), group * sources, sources,
+                place / across * most.rows, most.rows, place % across * most.columns, most.columns};
+            kernel::Scratch<Real> const scratch(lines.size() + packed_tile_rows * gap);
+            Real *const own = scratch.data(), *const sums = own + lines.size();
+            lines.fill(tile, source, own);
             for (auto const& pass : passes)
-                if (auto const n = band.rows_of(pass.row), count = band.columns_of(pass.column); n && count) {
-                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own, factors_of(pass, group), gap, sums);
-                    hand_out(pass, lines, band, group, gap, sums, bias, out);
+                if (auto const n = tile.rows_of(pass.row), count = tile.columns_of(pass.column);
+                    n && count) {
+                    correlate(pass, (n - 1) * lines.pitch() + count * samples, own,
+                        factors_of(pass, group), gap, sums);
+                    write_output(pass, lines, tile, group, gap, sums, bias, out);
                 }
         });
     }
 
 private:
-    /// What has one phase along each axis.
+    /// One phase along each axis.
     struct Pass {
         Phase const &row, &column;
         Offsets offsets;
-        std::size_t packed;  // where its factors begin
+        std::size_t packed; // offset of its part of the packed weight
     };
 
-    static kernel::CorrelationLoops<Real> const& loops() { return kernel::best_correlation_loops<Real>(); }
-
-    /// Visits the tiles of rows: f(first row, rows of the tile).
-    template <class F> void for_each_tile(F f) const
-    {
-        for (std::size_t r = 0, n; r < results * parts; r += n) f(r, n = loops().rows_of(results * parts - r));
+    static kernel::CorrelationLoops<Real> const& loops() {
+        return kernel::best_correlation_loops<Real>();
     }
-    std::size_t packed_rows() const
-    {
+
+    /// Calls f(first row, number of rows) for each register tile of result channels.
+    template <class F> void for_each_register_tile(F f) const {
+        for (std::size_t r = 0, n; r < results * parts; r += n)
+            f(r, n = loops().rows_of(results * parts - r));
+    }
+    std::size_t packed_rows() const {
         std::size_t all = 0;
-        for_each_tile([&](std::size_t, std::size_t n) { all += n; });
+        for_each_register_tile([&](std::size_t, std::size_t n) { all += n; });
         return all;
     }
-    /// For the source and the results at one place of one sample.
-    std::size_t bytes_of_place() const { return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T); }
-    /// Where the windows of one sample would leave many lanes of words idle, those of several samples lie side by side, even if that is
-    /// more than the second cache holds.
-    std::size_t samples_at_once() const
-    {
-        std::size_t const most = std::clamp<std::size_t>(8 * room_of_band / (1 + rows.length * columns.length * bytes_of_place()), 1, std::min(batch, loops().lanes));
+    /// The bytes of source and results at one position of one sample.
+    std::size_t bytes_of_position() const {
+        return (sources * rows.parts.size() * columns.parts.size() + results) * sizeof(T);
+    }
+    /// The number of samples in a tile: more than one if the windows of one sample would leave many
+    /// SIMD lanes idle, even if the tile then exceeds the L2 cache.
+    std::size_t samples_at_once() const {
+        std::size_t const most = std::clamp<std::size_t>(
+            8 * tile_bytes / (1 + rows.length * columns.length * bytes_of_position()), 1,
+            std::min(batch, loops().lanes));
         auto const lanes = [&](std::size_t samples) {
             std::size_t all = 0;
             for (auto const& row : rows.phases)
-                for (auto const& column : columns.phases) all += kernel::rounded_up(((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
+                for (auto const& column : columns.phases)
+                    all += kernel::rounded_up(
+                        ((row.count - 1) * columns.length + column.count) * samples, loops().lanes);
             return all;
         };
         return 3 * lanes(1) * most > 4 * lanes(most) ? most : 1;
     }
 
-    void pack(Pass const& pass, Factor<T> const& filters, std::size_t group, Real* to) const
-    {
-        T const* const own = filters.data + group * filters_size;
+    void pack(Pass const& pass, Factor<T> const& weight, std::size_t group, Real* to) const {
+        T const* const own = weight.data + group * weight_size;
         std::size_t const all = results * parts;
-        for_each_tile([&](std::size_t first, std::size_t n) {
+        for_each_register_tile([&](std::size_t first, std::size_t n) {
             for (std::size_t source = 0; source < sources; ++source)
                 for (std::size_t part = 0; part < parts; ++part)
-                    for (auto const& i : pass.row.places)
-                        for (auto const& j : pass.column.places) {
-                            T const* const at = own + source * step_of_source + i.index * columns.kernel + j.index;
-                            for (std::size_t r = first; r < std::min(all, first + n); ++r) to[r - first] = factor(at[r / parts * step_of_result], part, r % parts, filters.conj);
+                    for (auto const& i : pass.row.taps)
+                        for (auto const& j : pass.column.taps) {
+                            T const* const at =
+                                own + source * step_of_source + i.index * columns.kernel + j.index;
+                            for (std::size_t r = first; r < std::min(all, first + n); ++r)
+                                to[r - first] = factor(
+                                    at[r / parts * step_of_result], part, r % parts, weight.conj);
                             if (first + n > all) std::fill(to + (all - first), to + n, Real(0));
                             to += n;
                         }
         });
     }
-    /// What a filter's number is to the real or imaginary part of a result, times that of a source.
-    static Real factor(T const& z, std::size_t of_source, std::size_t of_result, bool conj)
-    {
+    /// The factor of a weight element between a part (real or imaginary) of a source and of a
+    /// result.
+    static Real factor(T const& z, std::size_t of_source, std::size_t of_result, bool conj) {
         if constexpr (parts == 1) return z;
         else {
             if (of_source == of_result) return z.real();
@@ -3172,199 +3641,246 @@ private:
         }
     }
 
-    /// Sums for all windows of a span.
-    void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors, std::size_t gap, Real* sums) const
-    {
+    /// Computes the sums for `span` windows that follow each other in memory.
+    void correlate(Pass const& pass, std::size_t span, Real const* source, Real const* factors,
+        std::size_t gap, Real* sums) const {
         std::size_t const depth = pass.offsets.size(), largest = loops().rows_of(results * parts);
-        for (std::size_t at = 0, words; at < span; at += words * loops().lanes) {
-            words = loops().words_of(largest, span - at);
+        for (std::size_t at = 0, vectors; at < span; at += vectors * loops().lanes) {
+            vectors = loops().vectors_of(largest, span - at);
             Real const* own = factors;
-            for_each_tile([&](std::size_t first, std::size_t n) {
-                loops().correlate(n, n == 1 ? loops().words_of(1, words * loops().lanes) : words, depth, {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
+            for_each_register_tile([&](std::size_t first, std::size_t n) {
+                loops().correlate(n,
+                    n == 1 ? loops().vectors_of(1, vectors * loops().lanes) : vectors, depth,
+                    {pass.offsets.data(), source + at}, own, gap, sums + first * gap + at);
                 own += n * depth;
             });
         }
     }
-    /// Sums to the results that they belong to.
-    void hand_out(Pass const& pass, Lines<T> const& lines, Band const& band, std::size_t group, std::size_t gap, Real const* sums, T const* bias, T* out) const
-    {
-        std::size_t const n = band.rows_of(pass.row), count = band.columns_of(pass.column), step = pass.column.step, samples = lines.samples();
+    /// Adds the bias to the sums and writes them to the result.
+    void write_output(Pass const& pass, Lines<T> const& lines, Tile const& tile, std::size_t group,
+        std::size_t gap, Real const* sums, T const* bias, T* out) const {
+        std::size_t const n = tile.rows_of(pass.row), count = tile.columns_of(pass.column),
+                          step = pass.column.step, samples = lines.samples();
         for (std::size_t result = 0; result < results; ++result, sums += parts * gap) {
             T const add = bias ? bias[group * results + result] : T(0);
-            for (std::size_t s = 0; s < band.samples; ++s) {
-                T* to = out + (((band.sample + s) * groups + group) * results + result) * height * width + (pass.row.first + band.row * pass.row.step) * width + pass.column.first + band.column * step;
+            for (std::size_t s = 0; s < tile.samples; ++s) {
+                T* to = out +
+                        (((tile.sample + s) * groups + group) * results + result) * height * width +
+                        (pass.row.first + tile.row * pass.row.step) * width + pass.column.first +
+                        tile.column * step;
                 Real const* from = sums + s;
-                for (std::size_t r = 0; r < n; ++r, to += pass.row.step * width, from += lines.pitch()) {
+                for (std::size_t r = 0; r < n;
+                     ++r, to += pass.row.step * width, from += lines.pitch()) {
                     if constexpr (parts == 2)
-                        for (std::size_t q = 0; q < count; ++q) to[q * step] = T(from[q * samples], from[gap + q * samples]) + add;
+                        for (std::size_t q = 0; q < count; ++q)
+                            to[q * step] = T(from[q * samples], from[gap + q * samples]) + add;
                     else if (step == 1 && samples == 1)
-                        kernel::cover<T>(count, [=]<class V>(std::size_t q) XGRAD_INLINE_LAMBDA { kernel::store(to + q, kernel::load<V>(from + q) + add); });
+                        kernel::cover<T>(count, [=]<class V>(std::size_t q) XGRAD_INLINE_LAMBDA {
+                            kernel::store(to + q, kernel::load<V>(from + q) + add);
+                        });
                     else
-                        for (std::size_t q = 0; q < count; ++q) to[q * step] = from[q * samples] + add;
+                        for (std::size_t q = 0; q < count; ++q)
+                            to[q * step] = from[q * samples] + add;
                 }
             }
         }
     }
 };
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_CORRELATION_HPP
-#ifndef XGRAD_SINGLE_XGRAD_NN_FILTER_SUMS_HPP
-#define XGRAD_SINGLE_XGRAD_NN_FILTER_SUMS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_WEIGHT_GRADIENT_HPP
+#define XGRAD_SINGLE_XGRAD_NN_WEIGHT_GRADIENT_HPP
 
-// ======== xgrad/nn/filter_sums.hpp
-// The part of a convolution that belongs to its filters: for each of their numbers, the sum over windows of what these see there, times
-// their products.
+// ======== xgrad/nn/weight_gradient.hpp
+// WeightGradient: computes the weight part of a convolution from input and output. Each element is
+// the sum over all windows of (input at its tap) * (output of the window).
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-template <class T> class FilterSums {
+template <class T> class WeightGradient {
     using Real = kernel::real_of<T>;
     static constexpr std::size_t parts = kernel::parts<T>;
 
 public:
-    explicit FilterSums(ConvGeometry const& geometry) : g(geometry), rows(plan_of_products(g.rows)), columns(plan_of_products(g.columns)) {}
+    explicit WeightGradient(ConvGeometry const& geometry)
+        : g(geometry), rows(output_plan(g.rows)), columns(output_plan(g.columns)) {}
 
-    void run(Factor<T> const& images, Factor<T> const& products, T* out) const
-    {
-        constexpr std::size_t most_channels = 32;  // of one job, whatever the number of threads
-        std::size_t const channels = g.channels_of_group(), blocks = kernel::divided_up(channels, most_channels);
+    void run(Factor<T> const& input, Factor<T> const& output, T* out) const {
+        constexpr std::size_t max_channels = 32; // of one job, whatever the number of threads
+        std::size_t const channels = g.channels_of_group(),
+                          blocks = kernel::divided_up(channels, max_channels);
         xgrad::detail::for_each_index(g.groups * blocks, [&](std::size_t job) {
-            std::size_t const first = job % blocks * most_channels;
-            Block(*this, job / blocks, first, std::min(most_channels, channels - first)).run(images, products, out);
+            std::size_t const first = job % blocks * max_channels;
+            Block(*this, job / blocks, first, std::min(max_channels, channels - first))
+                .run(input, output, out);
         });
     }
 
 private:
-    static kernel::CorrelationLoops<Real> const& loops() { return kernel::best_correlation_loops<Real>(); }
+    static kernel::CorrelationLoops<Real> const& loops() {
+        return kernel::best_correlation_loops<Real>();
+    }
 
-    /// Some channels of a group.
+    /// The weight gradient for some input channels of a group.
     class Block {
     public:
-        Block(FilterSums const& all, std::size_t group, std::size_t first, std::size_t channels)
-            : g(all.g), rows(all.rows), columns(all.columns), group_(group), first_(first), channels_(channels), filters_(g.filters_of_group()),
-              most_(band_size(rows, columns, std::max(room_of_band / most_added_up, (channels * rows.parts.size() * columns.parts.size() + filters_) * sizeof(T)))), lines_(rows, columns, channels, g.channels, most_, 1),
-              places_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(places_.size()), gap_(kernel::rounded_up(is_single() ? most_.columns : filters_ * parts, loops().lanes)),
-              size_((depth_ + kernel::CorrelationLoops<Real>::most_places) * (is_single() ? 1 : gap_))
-        {
-            places_.resize(depth_ + kernel::CorrelationLoops<Real>::most_places, places_.back());
+        Block(WeightGradient const& all, std::size_t group, std::size_t first, std::size_t channels)
+            : g(all.g), rows(all.rows), columns(all.columns), group_(group), first_(first),
+              channels_(channels), out_channels_(g.out_channels_of_group()),
+              tile_(tile_size(rows, columns,
+                  std::max(tile_bytes / max_added_up,
+                      (channels * rows.parts.size() * columns.parts.size() + out_channels_) *
+                          sizeof(T)))),
+              lines_(rows, columns, channels, g.channels, tile_, 1),
+              taps_(lines_.offsets(rows.phases[0], columns.phases[0])), depth_(taps_.size()),
+              gap_(kernel::rounded_up(
+                  is_single() ? tile_.columns : out_channels_ * parts, loops().lanes)),
+              size_(
+                  (depth_ + kernel::CorrelationLoops<Real>::max_taps) * (is_single() ? 1 : gap_)) {
+            taps_.resize(depth_ + kernel::CorrelationLoops<Real>::max_taps, taps_.back());
         }
-        void run(Factor<T> const& images, Factor<T> const& products, T* out) const
-        {
-            std::size_t const of_products = (is_single() ? most_.rows : most_.rows * most_.columns) * gap_;
-            kernel::Scratch<Real> const room(lines_.size() + of_products + size_);
-            Real *const source = room.data(), *const factors = source + lines_.size(), *const sums = factors + of_products;
-            std::fill_n(factors, of_products + size_, Real(0));
+        void run(Factor<T> const& input, Factor<T> const& output, T* out) const {
+            std::size_t const of_output =
+                (is_single() ? tile_.rows : tile_.rows * tile_.columns) * gap_;
+            kernel::Scratch<Real> const scratch(lines_.size() + of_output + size_);
+            Real *const source = scratch.data(), *const factors = source + lines_.size(),
+                        *const sums = factors + of_output;
+            std::fill_n(factors, of_output + size_, Real(0));
             xgrad::detail::CachedVector<xgrad::detail::wide<Real>> totals(size_);
             auto const add_up = [&] {
-                xgrad::detail::add_run<xgrad::detail::wide<Real>, Real>(sums, totals.data(), 1, size_);
+                xgrad::detail::accumulate_strided<xgrad::detail::wide<Real>, Real>(
+                    sums, totals.data(), 1, size_);
                 std::fill_n(sums, size_, Real(0));
             };
             std::size_t added = 0;
             for (std::size_t sample = 0; sample < g.batch; ++sample)
-                for (std::size_t row = 0; row < g.rows.windows; row += most_.rows)
-                    for (std::size_t column = 0; column < g.columns.windows; column += most_.columns) {
-                        Band const band{sample, 1, group_ * g.channels_of_group() + first_, channels_, row, most_.rows, column, most_.columns};
-                        kernel::WindowLines const windows{band.rows_of(rows.phases[0]), band.columns_of(columns.phases[0]), lines_.pitch()};
-                        lines_.fill(band, images, source);
-                        T const* const own = products.data + ((sample * g.filters + group_ * filters_) * g.rows.windows + row) * g.columns.windows + column;
+                for (std::size_t row = 0; row < g.rows.windows; row += tile_.rows)
+                    for (std::size_t column = 0; column < g.columns.windows;
+                         column += tile_.columns) {
+                        Tile const tile{sample, 1, group_ * g.channels_of_group() + first_,
+                            channels_, row, tile_.rows, column, tile_.columns};
+                        kernel::WindowLines const windows{tile.rows_of(rows.phases[0]),
+                            tile.columns_of(columns.phases[0]), lines_.pitch()};
+                        lines_.fill(tile, input, source);
+                        T const* const of_group =
+                            output.data +
+                            ((sample * g.out_channels + group_ * out_channels_) * g.rows.windows +
+                                row) *
+                                g.columns.windows +
+                            column;
                         if (is_single()) {
-                            spread(own, windows, factors);
+                            spread(of_group, windows, factors);
                             dot(windows, source, factors, sums);
                         } else {
-                            turn_over(own, windows, products.conj, factors);
+                            transpose_output(of_group, windows, output.conj, factors);
                             weigh(windows, source, factors, sums);
                         }
                         added += windows.lines * windows.length;
-                        if (added >= most_added_up / 2) add_up(), added = 0;
+                        if (added >= max_added_up / 2) add_up(), added = 0;
                     }
             add_up();
-            std::transform(totals.begin(), totals.end(), sums, [](auto total) { return static_cast<Real>(total); });
+            std::transform(totals.begin(), totals.end(), sums,
+                [](auto total) { return static_cast<Real>(total); });
             write(sums, out);
         }
 
     private:
-        static constexpr std::size_t most_added_up = 8192;  // windows, more or less, before their sums are kept in a wider type
+        static constexpr std::size_t max_added_up =
+            8192; // windows, about, before their sums are added to totals of a wider type
 
-        /// The products of one filter are summed word by word, those of several side by side.
-        bool is_single() const { return filters_ * parts == 1; }
+        /// With one output channel the lanes of a vector are windows; else they are output
+        /// channels.
+        bool is_single() const { return out_channels_ * parts == 1; }
 
-        /// The products of one filter, in lines of whole words, which end with zeros.
-        void spread(T const* products, kernel::WindowLines const& windows, Real* to) const
-        {
+        /// Copies the output of one channel to lines of whole vectors, padded with zeros.
+        void spread(T const* output, kernel::WindowLines const& windows, Real* to) const {
             if constexpr (parts == 1)
                 for (std::size_t i = 0; i < windows.lines; ++i) {
-                    std::copy_n(products + i * g.columns.windows, windows.length, to + i * gap_);
+                    std::copy_n(output + i * g.columns.windows, windows.length, to + i * gap_);
                     std::fill(to + i * gap_ + windows.length, to + (i + 1) * gap_, Real(0));
                 }
         }
-        void dot(kernel::WindowLines const& windows, Real const* source, Real const* products, Real* sums) const
-        {
-            for (std::size_t p = 0, places; p < depth_; p += places)
-                loops().dot(places = loops().places_of_dot(depth_ - p), windows, {places_.data() + p, source}, products, gap_, sums + p);
+        void dot(kernel::WindowLines const& windows, Real const* source, Real const* output,
+            Real* sums) const {
+            for (std::size_t p = 0, n_taps; p < depth_; p += n_taps)
+                loops().dot(n_taps = loops().taps_of_dot(depth_ - p), windows,
+                    {taps_.data() + p, source}, output, gap_, sums + p);
         }
-        /// Products of all filters for each window.
-        void turn_over(T const* products, kernel::WindowLines const& windows, bool conj, Real* to) const
-        {
+        /// Transposes the output: all channels of a window become contiguous.
+        void transpose_output(
+            T const* output, kernel::WindowLines const& windows, bool conj, Real* to) const {
             std::size_t const plane = g.rows.windows * g.columns.windows;
-            bool const whole = windows.length == g.columns.windows;  // rows are one line
-            std::size_t const lines = whole ? 1 : windows.lines, length = whole ? windows.lines * windows.length : windows.length;
-            for (std::size_t i = 0; i < lines; ++i, products += g.columns.windows, to += length * gap_) {
-                if constexpr (parts == 1) kernel::transpose(filters_, length, products, plane, to, gap_);
+            bool const whole = windows.length == g.columns.windows; // rows are one line
+            std::size_t const lines = whole ? 1 : windows.lines,
+                              length = whole ? windows.lines * windows.length : windows.length;
+            for (std::size_t i = 0; i < lines;
+                 ++i, output += g.columns.windows, to += length * gap_) {
+                if constexpr (parts == 1)
+                    kernel::transpose(out_channels_, length, output, plane, to, gap_);
                 else
-                    for (std::size_t o = 0; o < filters_; ++o)
+                    for (std::size_t o = 0; o < out_channels_; ++o)
                         for (std::size_t t = 0; t < length; ++t) {
-                            T const z = products[o * plane + t];
+                            T const z = output[o * plane + t];
                             to[t * gap_ + 2 * o] = z.real();
                             to[t * gap_ + 2 * o + 1] = conj ? -z.imag() : z.imag();
                         }
             }
         }
-        void weigh(kernel::WindowLines const& windows, Real const* source, Real const* products, Real* sums) const
-        {
-            constexpr std::size_t at_once = 128;  // windows, whose products stay in the first cache
-            std::size_t const lines = std::max<std::size_t>(1, at_once / windows.length), words = gap_ / loops().lanes;
+        void weigh(kernel::WindowLines const& windows, Real const* source, Real const* output,
+            Real* sums) const {
+            constexpr std::size_t at_once = 128; // windows: their output stays in the L1 cache
+            std::size_t const lines = std::max<std::size_t>(1, at_once / windows.length),
+                              vectors = gap_ / loops().lanes;
             for (std::size_t i = 0; i < windows.lines; i += lines)
                 for (std::size_t q = 0; q < windows.length; q += at_once) {
-                    kernel::WindowLines const some{std::min(lines, windows.lines - i), std::min(at_once, windows.length - q), windows.pitch};
-                    Real const *const from = source + i * windows.pitch + q, *const factors = products + (i * windows.length + q) * gap_;
-                    for (std::size_t w = 0, n; w < words; w += n) {
-                        n = loops().words_of_products(words - w);
-                        for (std::size_t p = 0, places; p < depth_; p += places)
-                            loops().weigh(places = loops().places_of_weigh(depth_ - p), n, some, {places_.data() + p, from}, factors + w * loops().lanes, gap_, sums + p * gap_ + w * loops().lanes);
+                    kernel::WindowLines const some{std::min(lines, windows.lines - i),
+                        std::min(at_once, windows.length - q), windows.pitch};
+                    Real const *const from = source + i * windows.pitch + q,
+                                      *const factors = output + (i * windows.length + q) * gap_;
+                    for (std::size_t w = 0, n; w < vectors; w += n) {
+                        n = loops().vectors_of_output(vectors - w);
+                        for (std::size_t p = 0, n_taps; p < depth_; p += n_taps)
+                            loops().weigh(n_taps = loops().taps_of_weigh(depth_ - p), n, some,
+                                {taps_.data() + p, from}, factors + w * loops().lanes, gap_,
+                                sums + p * gap_ + w * loops().lanes);
                     }
                 }
         }
-        void write(Real const* sums, T* out) const
-        {
-            T* const own = out + group_ * filters_ * g.depth() + first_ * g.places();
-            if constexpr (parts == 1) kernel::transpose(depth_, filters_, sums, is_single() ? 1 : gap_, own, g.depth());
+        void write(Real const* sums, T* out) const {
+            T* const of_group = out + group_ * out_channels_ * g.depth() + first_ * g.taps();
+            if constexpr (parts == 1)
+                kernel::transpose(
+                    depth_, out_channels_, sums, is_single() ? 1 : gap_, of_group, g.depth());
             else
-                for (std::size_t o = 0; o < filters_; ++o)
+                for (std::size_t o = 0; o < out_channels_; ++o)
                     for (std::size_t c = 0; c < channels_; ++c)
-                        for (std::size_t i = 0; i < g.places(); ++i) {
-                            Real const *const real = sums + (2 * c * g.places() + i) * gap_ + 2 * o, *const imaginary = real + g.places() * gap_;
-                            own[o * g.depth() + c * g.places() + i] = T(real[0] - imaginary[1], real[1] + imaginary[0]);
+                        for (std::size_t i = 0; i < g.taps(); ++i) {
+                            Real const *const real = sums + (2 * c * g.taps() + i) * gap_ + 2 * o,
+                                              *const imaginary = real + g.taps() * gap_;
+                            of_group[o * g.depth() + c * g.taps() + i] =
+                                T(real[0] - imaginary[1], real[1] + imaginary[0]);
                         }
         }
 
         ConvGeometry const& g;
         AxisPlan const &rows, &columns;
-        std::size_t group_, first_, channels_, filters_;
-        BandSize most_;
+        std::size_t group_, first_, channels_, out_channels_;
+        TileSize tile_;
         Lines<T> lines_;
-        Offsets places_;
-        std::size_t depth_, gap_, size_;  // numbers of a window; from the products of one window, or of a single filter's line, to the next; of sums
+        Offsets taps_;
+        std::size_t depth_, gap_, size_; // elements of a window; stride between windows (lines if
+                                         // is_single()) in the copied output; number of sums
     };
 
     ConvGeometry const& g;
     AxisPlan rows, columns;
 };
 
-}  // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_NN_FILTER_SUMS_HPP
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_NN_WEIGHT_GRADIENT_HPP
 
 XGRAD_COMPILED_ONCE
 
@@ -3372,131 +3888,157 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// Products of images and filters.
-template <class T> Correlation<T> products_of(ConvGeometry const& g)
-{
+/// The computation of the output from input and weight.
+template <class T> Correlation<T> output_correlation(ConvGeometry const& g) {
     return {.batch = g.batch,
-            .groups = g.groups,
-            .sources = g.channels_of_group(),
-            .results = g.filters_of_group(),
-            .step_of_source = g.places(),
-            .step_of_result = g.depth(),
-            .filters_size = g.filters_of_group() * g.depth(),
-            .height = g.rows.windows,
-            .width = g.columns.windows,
-            .rows = plan_of_products(g.rows),
-            .columns = plan_of_products(g.columns)};
+        .groups = g.groups,
+        .sources = g.channels_of_group(),
+        .results = g.out_channels_of_group(),
+        .step_of_source = g.taps(),
+        .step_of_result = g.depth(),
+        .weight_size = g.out_channels_of_group() * g.depth(),
+        .height = g.rows.windows,
+        .width = g.columns.windows,
+        .rows = output_plan(g.rows),
+        .columns = output_plan(g.columns)};
 }
-/// Images whose windows see products, each through its filter: the transpose.
-template <class T> Correlation<T> images_of(ConvGeometry const& g)
-{
+/// The computation of the input from output and weight: the transposed convolution.
+template <class T> Correlation<T> input_correlation(ConvGeometry const& g) {
     return {.batch = g.batch,
-            .groups = g.groups,
-            .sources = g.filters_of_group(),
-            .results = g.channels_of_group(),
-            .step_of_source = g.depth(),
-            .step_of_result = g.places(),
-            .filters_size = g.filters_of_group() * g.depth(),
-            .height = g.rows.extent,
-            .width = g.columns.extent,
-            .rows = plan_of_images(g.rows),
-            .columns = plan_of_images(g.columns)};
+        .groups = g.groups,
+        .sources = g.out_channels_of_group(),
+        .results = g.channels_of_group(),
+        .step_of_source = g.depth(),
+        .step_of_result = g.taps(),
+        .weight_size = g.out_channels_of_group() * g.depth(),
+        .height = g.rows.extent,
+        .width = g.columns.extent,
+        .rows = input_plan(g.rows),
+        .columns = input_plan(g.columns)};
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// What of a convolution is computed from the two others, which stand in this order.
-enum class ConvPart : unsigned char { products, images, filters };
+/// The part of a convolution that an operation computes. Its operands are the other two, in this
+/// order.
+enum class ConvPart : unsigned char { output, input, weight };
 
 namespace detail {
 
-/// The parts of a convolution that is a product of matrices: those of images [batch, depth], filters [filters, depth] and products
-/// [batch, filters] for each group.
-template <ConvPart part, class T> void multiply_whole(ConvGeometry const& g, Factor<T> const& a, Factor<T> const& b, T const* bias, T* out)
-{
-    auto const depth = static_cast<std::ptrdiff_t>(g.depth()), all = depth * static_cast<std::ptrdiff_t>(g.groups), filters = static_cast<std::ptrdiff_t>(g.filters);
+/// The case that is a matrix product for each group: input [batch, depth], weight [out_channels,
+/// depth] and output [batch, out_channels].
+template <ConvPart part, class T>
+void multiply_whole(
+    ConvGeometry const& g, Factor<T> const& a, Factor<T> const& b, T const* bias, T* out) {
+    auto const depth = static_cast<std::ptrdiff_t>(g.depth()),
+               all = depth * static_cast<std::ptrdiff_t>(g.groups),
+               out_channels = static_cast<std::ptrdiff_t>(g.out_channels);
     if (bias) {
-        std::size_t const results = part == ConvPart::products ? g.filters : g.channels, numbers = part == ConvPart::products ? 1 : g.places();
-        for (std::size_t k = 0; k < g.batch * results; ++k) std::fill_n(out + k * numbers, numbers, bias[k % results]);
+        std::size_t const results = part == ConvPart::output ? g.out_channels : g.channels,
+                          numbers = part == ConvPart::output ? 1 : g.taps();
+        for (std::size_t k = 0; k < g.batch * results; ++k)
+            std::fill_n(out + k * numbers, numbers, bias[k % results]);
     }
     for (std::size_t group = 0; group < g.groups; ++group) {
-        std::size_t const m = g.filters_of_group(), image = group * g.depth(), product = group * m, filter = product * g.depth();
+        std::size_t const m = g.out_channels_of_group(), input_begin = group * g.depth(),
+                          output_begin = group * m, weight_begin = output_begin * g.depth();
         using xgrad::detail::gemm;
-        if constexpr (part == ConvPart::products) gemm(g.batch, m, g.depth(), a.data + image, all, 1, a.conj, b.data + filter, 1, depth, b.conj, out + product, filters, bias != nullptr);
-        else if constexpr (part == ConvPart::images) gemm(g.batch, g.depth(), m, a.data + product, filters, 1, a.conj, b.data + filter, depth, 1, b.conj, out + image, all, bias != nullptr);
-        else gemm(m, g.depth(), g.batch, b.data + product, 1, filters, b.conj, a.data + image, all, 1, a.conj, out + filter, depth, false);
+        if constexpr (part == ConvPart::output)
+            gemm(g.batch, m, g.depth(), a.data + input_begin, all, 1, a.conj, b.data + weight_begin,
+                1, depth, b.conj, out + output_begin, out_channels, bias != nullptr);
+        else if constexpr (part == ConvPart::input)
+            gemm(g.batch, g.depth(), m, a.data + output_begin, out_channels, 1, a.conj,
+                b.data + weight_begin, depth, 1, b.conj, out + input_begin, all, bias != nullptr);
+        else
+            gemm(m, g.depth(), g.batch, b.data + output_begin, 1, out_channels, b.conj,
+                a.data + input_begin, all, 1, a.conj, out + weight_begin, depth, false);
     }
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// Products from images and filters; images from products and filters; filters from images and products.
+/// Computes output from (input, weight), input from (output, weight), or weight from (input,
+/// output).
 template <ConvPart part> struct Convolution : Arraywise {
     detail::ConvGeometry geometry;
     bool conj_a = false, conj_b = false;
     static constexpr bool is_multilinear = true;
-    static constexpr xgrad::detail::Uses uses[2] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0)};
+    static constexpr xgrad::detail::Uses uses[2] = {
+        xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0)};
 
-    template <Scalar T> auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b) const { return computed(a, b, nullptr); }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&, auto const& b) const
-    {
-        constexpr auto other = part == ConvPart::images ? ConvPart::products : ConvPart::images;
+    template <Scalar T>
+    auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b) const {
+        return computed(a, b, nullptr);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&, auto const& b) const {
+        constexpr auto other = part == ConvPart::input ? ConvPart::output : ConvPart::input;
         Convolution<other> const op{{}, geometry, conj_a, conj_a == conj_b};
-        if constexpr (part == ConvPart::filters) return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, b, g);
+        if constexpr (part == ConvPart::weight)
+            return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, b, g);
         else return express(op, g, b);
     }
-    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const
-    {
-        constexpr auto other = part == ConvPart::filters ? ConvPart::products : ConvPart::filters;
+    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const {
+        constexpr auto other = part == ConvPart::weight ? ConvPart::output : ConvPart::weight;
         Convolution<other> const op{{}, geometry, conj_a == conj_b, conj_b};
-        if constexpr (part == ConvPart::images) return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, g, a);
+        if constexpr (part == ConvPart::input)
+            return express(Convolution<other>{{}, geometry, op.conj_b, op.conj_a}, g, a);
         else return express(op, a, g);
     }
 
 protected:
-    template <Scalar T> auto computed(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b, std::type_identity_t<T> const* bias) const
-    {
+    template <Scalar T>
+    auto computed(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b,
+        std::type_identity_t<T> const* bias) const {
         using xgrad::detail::Array;
         Array<T> const first = xgrad::detail::contiguous(a), second = xgrad::detail::contiguous(b);
-        Array<T> out(part == ConvPart::products ? geometry.product_shape() : part == ConvPart::images ? geometry.image_shape() : geometry.filter_shape());
+        Array<T> out(part == ConvPart::output  ? geometry.output_shape()
+                     : part == ConvPart::input ? geometry.input_shape()
+                                               : geometry.weight_shape());
         detail::Factor<T> const x{first.begin(), conj_a}, y{second.begin(), conj_b};
-        if (geometry.is_matrix_product()) detail::multiply_whole<part>(geometry, x, y, bias, out.begin());
-        else if constexpr (part == ConvPart::products) detail::products_of<T>(geometry).run(x, y, bias, out.begin());
-        else if constexpr (part == ConvPart::images) detail::images_of<T>(geometry).run(x, y, bias, out.begin());
-        else detail::FilterSums<T>(geometry).run(x, y, out.begin());
+        if (geometry.is_matrix_product())
+            detail::multiply_whole<part>(geometry, x, y, bias, out.begin());
+        else if constexpr (part == ConvPart::output)
+            detail::output_correlation<T>(geometry).run(x, y, bias, out.begin());
+        else if constexpr (part == ConvPart::input)
+            detail::input_correlation<T>(geometry).run(x, y, bias, out.begin());
+        else detail::WeightGradient<T>(geometry).run(x, y, out.begin());
         return out;
     }
 };
 
-/// The same, plus a number for each channel of the result.
+/// A convolution plus a bias for each channel of the result.
 template <ConvPart part> struct BiasedConvolution : Convolution<part> {
     static constexpr bool is_multilinear = false;
-    static constexpr xgrad::detail::Uses uses[3] = {xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0), 0};
+    static constexpr xgrad::detail::Uses uses[3] = {
+        xgrad::detail::uses_argument(1), xgrad::detail::uses_argument(0), 0};
 
-    template <Scalar T> auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b, xgrad::detail::Array<T> const& bias) const
-    {
+    template <Scalar T>
+    auto value(xgrad::detail::Array<T> const& a, xgrad::detail::Array<T> const& b,
+        xgrad::detail::Array<T> const& bias) const {
         return this->computed(a, b, xgrad::detail::contiguous(bias).begin());
     }
-    template <std::size_t I> auto pullback(wrt<I> argument, auto const& g, auto const& y, auto const& a, auto const& b, auto const&) const
-    {
+    template <std::size_t I>
+    auto pullback(wrt<I> argument, auto const& g, auto const& y, auto const& a, auto const& b,
+        auto const&) const {
         if constexpr (I < 2) return Convolution<part>::pullback(argument, g, y, a, b);
         else return this->geometry.axes == 1 ? sum(g, {0, 2}) : sum(g, {0, 2, 3});
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Steps of windows, zeros around images, steps inside windows, and how many groups of channels and filters are separate.
+/// Options of a convolution; `padding` adds zeros on both sides of each axis.
 template <std::size_t D> struct ConvOptions {
     PerAxis<D> stride = 1, padding = 0, dilation = 1;
     std::size_t groups = 1;
 };
-/// The same for the transpose; output_padding chooses among the images that have as many windows.
+/// Options of a transposed convolution; output_padding adds to the output size, which is ambiguous
+/// for strides above 1.
 template <std::size_t D> struct ConvTransposeOptions {
     PerAxis<D> stride = 1, padding = 0, output_padding = 0;
     std::size_t groups = 1;
@@ -3505,115 +4047,152 @@ template <std::size_t D> struct ConvTransposeOptions {
 
 namespace detail {
 
-/// What both directions have in common: the shapes of images (or products) and filters, seen and found right.
+/// Checks the operands of a convolution or transposed convolution and returns its geometry, in
+/// which the spatial extents of the result are still missing.
 template <std::size_t D, Scalar T>
-ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding, PerAxis<D> dilation, std::size_t groups)
-{
+ConvGeometry conv_geometry(std::string_view name, bool transposed, Tensor<T> const& x,
+    Tensor<T> const& weight, Tensor<T> const& bias, PerAxis<D> stride, PerAxis<D> padding,
+    PerAxis<D> dilation, std::size_t groups) {
     using xgrad::detail::fail;
     xgrad::detail::check_defined(name, x);
     xgrad::detail::check_defined(name, weight, 1);
     auto const extents = spatial_extents<D>(name, x.shape());
     auto const& w = weight.shape();
-    if (w.size() != D + 2) fail<ShapeError>(name, ": the weight needs ", D + 2, " axes, not shape ", w);
+    if (w.size() != D + 2)
+        fail<ShapeError>(name, ": the weight needs ", D + 2, " axes, not shape ", w);
     PerAxis<D> kernel(1);
     for (std::size_t d = 0; d < D; ++d) kernel.along[d] = static_cast<std::ptrdiff_t>(w[2 + d]);
     check_window(name, kernel, stride, padding, dilation);
     if (groups == 0) fail<ShapeError>(name, ": the number of groups must be positive");
-    if (w[0] == 0 || w[0] % groups != 0) fail<ShapeError>(name, ": ", groups, " groups need a weight whose first extent they divide, not shape ", w);
+    if (w[0] == 0 || w[0] % groups != 0)
+        fail<ShapeError>(name, ": ", groups,
+            " groups need a weight whose first extent they divide, not shape ", w);
 
-    ConvGeometry g{.axes = D, .batch = x.dim() == D + 2 ? x.shape()[0] : 1, .channels = w[1] * groups, .filters = w[0], .groups = groups};
-    auto const channels = x.shape()[x.dim() - D - 1], wanted = transposed ? g.filters : g.channels, made = transposed ? g.channels : g.filters;
+    ConvGeometry g{.axes = D,
+        .batch = x.dim() == D + 2 ? x.shape()[0] : 1,
+        .channels = w[1] * groups,
+        .out_channels = w[0],
+        .groups = groups};
+    auto const channels = x.shape()[x.dim() - D - 1],
+               wanted = transposed ? g.out_channels : g.channels,
+               made = transposed ? g.channels : g.out_channels;
     if (channels != wanted)
-        fail<ShapeError>("Given ", transposed ? "transposed=1" : "groups=" + std::to_string(groups), ", weight of size ", w, ", expected input", x.shape(), " of ", name, " to have ", wanted, " channels, but got ", channels, " channels instead");
-    if (bias.defined() && !(bias.shape() == Shape{made})) fail<ShapeError>(name, ": a weight of size ", w, " needs a bias with ", made, " elements, not one of shape ", bias.shape());
+        fail<ShapeError>("Given ", transposed ? "transposed=1" : "groups=" + std::to_string(groups),
+            ", weight of size ", w, ", expected input", x.shape(), " of ", name, " to have ",
+            wanted, " channels, but got ", channels, " channels instead");
+    if (bias.defined() && !(bias.shape() == Shape{made}))
+        fail<ShapeError>(name, ": a weight of size ", w, " needs a bias with ", made,
+            " elements, not one of shape ", bias.shape());
     for (std::size_t d = 0; d < D; ++d) {
-        Slide& axis = d + 1 == D ? g.columns : g.rows;
-        axis = slide(d, kernel.along[d], stride, padding, dilation);
+        AxisGeometry& axis = d + 1 == D ? g.columns : g.rows;
+        axis = axis_geometry(d, kernel.along[d], stride, padding, dilation);
         (transposed ? axis.windows : axis.extent) = extents[d];
     }
     return g;
 }
 
-/// The result for a batch, or for one sample without the axis of samples.
-template <ConvPart part, std::size_t D, Scalar T> Tensor<T> convolve(ConvGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
-{
+/// The convolution of a batch, or of one sample without a batch axis.
+template <ConvPart part, std::size_t D, Scalar T>
+Tensor<T> convolve(
+    ConvGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias) {
     bool const batched = x.dim() == D + 2;
-    Tensor<T> const images = batched ? x : unsqueeze(x, 0);
-    Tensor<T> const y = bias.defined() ? express(BiasedConvolution<part>{{{}, g}}, images, weight, bias) : express(Convolution<part>{{}, g}, images, weight);
+    Tensor<T> const input = batched ? x : unsqueeze(x, 0);
+    Tensor<T> const y = bias.defined()
+                            ? express(BiasedConvolution<part>{{{}, g}}, input, weight, bias)
+                            : express(Convolution<part>{{}, g}, input, weight);
     return batched ? y : squeeze(y, 0);
 }
 
-template <std::size_t D, Scalar T> Tensor<T> conv(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, ConvOptions<D> const& o)
-{
-    auto g = conv_geometry<D>(name, false, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
-    for (Slide* axis : {&g.rows, &g.columns}) {
+template <std::size_t D, Scalar T>
+Tensor<T> conv(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight,
+    Tensor<T> const& bias, ConvOptions<D> const& o) {
+    auto g =
+        conv_geometry<D>(name, false, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
+    for (AxisGeometry* axis : {&g.rows, &g.columns}) {
         if (axis->padded() < axis->reach()) {
             std::array<std::ptrdiff_t, D> image, window;
             for (std::size_t d = 0; d < D; ++d) {
-                Slide const& s = d + 1 == D ? g.columns : g.rows;
+                AxisGeometry const& s = d + 1 == D ? g.columns : g.rows;
                 image[d] = static_cast<std::ptrdiff_t>(s.padded());
                 window[d] = static_cast<std::ptrdiff_t>(s.reach());
             }
-            xgrad::detail::fail<ShapeError>(name, ": Calculated padded input size per channel: ", sizes_text(image), ". Kernel size: ", sizes_text(window), ". Kernel size can't be greater than actual input size");
+            xgrad::detail::fail<ShapeError>(name,
+                ": Calculated padded input size per channel: ", sizes_text(image),
+                ". Kernel size: ", sizes_text(window),
+                ". Kernel size can't be greater than actual input size");
         }
         axis->windows = (axis->padded() - axis->reach()) / axis->stride + 1;
     }
-    return convolve<ConvPart::products, D>(g, x, weight, bias);
+    return convolve<ConvPart::output, D>(g, x, weight, bias);
 }
 
-template <std::size_t D, Scalar T> Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias, ConvTransposeOptions<D> const& o)
-{
-    auto g = conv_geometry<D>(name, true, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
+template <std::size_t D, Scalar T>
+Tensor<T> conv_transpose(std::string_view name, Tensor<T> const& x, Tensor<T> const& weight,
+    Tensor<T> const& bias, ConvTransposeOptions<D> const& o) {
+    auto g =
+        conv_geometry<D>(name, true, x, weight, bias, o.stride, o.padding, o.dilation, o.groups);
     for (std::size_t d = 0; d < D; ++d) {
-        Slide& axis = d + 1 == D ? g.columns : g.rows;
+        AxisGeometry& axis = d + 1 == D ? g.columns : g.rows;
         auto const more = o.output_padding.along[d];
-        if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride && static_cast<std::size_t>(more) >= axis.dilation))
-            xgrad::detail::fail<ShapeError>(name, ": output padding must be smaller than either stride or dilation, but got output_padding ", o.output_padding.along, ", stride ", o.stride.along, ", dilation ", o.dilation.along);
+        if (more < 0 || (static_cast<std::size_t>(more) >= axis.stride &&
+                            static_cast<std::size_t>(more) >= axis.dilation))
+            xgrad::detail::fail<ShapeError>(name,
+                ": output padding must be smaller than either stride or dilation, but got "
+                "output_padding ",
+                o.output_padding.along, ", stride ", o.stride.along, ", dilation ",
+                o.dilation.along);
         std::size_t const last = axis.reach() + static_cast<std::size_t>(more);
         using xgrad::detail::add_extents, xgrad::detail::multiply_extents;
         std::size_t const all =
             axis.windows == 0
                 ? 0
                 : add_extents(name, multiply_extents(name, axis.windows - 1, axis.stride), last);
-        if (all <= 2 * axis.padding) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", x.shape(), " with padding ", o.padding.along, " gives an output without elements");
+        if (all <= 2 * axis.padding)
+            xgrad::detail::fail<ShapeError>(name, ": an input of shape ", x.shape(),
+                " with padding ", o.padding.along, " gives an output without elements");
         axis.extent = all - 2 * axis.padding;
     }
-    return convolve<ConvPart::images, D>(g, x, weight, bias);
+    return convolve<ConvPart::input, D>(g, x, weight, bias);
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// Cross-correlation, with zeros around: y[n,o,t] = b[o] + sum over channels c of the group and places i of
-/// w[o,c,i] x[n, c, t stride + i dilation - padding]. x of shape [N, C, L] or [C, L], w [O, C/groups, K], b [O] or undefined;
-/// the result is [N, O, floor((L + 2 padding - dilation (K-1) - 1) / stride) + 1]. Complex numbers are not conjugated.
-template <Differentiable T> Tensor<T> conv1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<1> const& options = {})
-{
+/// Cross-correlation with zero padding: y[n,o,t] = b[o] + sum over channels c of the group and
+/// taps i of w[o,c,i] x[n, c, t stride + i dilation - padding]. x of shape [N, C, L] or [C, L], w
+/// [O, C/groups, K], b [O] or undefined; the result is [N, O, floor((L + 2 padding - dilation (K-1)
+/// - 1) / stride) + 1]. Complex numbers are not conjugated.
+template <Differentiable T>
+Tensor<T> conv1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<1> const& options = {}) {
     return detail::conv<1>("conv1d", x, weight, bias, options);
 }
-/// The same over two axes: x of shape [N, C, H, W] or [C, H, W], w [O, C/groups, KH, KW].
-template <Differentiable T> Tensor<T> conv2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<2> const& options = {})
-{
+/// Cross-correlation as conv1d(), over two axes: x of shape [N, C, H, W] or [C, H, W], w [O,
+/// C/groups, KH, KW].
+template <Differentiable T>
+Tensor<T> conv2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}, ConvOptions<2> const& options = {}) {
     return detail::conv<2>("conv2d", x, weight, bias, options);
 }
 
-/// The transpose of conv1d() with the same weight, which here is [C, O/groups, K] for x of shape [N, C, L] or [C, L]: the result is
-/// [N, O, (L-1) stride - 2 padding + dilation (K-1) + output_padding + 1].
+/// The transpose of conv1d() with the same weight, which here is [C, O/groups, K] for x of shape
+/// [N, C, L] or [C, L]: the result is [N, O, (L-1) stride - 2 padding + dilation (K-1) +
+/// output_padding + 1].
 template <Differentiable T>
-Tensor<T> conv_transpose1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<1> const& options = {})
-{
+Tensor<T> conv_transpose1d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<1> const& options = {}) {
     return detail::conv_transpose<1>("conv_transpose1d", x, weight, bias, options);
 }
 /// The transpose of conv2d(): x of shape [N, C, H, W] or [C, H, W], w [C, O/groups, KH, KW].
 template <Differentiable T>
-Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight, std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<2> const& options = {})
-{
+Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> const& weight,
+    std::type_identity_t<Tensor<T>> const& bias = {}, ConvTransposeOptions<2> const& options = {}) {
     return detail::conv_transpose<2>("conv_transpose2d", x, weight, bias, options);
 }
 
-}  // namespace functional
-}  // namespace xgrad::nn
+} // namespace functional
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONV_HPP
 
 XGRAD_COMPILED_ONCE
@@ -3622,24 +4201,33 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// weight [first, second / groups, kernel...] and bias [out_channels]; both begin uniform on +-1/sqrt(extents of the weight after
-/// its first, multiplied), of complex numbers both parts.
-template <class Self, Differentiable T, std::size_t D, class Options> struct ConvLayer : Module<Self> {
+/// weight [first, second / groups, kernel...] and bias [out_channels]. Both are initialised
+/// uniformly on
+/// +-1/sqrt(fan_in), where fan_in is the product of the weight's extents after the first; for
+/// complex numbers both parts are.
+template <class Self, Differentiable T, std::size_t D, class Options>
+struct ConvLayer : Module<Self> {
     Options options;
     Parameter<T> weight, bias;
 
-    ConvLayer(std::string_view name, std::size_t in, std::size_t out, bool transposed, PerAxis<D> kernel, Options const& o, bool has_bias)
-        : options(checked(name, in, out, kernel, o)), weight(*this, "weight", begin(transposed ? in : out, transposed ? out : in, kernel, true)),
-          bias(*this, "bias", has_bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out) : Tensor<T>())
-    {
-    }
-    std::string extra_repr() const override
-    {
+    ConvLayer(std::string_view name, std::size_t in, std::size_t out, bool transposed,
+        PerAxis<D> kernel, Options const& o, bool has_bias)
+        : options(checked(name, in, out, kernel, o)),
+          weight(
+              *this, "weight", begin(transposed ? in : out, transposed ? out : in, kernel, true)),
+          bias(*this, "bias",
+              has_bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out)
+                       : Tensor<T>()) {}
+    std::string extra_repr() const override {
         PerAxis<D> kernel(0);
-        for (std::size_t d = 0; d < D; ++d) kernel.along[d] = static_cast<std::ptrdiff_t>(weight.shape()[2 + d]);
+        for (std::size_t d = 0; d < D; ++d)
+            kernel.along[d] = static_cast<std::ptrdiff_t>(weight.shape()[2 + d]);
         constexpr bool transposed = std::same_as<Options, ConvTransposeOptions<D>>;
         std::size_t const first = weight.shape()[0], second = weight.shape()[1] * options.groups;
-        std::string text = std::to_string(transposed ? first : second) + ", " + std::to_string(transposed ? second : first) + ", kernel_size=" + option_text(kernel) + ", stride=" + option_text(options.stride);
+        std::string text = std::to_string(transposed ? first : second) + ", " +
+                           std::to_string(transposed ? second : first) +
+                           ", kernel_size=" + option_text(kernel) +
+                           ", stride=" + option_text(options.stride);
         auto const add = [&text](char const* name, PerAxis<D> const& value, int usual) {
             if (value.along != PerAxis<D>(usual).along) text += ", " + (name + option_text(value));
         };
@@ -3651,16 +4239,19 @@ template <class Self, Differentiable T, std::size_t D, class Options> struct Con
     }
 
 private:
-    static Options const& checked(std::string_view name, std::size_t in, std::size_t out, PerAxis<D> const& kernel, Options const& o)
-    {
-        if (o.groups == 0) xgrad::detail::fail<ShapeError>(name, ": groups must be a positive integer");
-        if (in % o.groups) xgrad::detail::fail<ShapeError>(name, ": in_channels must be divisible by groups");
-        if (out % o.groups) xgrad::detail::fail<ShapeError>(name, ": out_channels must be divisible by groups");
+    static Options const& checked(std::string_view name, std::size_t in, std::size_t out,
+        PerAxis<D> const& kernel, Options const& o) {
+        if (o.groups == 0)
+            xgrad::detail::fail<ShapeError>(name, ": groups must be a positive integer");
+        if (in % o.groups)
+            xgrad::detail::fail<ShapeError>(name, ": in_channels must be divisible by groups");
+        if (out % o.groups)
+            xgrad::detail::fail<ShapeError>(name, ": out_channels must be divisible by groups");
         check_window(name, kernel, o.stride, o.padding, o.dilation);
         return o;
     }
-    Tensor<T> begin(std::size_t first, std::size_t second, PerAxis<D> const& kernel, bool is_weight, std::size_t length = 0) const
-    {
+    Tensor<T> begin(std::size_t first, std::size_t second, PerAxis<D> const& kernel, bool is_weight,
+        std::size_t length = 0) const {
         Shape shape{first, second / options.groups};
         for (auto const n : kernel.along) shape.push_back(static_cast<std::size_t>(n));
         std::size_t const fan_in = first ? numel(shape) / first : 0;
@@ -3668,42 +4259,56 @@ private:
     }
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// functional::conv1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(in_channels kernel_size / groups).
-template <Differentiable T = double> struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
-    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvOptions<1> const& o = {}, bool has_bias = true)
-        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>("Conv1d", in_channels, out_channels, false, kernel_size, o, has_bias)
-    {
+/// functional::conv1d() with a weight and a bias, initialised uniformly on
+/// +-1/sqrt(in_channels kernel_size / groups).
+template <Differentiable T = double>
+struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
+    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
+        ConvOptions<1> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>(
+              "Conv1d", in_channels, out_channels, false, kernel_size, o, has_bias) {}
+    Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::conv1d(x, this->weight, this->bias, this->options);
     }
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv1d(x, this->weight, this->bias, this->options); }
 };
-/// functional::conv2d() with a weight and a bias of its own.
-template <Differentiable T = double> struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
-    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvOptions<2> const& o = {}, bool has_bias = true)
-        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>("Conv2d", in_channels, out_channels, false, kernel_size, o, has_bias)
-    {
+/// functional::conv2d() with a weight and a bias.
+template <Differentiable T = double>
+struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
+    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
+        ConvOptions<2> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>(
+              "Conv2d", in_channels, out_channels, false, kernel_size, o, has_bias) {}
+    Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::conv2d(x, this->weight, this->bias, this->options);
     }
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv2d(x, this->weight, this->bias, this->options); }
 };
-/// functional::conv_transpose1d() with a weight and a bias of its own, which begin uniform on +-1/sqrt(out_channels kernel_size / groups).
-template <Differentiable T = double> struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
-    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size, ConvTransposeOptions<1> const& o = {}, bool has_bias = true)
-        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>("ConvTranspose1d", in_channels, out_channels, true, kernel_size, o, has_bias)
-    {
+/// functional::conv_transpose1d() with a weight and a bias, initialised uniformly on
+/// +-1/sqrt(out_channels kernel_size / groups).
+template <Differentiable T = double>
+struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
+    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
+        ConvTransposeOptions<1> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>(
+              "ConvTranspose1d", in_channels, out_channels, true, kernel_size, o, has_bias) {}
+    Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::conv_transpose1d(x, this->weight, this->bias, this->options);
     }
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose1d(x, this->weight, this->bias, this->options); }
 };
-/// functional::conv_transpose2d() with a weight and a bias of its own.
-template <Differentiable T = double> struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
-    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size, ConvTransposeOptions<2> const& o = {}, bool has_bias = true)
-        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>("ConvTranspose2d", in_channels, out_channels, true, kernel_size, o, has_bias)
-    {
+/// functional::conv_transpose2d() with a weight and a bias.
+template <Differentiable T = double>
+struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
+    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
+        ConvTransposeOptions<2> const& o = {}, bool has_bias = true)
+        : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>(
+              "ConvTranspose2d", in_channels, out_channels, true, kernel_size, o, has_bias) {}
+    Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::conv_transpose2d(x, this->weight, this->bias, this->options);
     }
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::conv_transpose2d(x, this->weight, this->bias, this->options); }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONV_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
@@ -3715,98 +4320,123 @@ template <Differentiable T = double> struct ConvTranspose2d : detail::ConvLayer<
 #define XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
 
 // ======== xgrad/nn/losses.hpp
-// Losses as functions: how far an input is from a target. All of them take a Reduction last, and are recorded in both arguments
-// where these are real tensors that require a gradient.
+// Losses as functions: how far an input is from a target. All of them take a Reduction last, and
+// are recorded in both arguments where these are real tensors that require a gradient.
 
 namespace xgrad::nn {
 
-/// What becomes of the losses of single elements. batch_mean, of kl_div() alone, is their sum over the extent of the first axis.
+/// How the losses of elements are reduced. batch_mean (kl_div() only) divides their sum by the
+/// extent of the first axis.
 enum class Reduction : unsigned char { none, mean, sum, batch_mean };
 
 namespace detail {
 
-template <class X> auto reduced(std::string_view name, X const& losses, Reduction reduction)
-{
+template <class X> auto reduced(std::string_view name, X const& losses, Reduction reduction) {
     using Result = decltype(materialize_expression(losses));
     switch (reduction) {
-    case Reduction::none: return Result(losses);
-    case Reduction::mean: return Result(mean(losses));
-    case Reduction::sum: return Result(sum(losses));
-    default: xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
+    case Reduction::none:
+        return Result(losses);
+    case Reduction::mean:
+        return Result(mean(losses));
+    case Reduction::sum:
+        return Result(sum(losses));
+    default:
+        xgrad::detail::fail(name, ": batch_mean is a reduction of kl_div alone");
     }
 }
-/// x^2/2 near 0, and as steep as at delta beyond it.
+/// x^2/2 for |x| < delta, beyond it linear with slope delta.
 struct Huber : Elementwise<R(R)> {
     double delta = 1;
-    auto value(auto x) const { return where(abs(x) <= delta, 0.5 * x * x, delta * (abs(x) - 0.5 * delta)); }
+    auto value(auto x) const {
+        return where(abs(x) <= delta, 0.5 * x * x, delta * (abs(x) - 0.5 * delta));
+    }
     auto partial(wrt<0>, auto, auto x) const { return where(abs(x) <= delta, x, delta * sgn(x)); }
 };
 
-/// Operands of a loss are not broadcast: that a target has another shape is nearly always a mistake.
-template <class A, class B> void check_same_shape(std::string_view name, A const& input, B const& target)
-{
+/// Losses do not broadcast: a target of another shape is nearly always a mistake.
+template <class A, class B>
+void check_same_shape(std::string_view name, A const& input, B const& target) {
     xgrad::detail::check_defined(name, input);
     xgrad::detail::check_defined(name, target, 1);
     Shape const a = input.shape(), b = target.shape();
-    if (!(a == b)) xgrad::detail::fail<ShapeError>(name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
+    if (!(a == b))
+        xgrad::detail::fail<ShapeError>(
+            name, ": the input has shape ", a, " and the target ", b, "; they must be the same");
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
 /// |input - target|^2.
-template <Operand X, Operand Y> auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
-{
+template <Operand X, Operand Y>
+auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean) {
     detail::check_same_shape("mse_loss", input, target);
     return detail::reduced("mse_loss", abs2(input - target), reduction);
 }
 /// |input - target|, with gradient 0 where they are equal.
-template <Operand X, Operand Y> auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean)
-{
+template <Operand X, Operand Y>
+auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean) {
     detail::check_same_shape("l1_loss", input, target);
     return detail::reduced("l1_loss", abs(input - target), reduction);
 }
 /// d^2/2 for a distance d = |input - target| below delta, else delta (d - delta/2).
-template <Operand X, Operand Y> auto huber_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1)
-{
+template <Operand X, Operand Y>
+auto huber_loss(
+    X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1) {
     detail::check_same_shape("huber_loss", input, target);
     if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
-    return detail::reduced("huber_loss", express(detail::Huber{{}, delta}, input - target), reduction);
+    return detail::reduced(
+        "huber_loss", express(detail::Huber{{}, delta}, input - target), reduction);
 }
 /// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
-template <Operand X, Operand Y> auto smooth_l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1)
-{
+template <Operand X, Operand Y>
+auto smooth_l1_loss(
+    X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1) {
     detail::check_same_shape("smooth_l1_loss", input, target);
     if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
     if (beta == 0) return l1_loss(input, target, reduction);
-    return detail::reduced("smooth_l1_loss", (1 / beta) * express(detail::Huber{{}, beta}, input - target), reduction);
+    return detail::reduced(
+        "smooth_l1_loss", (1 / beta) * express(detail::Huber{{}, beta}, input - target), reduction);
 }
 
-/// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and `pos_weight` (w+) may be undefined;
-/// they are broadcast.
+/// -(w+ t log p + (1 - t) log(1 - p)) for p = sigmoid(input), without overflow. `weight` and
+/// `pos_weight` (w+) may be undefined; they are broadcast.
 template <RealScalar T>
-Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
-                                           std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& pos_weight = {})
-{
+Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input,
+    std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
+    std::type_identity_t<Tensor<T>> const& weight = {},
+    std::type_identity_t<Tensor<T>> const& pos_weight = {}) {
     std::string_view const name = "binary_cross_entropy_with_logits";
     detail::check_same_shape(name, input, target);
+    Shape const& shape = input.shape();
+    if (pos_weight.defined())
+        xgrad::detail::check_broadcasts(
+            name, "a pos_weight", pos_weight.shape(), "an input", shape);
+    if (weight.defined())
+        xgrad::detail::check_broadcasts(name, "a weight", weight.shape(), "an input", shape);
     Tensor<T> loss;
-    // -log p is softplus(-input), and -log(1 - p) is softplus(input): nothing cancels where p is close to a target of 0 or 1
-    if (pos_weight.defined()) loss = pos_weight * target * xgrad::softplus(-input) + (T(1) - target) * xgrad::softplus(input);
+    // -log p is softplus(-input), and -log(1 - p) is softplus(input): nothing cancels where p is
+    // close to a target of 0 or 1
+    if (pos_weight.defined())
+        loss = pos_weight * target * xgrad::softplus(-input) +
+               (T(1) - target) * xgrad::softplus(input);
     else loss = target * xgrad::softplus(-input) + (T(1) - target) * xgrad::softplus(input);
     if (weight.defined()) loss = loss * weight;
     return detail::reduced(name, loss, reduction);
 }
 
-/// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose logarithm the input is. With log_target the
-/// target is a logarithm, too. The mean over all elements is no divergence: take batch_mean, or sum.
-template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean, bool log_target = false)
-{
+/// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose
+/// logarithm the input is. With log_target the target is a logarithm, too. The mean over all
+/// elements is no divergence: take batch_mean, or sum.
+template <RealScalar T>
+Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target,
+    Reduction reduction = Reduction::mean, bool log_target = false) {
     detail::check_same_shape("kl_div", input, target);
     auto const finish = [&](auto const& losses) -> Tensor<T> {
         if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
-        if (input.dim() == 0) xgrad::detail::fail<ShapeError>("kl_div: batch_mean of a tensor without axes");
+        if (input.dim() == 0)
+            xgrad::detail::fail<ShapeError>("kl_div: batch_mean of a tensor without axes");
         return sum(losses) / static_cast<T>(input.shape()[0]);
     };
     if (log_target) return finish(exp(target) * (target - input));
@@ -3814,202 +4444,255 @@ template <RealScalar T> Tensor<T> kl_div(Tensor<T> const& input, std::type_ident
     return finish(where(counts, target * log(where(counts, target, T(1))), T(0)) - target * input);
 }
 
-/// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin) where it is -1. The last axis is
-/// that of a row; the target has the shape of the others.
+/// Of rows x1 and x2 with angle phi: 1 - cos phi where the target is 1, max(0, cos phi - margin)
+/// where it is -1. The last axis is that of a row; the target has the shape of the others.
 template <RealScalar T>
-Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2, std::type_identity_t<Tensor<T>> const& target, double margin = 0, Reduction reduction = Reduction::mean)
-{
+Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2,
+    std::type_identity_t<Tensor<T>> const& target, double margin = 0,
+    Reduction reduction = Reduction::mean) {
     detail::check_same_shape("cosine_embedding_loss", x1, x2);
     T const tiny = T(1e-12);
-    Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}), b = sum(square(x2), {-1});
-    if (!(product.shape() == target.shape())) xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(), " need a target of shape ", product.shape(), ", not ", target.shape());
+    Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}),
+                    b = sum(square(x2), {-1});
+    if (!(product.shape() == target.shape()))
+        xgrad::detail::fail<ShapeError>("cosine_embedding_loss: inputs of shape ", x1.shape(),
+            " need a target of shape ", product.shape(), ", not ", target.shape());
     auto const cosine = product / sqrt((a + tiny) * (b + tiny));
-    auto const apart = clamp_min(cosine - static_cast<T>(margin), T(0));  // whose gradient at 0 is 1, unlike that of relu
-    return detail::reduced("cosine_embedding_loss", where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
+    auto const apart = clamp_min(
+        cosine - static_cast<T>(margin), T(0)); // whose gradient at 0 is 1, unlike that of relu
+    return detail::reduced("cosine_embedding_loss",
+        where(target == T(1), T(1) - cosine, where(target == T(-1), apart, T(0))), reduction);
 }
 
-/// max(0, |a - p| - |a - n| + margin) with p-norms of rows (the last axis), to whose differences eps is added as in PyTorch. With
-/// `swap` the smaller of |a - n| and |p - n| is taken.
+/// max(0, |a - p| - |a - n| + margin) with p-norms of rows (the last axis), to whose differences
+/// eps is added as in PyTorch. With `swap` the smaller of |a - n| and |p - n| is taken.
 template <RealScalar T>
-Tensor<T> triplet_margin_loss(Tensor<T> const& anchor, std::type_identity_t<Tensor<T>> const& positive, std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
-                              double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean)
-{
+Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
+    std::type_identity_t<Tensor<T>> const& positive,
+    std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
+    double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean) {
     detail::check_same_shape("triplet_margin_loss", anchor, positive);
     detail::check_same_shape("triplet_margin_loss", anchor, negative);
-    auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) { return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1})); };
+    auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) {
+        return Tensor<T>(norm(a - b + static_cast<T>(eps), p, {-1}));
+    };
     Tensor<T> far = distance(anchor, negative);
     if (swap) far = minimum(far, distance(positive, negative));
-    return detail::reduced("triplet_margin_loss", clamp_min(distance(anchor, positive) - far + static_cast<T>(margin), T(0)), reduction);
+    return detail::reduced("triplet_margin_loss",
+        clamp_min(distance(anchor, positive) - far + static_cast<T>(margin), T(0)), reduction);
 }
 
-}  // namespace functional
-}  // namespace xgrad::nn
+} // namespace functional
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
 
 namespace xgrad::nn {
 
-/// Beside input and target of a loss over classes.
+/// Options of a loss over classes.
 template <RealScalar T> struct ClassLossOptions {
-    /// One for each class; undefined for ones.
+    /// A weight for each class; undefined means ones.
     Tensor<T> weight = {};
     Reduction reduction = Reduction::mean;
-    /// Targets of this class have no loss and no gradient, and do not count in the mean.
+    /// Targets of this class have no loss and no gradient and are not counted in the mean.
     std::int64_t ignore_index = -100;
-    /// This part of the target goes to all classes alike (cross_entropy() only).
+    /// This part of the target is distributed evenly among all classes (cross_entropy() only).
     double label_smoothing = 0;
 };
 
 namespace detail {
 
-/// The axis of classes of a loss's input, how many there are, and their weights in a shape that broadcasts against it.
+/// The class axis of a loss's input, the number of classes, and their weights in a shape that
+/// broadcasts with the input.
 template <RealScalar T> struct Classes {
     std::size_t axis;
     std::size_t count;
     Tensor<T> weight;
 
-    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options) : axis(input.dim(name.data()) > 1)
-    {
-        if (input.dim() == 0) xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
+    Classes(std::string_view name, Tensor<T> const& input, ClassLossOptions<T> const& options)
+        : axis(input.dim(name.data()) > 1) {
+        if (input.dim() == 0)
+            xgrad::detail::fail<ShapeError>(name, ": the input needs an axis of classes");
         count = input.shape()[axis];
-        if (options.weight.defined() && !(options.weight.shape() == Shape{count})) xgrad::detail::fail<ShapeError>(name, ": the weight of ", count, " classes has shape ", options.weight.shape());
+        if (options.weight.defined() && !(options.weight.shape() == Shape{count}))
+            xgrad::detail::fail<ShapeError>(
+                name, ": the weight of ", count, " classes has shape ", options.weight.shape());
         Axes along(input.dim() - axis, 1);
         along[0] = static_cast<std::ptrdiff_t>(count);
-        weight = reshape(options.weight.defined() ? options.weight.detach() : ones<T>({count}), along);
+        weight =
+            reshape(options.weight.defined() ? options.weight.detach() : ones<T>({count}), along);
     }
     Axes over() const { return {static_cast<std::ptrdiff_t>(axis)}; }
 };
 
-/// One class for each sample. What has one element a sample keeps the axis of classes, with extent 1.
+/// A class for each sample. Tensors with one element a sample keep the class axis with extent 1.
 template <RealScalar T> struct Targets {
     Classes<T> classes;
-    Tensor<std::int64_t> number;  // 0 where the sample is ignored
+    Tensor<std::int64_t> number; // 0 where the sample is ignored
     Tensor<bool> counts;
-    Tensor<T> weight;             // 0 where the sample is ignored
+    Tensor<T> weight; // 0 where the sample is ignored
 
-    Targets(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& target, ClassLossOptions<T> const& options) : classes(name, input, options)
-    {
+    Targets(std::string_view name, Tensor<T> const& input, Tensor<std::int64_t> const& target,
+        ClassLossOptions<T> const& options)
+        : classes(name, input, options) {
+        xgrad::detail::check_defined(name, target, 1);
         Shape wanted = input.shape();
         wanted.erase(classes.axis);
-        if (!(target.shape() == wanted)) xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(), " needs targets of shape ", wanted, ", not ", target.shape());
+        if (!(target.shape() == wanted))
+            xgrad::detail::fail<ShapeError>(name, ": an input of shape ", input.shape(),
+                " needs targets of shape ", wanted, ", not ", target.shape());
         auto const n = static_cast<std::int64_t>(classes.count);
         for (auto const c : xgrad::detail::contiguous(target.array_of()))
-            if (c != options.ignore_index && (c < 0 || c >= n)) xgrad::detail::fail<IndexError>(name, ": Target ", c, " is out of bounds of ", n, " classes");
+            if (c != options.ignore_index && (c < 0 || c >= n))
+                xgrad::detail::fail<IndexError>(
+                    name, ": Target ", c, " is out of bounds of ", n, " classes");
         NoGradGuard const off;
         auto const at = unsqueeze(target, static_cast<std::ptrdiff_t>(classes.axis));
         counts = at != options.ignore_index;
         number = where(counts, at, std::int64_t{0});
-        if (options.weight.defined()) weight = where(counts, reshape(index_select(options.weight, 0, flatten(number)), at.shape()), T(0));
+        if (options.weight.defined())
+            weight = where(counts,
+                reshape(index_select(options.weight, 0, flatten(number)), at.shape()), T(0));
         else weight = cast<T>(counts);
     }
 
-    /// The number of each sample's own class.
-    template <Operand X> auto own(X const& x) const { return gather(x, static_cast<std::ptrdiff_t>(classes.axis), number); }
-    /// Losses of the samples that count, reduced; their mean is weighted.
-    template <Operand X> Tensor<T> reduced(std::string_view name, X const& losses, Reduction reduction) const
-    {
+    /// The element of x at each sample's target class.
+    template <Operand X> auto own(X const& x) const {
+        return gather(x, static_cast<std::ptrdiff_t>(classes.axis), number);
+    }
+    /// Reduces the losses of the samples that are not ignored; the mean is weighted.
+    template <Operand X>
+    Tensor<T> reduced(std::string_view name, X const& losses, Reduction reduction) const {
         auto const counted = where(counts, losses, T(0));
         if (reduction == Reduction::mean) return sum(counted) / sum(weight);
         if (reduction == Reduction::sum) return sum(counted);
-        return detail::reduced(name, squeeze(Tensor<T>(counted), static_cast<std::ptrdiff_t>(classes.axis)), reduction);
+        return detail::reduced(name,
+            squeeze(Tensor<T>(counted), static_cast<std::ptrdiff_t>(classes.axis)), reduction);
     }
 };
 
-template <RealScalar T> double checked_smoothing(ClassLossOptions<T> const& options)
-{
+template <RealScalar T> double checked_smoothing(ClassLossOptions<T> const& options) {
     double const smoothing = options.label_smoothing;
-    if (!(smoothing >= 0 && smoothing <= 1)) xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
+    if (!(smoothing >= 0 && smoothing <= 1))
+        xgrad::detail::fail("cross_entropy: label_smoothing must lie between 0 and 1");
     return smoothing;
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// -w_t input_t for the class t of each target: of logarithms of probabilities, which log_softmax() makes. The mean is over the
-/// weights of the targets; NaN where all are ignored.
-template <RealScalar T> Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
-{
+/// -w_t input_t for the class t of each target: of logarithms of probabilities, which log_softmax()
+/// makes. The mean is over the weights of the targets; NaN where all are ignored.
+template <RealScalar T>
+Tensor<T> nll_loss(Tensor<T> const& input, Tensor<std::int64_t> const& target,
+    std::type_identity_t<ClassLossOptions<T>> const& options = {}) {
     detail::Targets<T> const of("nll_loss", input, target, options);
     return of.reduced("nll_loss", -of.weight * of.own(input), options.reduction);
 }
 
-/// nll_loss of log_softmax(input): of any real numbers, one for each class.
-template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
-{
+/// nll_loss of log_softmax(input): the input has any real number (logit) for each class.
+template <RealScalar T>
+Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<std::int64_t> const& target,
+    std::type_identity_t<ClassLossOptions<T>> const& options = {}) {
     double const smoothing = detail::checked_smoothing(options);
     detail::Targets<T> const of("cross_entropy", input, target, options);
-    auto const own = of.own(input);  // first, so that its gradient is the last: it adds to what is there
+    auto const own =
+        of.own(input); // recorded first, so that its gradient comes last and accumulates in place
     auto const largest = finite_largest(input, of.classes.over());
     auto const all = sum(exp(input - largest), of.classes.over(), keepdims);
-    if (smoothing == 0) return of.reduced("cross_entropy", of.weight * (log(all) - (own - largest)), options.reduction);
+    if (smoothing == 0)
+        return of.reduced(
+            "cross_entropy", of.weight * (log(all) - (own - largest)), options.reduction);
     auto const share = static_cast<T>(smoothing / static_cast<double>(of.classes.count));
     Tensor<T> const log_all = log(all);
-    auto const others = sum(of.classes.weight * (log_all - (input - largest)), of.classes.over(), keepdims);
-    return of.reduced("cross_entropy", static_cast<T>(1 - smoothing) * of.weight * (log_all - (own - largest)) + share * others, options.reduction);
+    auto const others =
+        sum(of.classes.weight * (log_all - (input - largest)), of.classes.over(), keepdims);
+    return of.reduced("cross_entropy",
+        static_cast<T>(1 - smoothing) * of.weight * (log_all - (own - largest)) + share * others,
+        options.reduction);
 }
 
-/// The same with a probability for each class as target, of the input's shape. The mean is over the targets, without weights.
-template <RealScalar T> Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target, std::type_identity_t<ClassLossOptions<T>> const& options = {})
-{
+/// Cross entropy with class probabilities as target, of the input's shape. The mean is over the
+/// samples and not weighted.
+template <RealScalar T>
+Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target,
+    std::type_identity_t<ClassLossOptions<T>> const& options = {}) {
     double const smoothing = detail::checked_smoothing(options);
     detail::check_same_shape("cross_entropy", input, target);
     detail::Classes<T> const c("cross_entropy", input, options);
-    auto const own = static_cast<T>(1 - smoothing), all = static_cast<T>(smoothing / static_cast<double>(c.count));
-    Tensor<T> const losses = sum(-c.weight * (own * target + all) * log_softmax(input, static_cast<std::ptrdiff_t>(c.axis)), c.over());
+    auto const own = static_cast<T>(1 - smoothing),
+               all = static_cast<T>(smoothing / static_cast<double>(c.count));
+    Tensor<T> const losses = sum(
+        -c.weight * (own * target + all) * log_softmax(input, static_cast<std::ptrdiff_t>(c.axis)),
+        c.over());
     return detail::reduced("cross_entropy", losses, options.reduction);
 }
 
-}  // namespace functional
-}  // namespace xgrad::nn
+} // namespace functional
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
 #define XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
 
 // ======== xgrad/nn/embedding.hpp
-// Embeddings: rows of a table, picked by their numbers.
+// Embeddings: rows of a table, selected by indices.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
 namespace detail {
-/// A row as PyTorch numbers it: negative ones count from the end.
-inline std::int64_t padding_row(std::string_view name, std::optional<std::int64_t> index, std::size_t count)
-{
+/// Normalises a row index: negative ones count from the end, as in PyTorch.
+inline std::int64_t padding_row(
+    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
     auto const n = static_cast<std::int64_t>(count);
-    if (index && (*index < -n || *index >= n)) xgrad::detail::fail<IndexError>(name, ": padding_idx ", *index, " must be within ", n, " rows");
+    if (index && (*index < -n || *index >= n))
+        xgrad::detail::fail<IndexError>(
+            name, ": padding_idx ", *index, " must be within ", n, " rows");
     return !index ? -1 : *index < 0 ? *index + n : *index;
 }
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// The rows of weight, of shape [num_embeddings, embedding_dim], that an array of any shape names: [..., embedding_dim]. Gradients of
-/// a row that is named several times are added; the one of padding_idx has none.
-template <Differentiable T> Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight, std::optional<std::int64_t> padding_idx = {})
-{
-    if (weight.dim() != 2) xgrad::detail::fail<ShapeError>("embedding: the weight is [num_embeddings, embedding_dim], not of shape ", weight.shape());
+/// Selects rows of weight, [num_embeddings, embedding_dim], by indices of any shape: the result is
+/// [..., embedding_dim]. Gradients of a row that is selected several times are added; the row
+/// padding_idx has no gradient.
+template <Differentiable T>
+Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight,
+    std::optional<std::int64_t> padding_idx = {}) {
+    if (weight.dim() != 2)
+        xgrad::detail::fail<ShapeError>(
+            "embedding: the weight is [num_embeddings, embedding_dim], not of shape ",
+            weight.shape());
     std::size_t const count = weight.shape()[0];
-    return express(IndexSelect{{}, xgrad::detail::checked_index("embedding", input, 0, count), 0, detail::padding_row("embedding", padding_idx, count)}, weight);
+    return express(IndexSelect{{}, xgrad::detail::checked_index("embedding", input, 0, count), 0,
+                       detail::padding_row("embedding", padding_idx, count)},
+        weight);
 }
 
-}  // namespace functional
+} // namespace functional
 
-/// A row of numbers for each of num_embeddings words. weight begins normal, with zeros for padding_idx, whose row is not trained.
+/// A learnable vector for each of num_embeddings indices. weight is initialised normally; the row
+/// padding_idx is zero and not trained.
 template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
     std::optional<std::int64_t> padding_idx;
     Parameter<T> weight;
 
-    Embedding(std::size_t num_embeddings, std::size_t embedding_dim, std::optional<std::int64_t> padding = {}) : padding_idx(padding), weight(*this, "weight", begin(num_embeddings, embedding_dim, padding)) {}
-    Tensor<T> forward(Tensor<std::int64_t> const& input) const { return functional::embedding(input, weight.handle_of(), padding_idx); }
-    std::string extra_repr() const override
-    {
-        return std::to_string(weight.shape()[0]) + ", " + std::to_string(weight.shape()[1]) + (padding_idx ? ", padding_idx=" + std::to_string(*padding_idx) : "");
+    Embedding(std::size_t num_embeddings, std::size_t embedding_dim,
+        std::optional<std::int64_t> padding = {})
+        : padding_idx(padding),
+          weight(*this, "weight", begin(num_embeddings, embedding_dim, padding)) {}
+    Tensor<T> forward(Tensor<std::int64_t> const& input) const {
+        return functional::embedding(input, weight.handle_of(), padding_idx);
+    }
+    std::string extra_repr() const override {
+        return std::to_string(weight.shape()[0]) + ", " + std::to_string(weight.shape()[1]) +
+               (padding_idx ? ", padding_idx=" + std::to_string(*padding_idx) : "");
     }
 
 private:
-    static Tensor<T> begin(std::size_t count, std::size_t n, std::optional<std::int64_t> padding)
-    {
+    static Tensor<T> begin(std::size_t count, std::size_t n, std::optional<std::int64_t> padding) {
         auto const row = detail::padding_row("Embedding", padding, count);
         Tensor<T> table = randn<T>({count, n});
         if (row >= 0) table[static_cast<std::ptrdiff_t>(row)].zero_();
@@ -4017,7 +4700,7 @@ private:
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
@@ -4029,34 +4712,40 @@ private:
 #define XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
 
 // ======== xgrad/nn/standardize.hpp
-// Numbers less their mean, divided by their standard deviation, scaled and shifted for each channel: what the layers of
-// normalisation have in common. An array is seen as [samples, groups, channels of a group, positions].
+// Standardisation, which batch, group and layer normalisation share: (x - mean) / standard
+// deviation, scaled and shifted for each channel. An array is viewed as [samples, groups, channels
+// of a group, positions]. Benchmark: statistics.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
 struct StandardizeGeometry {
-    std::size_t samples = 1, groups = 1, channels = 1, positions = 1;   // channels are those of one group
-    bool over_samples = false;                                          // whether all samples have their mean together
+    std::size_t samples = 1, groups = 1, channels = 1,
+                positions = 1; // channels: of one group
+    bool over_samples = false; // whether all samples share one mean
     double eps = 1e-5;
 
-    /// A line is what lies in order: the positions of one channel of one sample.
+    /// A line is contiguous: the positions of one channel of one sample.
     std::size_t lines() const { return samples * groups * channels; }
     std::size_t statistics() const { return over_samples ? groups : samples * groups; }
-    std::size_t statistic_of(std::size_t line) const { return over_samples ? line / channels % groups : line / channels; }
+    std::size_t statistic_of(std::size_t line) const {
+        return over_samples ? line / channels % groups : line / channels;
+    }
     std::size_t channel_of(std::size_t line) const { return line % (groups * channels); }
-    double count() const { return static_cast<double>(channels * positions) * static_cast<double>(over_samples ? samples : 1); }
+    double count() const {
+        return static_cast<double>(channels * positions) *
+               static_cast<double>(over_samples ? samples : 1);
+    }
 };
 
-/// Mean and variance of the numbers that belong together, in double.
+/// Mean and variance of one set of elements, in double.
 struct Moments {
     double mean = 0, variance = 0;
 };
 
-/// The sums of f(i) for i < n, in parts that do not wait for each other.
-template <class F> double sum_of(std::size_t n, F f)
-{
+/// The sum of f(i) for i < n, in independent partial sums.
+template <class F> double sum_of(std::size_t n, F f) {
     constexpr std::size_t width = 8;
     double part[width] = {}, rest = 0;
     std::size_t i = 0;
@@ -4067,15 +4756,19 @@ template <class F> double sum_of(std::size_t n, F f)
     return rest;
 }
 
-/// One pass over memory: the moments of a line, which is in the cache the second time, join those before (Chan et al., 1983).
-template <RealScalar T> std::vector<Moments> moments(StandardizeGeometry const& g, T const* x)
-{
+/// The moments of all lines in one pass over memory: each line is read twice, the second time from
+/// the cache, and its moments are merged with those before (Chan et al., 1983).
+template <RealScalar T> std::vector<Moments> moments(StandardizeGeometry const& g, T const* x) {
     std::vector<Moments> all(g.statistics());
     std::vector<double> counts(all.size());
     auto const n = static_cast<double>(g.positions);
     for (std::size_t line = 0; g.positions && line < g.lines(); ++line, x += g.positions) {
-        double const mean = sum_of(g.positions, [x](std::size_t i) { return static_cast<double>(x[i]); }) / n;
-        double const squares = sum_of(g.positions, [x, mean](std::size_t i) { double const d = static_cast<double>(x[i]) - mean; return d * d; });
+        double const mean =
+            sum_of(g.positions, [x](std::size_t i) { return static_cast<double>(x[i]); }) / n;
+        double const squares = sum_of(g.positions, [x, mean](std::size_t i) {
+            double const d = static_cast<double>(x[i]) - mean;
+            return d * d;
+        });
         auto const at = g.statistic_of(line);
         auto& [joint_mean, joint_squares] = all[at];
         double const before = counts[at], share = n / (counts[at] += n), apart = mean - joint_mean;
@@ -4088,9 +4781,9 @@ template <RealScalar T> std::vector<Moments> moments(StandardizeGeometry const& 
 
 template <RealScalar T> class StandardizeNode final : public Node {
 public:
-    StandardizeNode(StandardizeGeometry const& geometry, std::vector<Moments> moments, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
-        : g_(geometry), moments_(std::move(moments)), shape_(x.shape())
-    {
+    StandardizeNode(StandardizeGeometry const& geometry, std::vector<Moments> moments,
+        Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
+        : g_(geometry), moments_(std::move(moments)), shape_(x.shape()) {
         std::size_t edges = 0;
         Tensor<T> const* const arguments[] = {&x, &weight, &bias};
         for (std::size_t i = 0; i < 3; ++i)
@@ -4104,29 +4797,29 @@ public:
         set_edges(edges_.data(), edges);
     }
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override
-    {
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         if (!gradients[0].defined()) return;
         Tensor<T> const g = gradients[0].as<T>(), x = x_.unpack(*this).template as<T>();
         Tensor<T> const weight = has_weight_ ? weight_.unpack(*this).template as<T>() : Tensor<T>();
-        auto const [to_x, to_weight, to_bias] = xgrad::detail::recording() ? recorded(g, x, weight) : computed(g, x, weight);
+        auto const [to_x, to_weight, to_bias] =
+            xgrad::detail::recording() ? recorded(g, x, weight) : computed(g, x, weight);
         if (edge_of_[0] >= 0) results[static_cast<std::size_t>(edge_of_[0])] = to_x;
         if (edge_of_[1] >= 0) results[static_cast<std::size_t>(edge_of_[1])] = to_weight;
         if (edge_of_[2] >= 0) results[static_cast<std::size_t>(edge_of_[2])] = to_bias;
     }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override
-    {
-        xgrad::detail::push_by_transposing(*this, {xgrad::detail::type_info<T>.filled(shape_, 0)}, tangents, results);
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        xgrad::detail::push_by_transposing(
+            *this, {xgrad::detail::type_info<T>.filled(shape_, 0)}, tangents, results);
     }
     std::string name() const override { return "StandardizeBackward"; }
-    std::string formula() const override { return has_weight_ ? "Standardize(a, b, c)" : "Standardize(a)"; }
-    void release_saved() noexcept override
-    {
+    std::string formula() const override {
+        return has_weight_ ? "Standardize(a, b, c)" : "Standardize(a)";
+    }
+    void release_saved() noexcept override {
         x_.release();
         weight_.release();
     }
-    std::vector<NamedSavedTensor> saved_tensors() override
-    {
+    std::vector<NamedSavedTensor> saved_tensors() override {
         std::vector<NamedSavedTensor> all{{"a", &x_}};
         if (has_weight_) all.push_back({"b", &weight_});
         return all;
@@ -4138,19 +4831,28 @@ private:
         double of_g = 0, of_g_x = 0;
     };
 
-    /// Two passes: sums of gradients, and of gradients times standardized numbers; then dx = w g/s - mean(w g)/s - x' mean(w g x')/s.
-    Three computed(Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const
-    {
-        auto const g = xgrad::detail::contiguous(gradient.array_of()), x = xgrad::detail::contiguous(numbers.array_of());
-        auto const w = weight.defined() ? xgrad::detail::contiguous(weight.array_of()) : xgrad::detail::Array<T>();
-        auto const scale = [&](std::size_t channel) { return w.defined() ? static_cast<double>(w.begin()[channel]) : 1.; };
+    /// Two passes: the first sums gradients g and products g x' with the standardised x'; the
+    /// second computes dx = w g/s - mean(w g)/s - x' mean(w g x')/s.
+    Three computed(
+        Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const {
+        auto const g = xgrad::detail::contiguous(gradient.array_of()),
+                   x = xgrad::detail::contiguous(numbers.array_of());
+        auto const w = weight.defined() ? xgrad::detail::contiguous(weight.array_of())
+                                        : xgrad::detail::Array<T>();
+        auto const scale = [&](std::size_t channel) {
+            return w.defined() ? static_cast<double>(w.begin()[channel]) : 1.;
+        };
         std::size_t const n = g_.positions, channels = g_.groups * g_.channels;
         std::vector<Sums> of_statistic(g_.statistics()), of_channel(channels);
         for (std::size_t line = 0; line < g_.lines(); ++line) {
             auto const c = g_.channel_of(line), s = g_.statistic_of(line);
             T const *gl = g.begin() + line * n, *xl = x.begin() + line * n;
-            double const mean = moments_[s].mean, of_g = sum_of(n, [gl](std::size_t i) { return static_cast<double>(gl[i]); });
-            double const of_g_x = deviation(s) * sum_of(n, [gl, xl, mean](std::size_t i) { return static_cast<double>(gl[i]) * (static_cast<double>(xl[i]) - mean); });
+            double const mean = moments_[s].mean,
+                         of_g =
+                             sum_of(n, [gl](std::size_t i) { return static_cast<double>(gl[i]); });
+            double const of_g_x = deviation(s) * sum_of(n, [gl, xl, mean](std::size_t i) {
+                return static_cast<double>(gl[i]) * (static_cast<double>(xl[i]) - mean);
+            });
             of_channel[c].of_g += of_g, of_channel[c].of_g_x += of_g_x;
             of_statistic[s].of_g += scale(c) * of_g, of_statistic[s].of_g_x += scale(c) * of_g_x;
         }
@@ -4160,35 +4862,51 @@ private:
             xgrad::detail::Array<T> out(shape_);
             for (std::size_t line = 0; line < g_.lines(); ++line) {
                 auto const s = g_.statistic_of(line);
-                double const r = deviation(s), mean_g = of_statistic[s].of_g / g_.count(), mean_g_x = of_statistic[s].of_g_x / g_.count();
-                auto const of_g = static_cast<T>(r * scale(g_.channel_of(line))), of_x = static_cast<T>(-r * r * mean_g_x), mean = static_cast<T>(moments_[s].mean), rest = static_cast<T>(-r * mean_g);
+                double const r = deviation(s), mean_g = of_statistic[s].of_g / g_.count(),
+                             mean_g_x = of_statistic[s].of_g_x / g_.count();
+                auto const of_g = static_cast<T>(r * scale(g_.channel_of(line))),
+                           of_x = static_cast<T>(-r * r * mean_g_x),
+                           mean = static_cast<T>(moments_[s].mean),
+                           rest = static_cast<T>(-r * mean_g);
                 T const *gl = g.begin() + line * n, *xl = x.begin() + line * n;
                 T* const to = out.begin() + line * n;
-                for (std::size_t i = 0; i < n; ++i) to[i] = of_g * gl[i] + (of_x * (xl[i] - mean) + rest);
+                for (std::size_t i = 0; i < n; ++i)
+                    to[i] = of_g * gl[i] + (of_x * (xl[i] - mean) + rest);
             }
             to_x = Tensor<T>(std::move(out));
         }
-        auto const of_channels = [&](double Sums::* which) {
+        auto const of_channels = [&](double Sums::*which) {
             xgrad::detail::Array<T> out(Shape{channels});
-            for (std::size_t c = 0; c < channels; ++c) out.begin()[c] = static_cast<T>(of_channel[c].*which);
+            for (std::size_t c = 0; c < channels; ++c)
+                out.begin()[c] = static_cast<T>(of_channel[c].*which);
             return Tensor<T>(std::move(out));
         };
         if (edge_of_[1] >= 0) to_weight = of_channels(&Sums::of_g_x);
         if (edge_of_[2] >= 0) to_bias = of_channels(&Sums::of_g);
         return all;
     }
-    /// The same by operations that are themselves recorded.
-    Three recorded(Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const
-    {
+    /// The backward pass by recorded operations, for second order.
+    Three recorded(
+        Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const {
         auto const extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
-        Axes const all{extent(g_.samples), extent(g_.groups), extent(g_.channels), extent(g_.positions)}, over = g_.over_samples ? Axes{0, 2, 3} : Axes{2, 3}, flat{extent(g_.groups * g_.channels)};
-        Tensor<T> const g = reshape(gradient, all), x = reshape(numbers, all), centred = x - mean(x, over, keepdims);
-        Tensor<T> const r = rsqrt(mean(square(centred), over, keepdims) + static_cast<T>(g_.eps)), standard = centred * r;
-        Tensor<T> const weighted = weight.defined() ? Tensor<T>(g * reshape(weight, {1, all[1], all[2], 1})) : g;
-        Tensor<T> const to_x = r * (weighted - mean(weighted, over, keepdims) - standard * mean(weighted * standard, over, keepdims));
-        return {reshape(to_x, Axes(shape_)), reshape(sum(g * standard, {0, 3}), flat), reshape(sum(g, {0, 3}), flat)};
+        Axes const all{
+            extent(g_.samples), extent(g_.groups), extent(g_.channels), extent(g_.positions)},
+            over = g_.over_samples ? Axes{0, 2, 3} : Axes{2, 3},
+            flat{extent(g_.groups * g_.channels)};
+        Tensor<T> const g = reshape(gradient, all), x = reshape(numbers, all),
+                        centred = x - mean(x, over, keepdims);
+        Tensor<T> const r = rsqrt(mean(square(centred), over, keepdims) + static_cast<T>(g_.eps)),
+                        standard = centred * r;
+        Tensor<T> const weighted =
+            weight.defined() ? Tensor<T>(g * reshape(weight, {1, all[1], all[2], 1})) : g;
+        Tensor<T> const to_x = r * (weighted - mean(weighted, over, keepdims) -
+                                       standard * mean(weighted * standard, over, keepdims));
+        return {reshape(to_x, Axes(shape_)), reshape(sum(g * standard, {0, 3}), flat),
+            reshape(sum(g, {0, 3}), flat)};
     }
-    double deviation(std::size_t statistic) const { return 1 / std::sqrt(moments_[statistic].variance + g_.eps); }
+    double deviation(std::size_t statistic) const {
+        return 1 / std::sqrt(moments_[statistic].variance + g_.eps);
+    }
 
     StandardizeGeometry g_;
     std::vector<Moments> moments_;
@@ -4199,30 +4917,36 @@ private:
     bool has_weight_ = false;
 };
 
-/// The result, and the moments of the numbers.
-template <RealScalar T> std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const& g, Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
-{
+/// The result and the moments.
+template <RealScalar T>
+std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const& g,
+    Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias) {
     using xgrad::detail::contiguous;
     auto const from = contiguous(x.array_of());
-    xgrad::detail::Array<T> const none, w = weight.defined() ? contiguous(weight.array_of()) : none, b = bias.defined() ? contiguous(bias.array_of()) : none;
+    xgrad::detail::Array<T> const none, w = weight.defined() ? contiguous(weight.array_of()) : none,
+                                        b = bias.defined() ? contiguous(bias.array_of()) : none;
     auto all = moments(g, from.begin());
     xgrad::detail::Array<T> out(x.shape());
     std::size_t const n = g.positions;
     for (std::size_t line = 0; line < g.lines(); ++line) {
         auto const c = g.channel_of(line);
         auto const& m = all[g.statistic_of(line)];
-        auto const factor = static_cast<T>((w.defined() ? static_cast<double>(w.begin()[c]) : 1.) / std::sqrt(m.variance + g.eps)), mean = static_cast<T>(m.mean), shift = b.defined() ? b.begin()[c] : T(0);
+        auto const factor = static_cast<T>((w.defined() ? static_cast<double>(w.begin()[c]) : 1.) /
+                                           std::sqrt(m.variance + g.eps)),
+                   mean = static_cast<T>(m.mean), shift = b.defined() ? b.begin()[c] : T(0);
         T const* const in = from.begin() + line * n;
         T* const to = out.begin() + line * n;
         for (std::size_t i = 0; i < n; ++i) to[i] = (in[i] - mean) * factor + shift;
     }
     Tensor<T> y(std::move(out));
     auto const wanted = [](Tensor<T> const& t) { return t.defined() && t.requires_grad(); };
-    if (xgrad::detail::recording() && (wanted(x) || wanted(weight) || wanted(bias))) y.impl().grad_fn = xgrad::detail::Ref<Node>(new StandardizeNode<T>(g, all, x, weight, bias));
+    if (xgrad::detail::recording() && (wanted(x) || wanted(weight) || wanted(bias)))
+        y.impl().grad_fn =
+            xgrad::detail::Ref<Node>(new StandardizeNode<T>(g, all, x, weight, bias));
     return {std::move(y), std::move(all)};
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
 
 XGRAD_COMPILED_ONCE
@@ -4231,57 +4955,70 @@ namespace xgrad::nn {
 
 namespace functional {
 
-/// (x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times `weight` plus `bias` of that shape where
-/// they are defined; the variance has no correction (Ba, Kiros and Hinton, 2016).
+/// (x - mean)/sqrt(variance + eps) over the last axes, those of normalized_shape, times `weight`
+/// plus `bias` of that shape where they are defined; the variance has no correction (Ba, Kiros and
+/// Hinton, 2016).
 template <RealScalar T>
-Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape, std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5)
-{
+Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape,
+    std::type_identity_t<Tensor<T>> const& weight = {},
+    std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5) {
     auto const& shape = x.shape();
     auto const k = normalized_shape.size();
     if (k == 0) xgrad::detail::fail<ShapeError>("layer_norm: normalized_shape has no axes");
-    if (shape.size() < k || !std::equal(normalized_shape.begin(), normalized_shape.end(), shape.end() - static_cast<std::ptrdiff_t>(k)))
-        xgrad::detail::fail<ShapeError>("layer_norm: an input of shape ", shape, " does not end in normalized_shape ", normalized_shape);
+    if (shape.size() < k || !std::equal(normalized_shape.begin(), normalized_shape.end(),
+                                shape.end() - static_cast<std::ptrdiff_t>(k)))
+        xgrad::detail::fail<ShapeError>("layer_norm: an input of shape ", shape,
+            " does not end in normalized_shape ", normalized_shape);
     for (auto const* const p : {&weight, &bias})
         if (p->defined() && !(p->shape() == normalized_shape))
-            xgrad::detail::fail<ShapeError>("layer_norm: ", p == &weight ? "weight" : "bias", " has shape ", p->shape(), ", it should have normalized_shape ", normalized_shape);
+            xgrad::detail::fail<ShapeError>("layer_norm: ", p == &weight ? "weight" : "bias",
+                " has shape ", p->shape(), ", it should have normalized_shape ", normalized_shape);
     auto const n = numel(normalized_shape);
-    detail::StandardizeGeometry const rows{.samples = n ? x.numel() / n : 0, .positions = n, .eps = eps};
+    detail::StandardizeGeometry const rows{
+        .samples = n ? x.numel() / n : 0, .positions = n, .eps = eps};
     Tensor<T> const y = detail::standardize<T>(rows, x, {}, {}).first;
     if (weight.defined() && bias.defined()) return y * weight + bias;
     if (weight.defined()) return y * weight;
     return bias.defined() ? Tensor<T>(y + bias) : y;
 }
 
-}  // namespace functional
+} // namespace functional
 
-/// layer_norm() with weight (ones to begin with) and bias (zeros) of normalized_shape, or without (elementwise_affine).
+/// layer_norm() with a weight (initially ones) and a bias (zeros) of normalized_shape, unless
+/// elementwise_affine is false.
 template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
     Shape normalized_shape;
     double eps;
     Parameter<T> weight, bias;
 
     explicit LayerNorm(Shape const& shape, double epsilon = 1e-5, bool elementwise_affine = true)
-        : normalized_shape(shape), eps(epsilon), weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()), bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>())
-    {
+        : normalized_shape(shape), eps(epsilon),
+          weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()),
+          bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>()) {}
+    explicit LayerNorm(std::initializer_list<xgrad::detail::DimsElement<std::size_t>> shape,
+        double epsilon = 1e-5, bool elementwise_affine = true)
+        : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
+    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true)
+        : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
+    Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::layer_norm(x, normalized_shape, weight, bias, eps);
     }
-    explicit LayerNorm(std::initializer_list<xgrad::detail::DimsElement<std::size_t>> shape, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
-    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true) : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::layer_norm(x, normalized_shape, weight, bias, eps); }
-    std::string extra_repr() const override
-    {
+    std::string extra_repr() const override {
         std::string s;
         for (auto const n : normalized_shape) s += (s.empty() ? "[" : ", ") + std::to_string(n);
-        return s + "], eps=" + xgrad::detail::number_text(eps) + ", elementwise_affine=" + (weight.defined() ? "true" : "false");
+        return s + "], eps=" + xgrad::detail::number_text(eps) +
+               ", elementwise_affine=" + (weight.defined() ? "true" : "false");
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
 
 // ======== xgrad/nn/loss_modules.hpp
-// Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing = 0.1});`
+// Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing
+// = 0.1});`
 
 XGRAD_COMPILED_ONCE
 
@@ -4290,100 +5027,147 @@ namespace xgrad::nn {
 struct MSELoss : Module<MSELoss> {
     Reduction reduction;
     explicit MSELoss(Reduction r = Reduction::mean) : reduction(r) {}
-    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::mse_loss(input, target, reduction); }
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
+        return functional::mse_loss(input, target, reduction);
+    }
 };
 struct L1Loss : Module<L1Loss> {
     Reduction reduction;
     explicit L1Loss(Reduction r = Reduction::mean) : reduction(r) {}
-    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::l1_loss(input, target, reduction); }
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
+        return functional::l1_loss(input, target, reduction);
+    }
 };
 struct HuberLoss : Module<HuberLoss> {
     Reduction reduction;
     double delta;
     explicit HuberLoss(Reduction r = Reduction::mean, double d = 1) : reduction(r), delta(d) {}
-    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::huber_loss(input, target, reduction, delta); }
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
+        return functional::huber_loss(input, target, reduction, delta);
+    }
 };
 struct SmoothL1Loss : Module<SmoothL1Loss> {
     Reduction reduction;
     double beta;
     explicit SmoothL1Loss(Reduction r = Reduction::mean, double b = 1) : reduction(r), beta(b) {}
-    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const { return functional::smooth_l1_loss(input, target, reduction, beta); }
+    template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
+        return functional::smooth_l1_loss(input, target, reduction, beta);
+    }
 };
-template <RealScalar T = double> struct NLLLoss : Module<NLLLoss<T>> {
-    ClassLossOptions<T> options;
-    explicit NLLLoss(ClassLossOptions<T> o = {}) : options(std::move(o)) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::nll_loss(input, target, options); }
+namespace detail {
+
+/// A loss over classes. The class weights are a buffer: part of the state, copied with the module.
+template <class Self, RealScalar T> struct ClassLoss : Module<Self> {
+    ClassLossOptions<T> options; // without the weight
+    Buffer<T> weight;
+
+    explicit ClassLoss(ClassLossOptions<T> o)
+        : options(std::move(o)), weight(*this, "weight", std::exchange(options.weight, {})) {}
+
+protected:
+    ClassLossOptions<T> options_with_weight() const {
+        auto all = options;
+        all.weight = weight;
+        return all;
+    }
+};
+
+} // namespace detail
+
+template <RealScalar T = double> struct NLLLoss : detail::ClassLoss<NLLLoss<T>, T> {
+    explicit NLLLoss(ClassLossOptions<T> o = {}) : detail::ClassLoss<NLLLoss, T>(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const {
+        return functional::nll_loss(input, target, this->options_with_weight());
+    }
 };
 /// Targets are classes, or a probability for each class.
-template <RealScalar T = double> struct CrossEntropyLoss : Module<CrossEntropyLoss<T>> {
-    ClassLossOptions<T> options;
-    Buffer<T> weight;  // that of the options
-    explicit CrossEntropyLoss(ClassLossOptions<T> o = {}) : options(std::move(o)), weight(*this, "weight", options.weight) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const { return functional::cross_entropy(input, target, options); }
-    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::cross_entropy(input, target, options); }
+template <RealScalar T = double>
+struct CrossEntropyLoss : detail::ClassLoss<CrossEntropyLoss<T>, T> {
+    explicit CrossEntropyLoss(ClassLossOptions<T> o = {})
+        : detail::ClassLoss<CrossEntropyLoss, T>(std::move(o)) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const {
+        return functional::cross_entropy(input, target, this->options_with_weight());
+    }
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
+        return functional::cross_entropy(input, target, this->options_with_weight());
+    }
 };
 template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
     Reduction reduction;
     Buffer<T> weight, pos_weight;
-    explicit BCEWithLogitsLoss(Reduction r = Reduction::mean, Tensor<T> const& w = {}, Tensor<T> const& pos = {}) : reduction(r), weight(*this, "weight", w), pos_weight(*this, "pos_weight", pos) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::binary_cross_entropy_with_logits(input, target, reduction, weight, pos_weight); }
+    explicit BCEWithLogitsLoss(
+        Reduction r = Reduction::mean, Tensor<T> const& w = {}, Tensor<T> const& pos = {})
+        : reduction(r), weight(*this, "weight", w), pos_weight(*this, "pos_weight", pos) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
+        return functional::binary_cross_entropy_with_logits(
+            input, target, reduction, weight, pos_weight);
+    }
 };
 template <RealScalar T = double> struct KLDivLoss : Module<KLDivLoss<T>> {
     Reduction reduction;
     bool log_target;
-    explicit KLDivLoss(Reduction r = Reduction::mean, bool log = false) : reduction(r), log_target(log) {}
-    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const { return functional::kl_div(input, target, reduction, log_target); }
+    explicit KLDivLoss(Reduction r = Reduction::mean, bool log = false)
+        : reduction(r), log_target(log) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
+        return functional::kl_div(input, target, reduction, log_target);
+    }
 };
 template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbeddingLoss<T>> {
     double margin;
     Reduction reduction;
-    explicit CosineEmbeddingLoss(double m = 0, Reduction r = Reduction::mean) : margin(m), reduction(r) {}
-    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2, Tensor<T> const& target) const { return functional::cosine_embedding_loss(x1, x2, target, margin, reduction); }
+    explicit CosineEmbeddingLoss(double m = 0, Reduction r = Reduction::mean)
+        : margin(m), reduction(r) {}
+    Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2, Tensor<T> const& target) const {
+        return functional::cosine_embedding_loss(x1, x2, target, margin, reduction);
+    }
 };
 template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMarginLoss<T>> {
     double margin, p, eps;
     bool swap;
     Reduction reduction;
-    explicit TripletMarginLoss(double m = 1, double power = 2, double e = 1e-6, bool s = false, Reduction r = Reduction::mean) : margin(m), p(power), eps(e), swap(s), reduction(r) {}
-    Tensor<T> forward(Tensor<T> const& anchor, Tensor<T> const& positive, Tensor<T> const& negative) const
-    {
-        return functional::triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction);
+    explicit TripletMarginLoss(double m = 1, double power = 2, double e = 1e-6, bool s = false,
+        Reduction r = Reduction::mean)
+        : margin(m), p(power), eps(e), swap(s), reduction(r) {}
+    Tensor<T> forward(
+        Tensor<T> const& anchor, Tensor<T> const& positive, Tensor<T> const& negative) const {
+        return functional::triplet_margin_loss(
+            anchor, positive, negative, margin, p, eps, swap, reduction);
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LOSS_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
 
 // ======== xgrad/nn/module_list.hpp
-// ModuleList: any number of modules of one kind.
+// ModuleList: any number of modules of one type.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
 
 // ======== xgrad/nn/module_container.hpp
-// ModuleContainer: what Sequential, ModuleList and Slot share: they own modules on the heap, whose types
-// may be known only at run time.
+// ModuleContainer: the base of Sequential, ModuleList and Slot, which own modules on the heap. The
+// types of these modules may be known only at run time.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// A call of a module that stands for another one, which is not there.
+/// The exception of a call of a placeholder module.
 struct UncallableError : Error {
     using Error::Error;
 };
 
-/// A module that stands for one which is not there, and so cannot be called.
+/// A placeholder for a module that does not exist; it cannot be called.
 class Uncallable {
 public:
     virtual ~Uncallable() {}
-    /// The text of the UncallableError that a call throws.
+    /// The message of the UncallableError that a call throws.
     virtual std::string why_uncallable() const = 0;
 };
 
-/// A module that owns other modules and accepts new ones in their stead.
+/// A module that owns other modules and can replace them.
 class ModuleContainer {
 public:
     using AnyFunction = void (*)();
@@ -4393,11 +5177,11 @@ public:
     using FindCall = std::function<AnyFunction(AnyModule&, std::type_info const& signature)>;
 
     virtual ~ModuleContainer() {}
-    /// "Sequential": the name of its class template.
+    /// The name of the class template: "Sequential".
     virtual std::string_view container_kind() const noexcept = 0;
-    /// The scalar type of the template, where it has one.
+    /// The scalar type of the template, if it has one.
     virtual std::optional<DType> container_dtype() const noexcept { return {}; }
-    /// Replaces all modules inside. After an exception they are as before.
+    /// Replaces all submodules. An exception leaves them unchanged.
     virtual void replace_modules(
         std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) = 0;
 
@@ -4411,7 +5195,7 @@ protected:
 namespace detail {
 
 template <class Signature> struct CallSignature;
-/// How a module of a type that is not known here is called.
+/// A function pointer that calls a module whose static type is unknown here.
 template <class R, class... A> struct CallSignature<R(A...)> {
     using Decayed = R(std::remove_cvref_t<A>...);
     using Function = R (*)(AnyModule&, std::remove_cvref_t<A> const&...);
@@ -4420,7 +5204,7 @@ template <class R, class... A> struct CallSignature<R(A...)> {
     /// A call of modules of type M, with the hooks around it.
     template <class M> static Function of() {
         using Forward = ForwardOf<M>;
-        // Hooks of a known forward see arguments and result by their types.
+        // If forward has one signature, hooks get typed arguments and results.
         constexpr bool shared = [] {
             if constexpr (Forward::known)
                 return std::same_as<typename Forward::Arguments, Arguments> &&
@@ -4437,7 +5221,7 @@ template <class R, class... A> struct CallSignature<R(A...)> {
                 else return R(static_cast<M&>(m)(a...));
             };
     }
-    /// The function that `find` names, else `fallback`, else one that throws.
+    /// The function that `find` returns, else `fallback`, else one that throws.
     static Function find(AnyModule& m, ModuleContainer::FindCall const& find, Function fallback) {
         if (!dynamic_cast<Uncallable*>(&m)) {
             if (auto const found = find(m, typeid(Decayed)))
@@ -4478,7 +5262,7 @@ private:
         if constexpr (std::is_void_v<R>) static_cast<M&>(m).forward(a...);
         else return R(static_cast<M&>(m).forward(a...));
     }
-    /// Compiled once for all modules of this signature.
+    /// One instantiation serves all modules of this signature.
     static R call(AnyModule& m, Function forward, std::remove_cvref_t<A> const&... a) {
         bool const hooked = m.hooks() && m.hooks()->any();
         if (!hooked && !ModuleHooks::of_all_modules().any()) return forward(m, a...);
@@ -4496,15 +5280,16 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Modules M in a row, under the names "0", "1", ... It has no forward: the module that it is a member of calls them.
-template <std::derived_from<AnyModule> M> class ModuleList : public Module<ModuleList<M>>, public ModuleContainer {
+/// A list of modules M, named "0", "1", ... It has no forward: the module that contains it calls
+/// them.
+template <std::derived_from<AnyModule> M>
+class ModuleList : public Module<ModuleList<M>>, public ModuleContainer {
 public:
     class iterator {
     public:
         iterator(ModuleList& list, std::size_t at) noexcept : list_(&list), at_(at) {}
         M& operator*() const { return (*list_)[at_]; }
-        iterator& operator++() noexcept
-        {
+        iterator& operator++() noexcept {
             ++at_;
             return *this;
         }
@@ -4516,39 +5301,41 @@ public:
     };
 
     M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
-    template <class... A> M& emplace_back(A&&... arguments) { return insert(std::make_unique<M>(std::forward<A>(arguments)...)); }
+    template <class... A> M& emplace_back(A&&... arguments) {
+        return insert(std::make_unique<M>(std::forward<A>(arguments)...));
+    }
 
     std::size_t size() const noexcept { return this->member_count(); }
     bool empty() const noexcept { return size() == 0; }
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
     M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
-    M& at(std::size_t i)
-    {
-        if (i >= size()) xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
+    M& at(std::size_t i) {
+        if (i >= size())
+            xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
         return (*this)[i];
     }
     iterator begin() noexcept { return {*this, 0}; }
     iterator end() noexcept { return {*this, size()}; }
 
     std::string_view container_kind() const noexcept override { return "ModuleList"; }
-    void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const&) override
-    {
+    void replace_modules(
+        std::vector<std::unique_ptr<AnyModule>> modules, FindCall const&) override {
         for (auto const& m : modules)
             if (dynamic_cast<M*>(m.get()) == nullptr)
-                xgrad::detail::fail("ModuleList: a module ", m->kind(), " is none of the type that this list holds");
+                xgrad::detail::fail("ModuleList: a module ", m->kind(),
+                    " is none of the type that this list holds");
         this->own_in_row(std::move(modules));
     }
 
 private:
-    M& insert(std::unique_ptr<M> module)
-    {
+    M& insert(std::unique_ptr<M> module) {
         M& m = *module;
         this->own(std::to_string(size()), std::move(module));
         return m;
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
 #define XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
@@ -4562,30 +5349,36 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// An array of shape [N, C, ...], whose channels are its groups.
-inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape)
-{
-    if (shape.size() < 2) xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(), "D input)");
+/// The geometry of an input [N, C, ...]: each channel is a group.
+inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
+            "D input), not of shape ", shape);
     std::size_t positions = 1;
     for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
     return {.samples = shape[0], .groups = shape[1], .positions = positions};
 }
-template <Scalar T> void check_of_channels(std::string_view name, std::string_view which, Tensor<T> const& t, std::size_t channels)
-{
-    if (t.defined() && !(t.shape() == Shape{channels})) xgrad::detail::fail<ShapeError>(name, ": ", which, " should contain ", channels, " elements, not have shape ", t.shape());
+template <Scalar T>
+void check_of_channels(
+    std::string_view name, std::string_view which, Tensor<T> const& t, std::size_t channels) {
+    if (t.defined() && !(t.shape() == Shape{channels}))
+        xgrad::detail::fail<ShapeError>(name, ": ", which, " should contain ", channels,
+            " elements, not have shape ", t.shape());
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// (x - mean) / sqrt(variance + eps) w + b for each channel of x, of shape [N, C, ...]. In training the moments are those of x, and
-/// the running ones, where there are any, move towards them by the momentum (their variance is that with N - 1); else moments are
-/// the running ones. Ioffe and Szegedy, 2015.
+/// (x - mean) / sqrt(variance + eps) w + b for each channel of x, of shape [N, C, ...]. In training
+/// the moments are those of x, and the running ones, where there are any, move towards them by the
+/// momentum (their variance is that with N - 1); else moments are the running ones. Ioffe and
+/// Szegedy, 2015.
 template <RealScalar T>
-Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running_mean, std::type_identity_t<Tensor<T>> running_var, std::type_identity_t<Tensor<T>> const& weight = {},
-                     std::type_identity_t<Tensor<T>> const& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-5)
-{
+Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running_mean,
+    std::type_identity_t<Tensor<T>> running_var, std::type_identity_t<Tensor<T>> const& weight = {},
+    std::type_identity_t<Tensor<T>> const& bias = {}, bool training = false, double momentum = 0.1,
+    double eps = 1e-5) {
     using xgrad::detail::fail;
     auto g = detail::channel_geometry("batch_norm", x.shape());
     g.over_samples = true;
@@ -4594,47 +5387,65 @@ Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running
     detail::check_of_channels("batch_norm", "running_var", running_var, g.groups);
     detail::check_of_channels("batch_norm", "weight", weight, g.groups);
     detail::check_of_channels("batch_norm", "bias", bias, g.groups);
-    if (running_mean.defined() != running_var.defined() || (!training && !running_mean.defined())) fail("batch_norm: Expected running_mean and running_var to be defined when training=False, and both or none of them");
+    if (running_mean.defined() != running_var.defined() || (!training && !running_mean.defined()))
+        fail("batch_norm: Expected running_mean and running_var to be defined when training=False, "
+             "and both or none of them");
     if (!training) {
         Axes along(x.dim(), 1);
         along[1] = static_cast<std::ptrdiff_t>(g.groups);
-        Tensor<T> const by = rsqrt(running_var + static_cast<T>(eps)), factor = weight.defined() ? Tensor<T>(by * weight) : by;
-        Tensor<T> const moved = (x - reshape(running_mean.clone(), along)) * reshape(factor, along);  // a copy, as training may go on before backward()
+        Tensor<T> const by = rsqrt(running_var + static_cast<T>(eps)),
+                        factor = weight.defined() ? Tensor<T>(by * weight) : by;
+        Tensor<T> const moved =
+            (x - reshape(running_mean.clone(), along)) *
+            reshape(factor, along); // a copy: training may change the buffer before backward()
         return bias.defined() ? Tensor<T>(moved + reshape(bias, along)) : moved;
     }
-    if (g.count() == 1) fail<ShapeError>("batch_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    if (g.count() == 1)
+        fail<ShapeError>(
+            "batch_norm: Expected more than 1 value per channel when training, got input size ",
+            x.shape());
     auto [y, moments] = detail::standardize(g, x, weight, bias);
     if (running_mean.defined() && g.count() > 0) {
         T *const mean = running_mean.mutable_data(), *const variance = running_var.mutable_data();
         for (std::size_t c = 0; c < g.groups; ++c) {
-            auto const at_mean = static_cast<std::ptrdiff_t>(c) * running_mean.strides()[0], at_variance = static_cast<std::ptrdiff_t>(c) * running_var.strides()[0];
-            mean[at_mean] = static_cast<T>((1 - momentum) * static_cast<double>(mean[at_mean]) + momentum * moments[c].mean);
-            variance[at_variance] = static_cast<T>((1 - momentum) * static_cast<double>(variance[at_variance]) + momentum * moments[c].variance * (g.count() / (g.count() - 1)));
+            auto const at_mean = static_cast<std::ptrdiff_t>(c) * running_mean.strides()[0],
+                       at_variance = static_cast<std::ptrdiff_t>(c) * running_var.strides()[0];
+            mean[at_mean] = static_cast<T>(
+                (1 - momentum) * static_cast<double>(mean[at_mean]) + momentum * moments[c].mean);
+            variance[at_variance] =
+                static_cast<T>((1 - momentum) * static_cast<double>(variance[at_variance]) +
+                               momentum * moments[c].variance * (g.count() / (g.count() - 1)));
         }
     }
     return std::move(y);
 }
 
-/// (x - mean) / sqrt(variance + eps) w + b: moments of each sample and each group of channels of x, of shape [N, C, ...]; w and b
-/// for each channel. Wu and He, 2018.
+/// (x - mean) / sqrt(variance + eps) w + b: moments of each sample and each group of channels of x,
+/// of shape [N, C, ...]; w and b for each channel. Wu and He, 2018.
 template <RealScalar T>
-Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups, std::type_identity_t<Tensor<T>> const& weight = {}, std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5)
-{
+Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups,
+    std::type_identity_t<Tensor<T>> const& weight = {},
+    std::type_identity_t<Tensor<T>> const& bias = {}, double eps = 1e-5) {
     auto g = detail::channel_geometry("group_norm", x.shape());
     if (num_groups == 0 || g.groups % num_groups != 0)
-        xgrad::detail::fail<ShapeError>("group_norm: Expected number of channels in input to be divisible by num_groups, but got input of shape ", x.shape(), " and num_groups=", num_groups);
+        xgrad::detail::fail<ShapeError>("group_norm: Expected number of channels in input to be "
+                                        "divisible by num_groups, but got input of shape ",
+            x.shape(), " and num_groups=", num_groups);
     detail::check_of_channels("group_norm", "weight", weight, g.groups);
     detail::check_of_channels("group_norm", "bias", bias, g.groups);
     g.channels = g.groups / num_groups;
     g.groups = num_groups;
     g.eps = eps;
-    if (g.samples * g.channels * g.positions == 1) xgrad::detail::fail<ShapeError>("group_norm: Expected more than 1 value per channel when training, got input size ", x.shape());
+    if (g.samples * g.channels * g.positions == 1)
+        xgrad::detail::fail<ShapeError>(
+            "group_norm: Expected more than 1 value per channel when training, got input size ",
+            x.shape());
     return detail::standardize(g, x, weight, bias).first;
 }
 
-}  // namespace functional
+} // namespace functional
 
-/// The momentum is nullopt for the plain mean of all batches so far.
+/// A momentum of nullopt means the cumulative mean of all batches.
 struct BatchNormOptions {
     double eps = 1e-5;
     std::optional<double> momentum = 0.1;
@@ -4643,74 +5454,100 @@ struct BatchNormOptions {
 
 namespace detail {
 
-/// weight begins as ones, bias as zeros; the buffers running_mean, running_var and num_batches_tracked as 0, 1 and 0. Without
-/// running moments those of the batch are used in evaluation, too.
+/// weight is initially ones, bias zeros; the buffers running_mean, running_var and
+/// num_batches_tracked are 0, 1 and 0. Without running moments, evaluation uses those of the batch,
+/// too.
 template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
     BatchNormOptions options;
     Parameter<T> weight, bias;
     Buffer<T> running_mean, running_var;
     Buffer<std::int64_t> num_batches_tracked;
 
-    BatchNormLayer(std::string_view name, std::size_t least, std::size_t most, std::size_t num_features, BatchNormOptions const& o)
-        : options(o), weight(*this, "weight", when(o.affine, num_features, 1)), bias(*this, "bias", when(o.affine, num_features, 0)),
-          running_mean(*this, "running_mean", when(o.track_running_stats, num_features, 0)), running_var(*this, "running_var", when(o.track_running_stats, num_features, 1)),
-          num_batches_tracked(*this, "num_batches_tracked", o.track_running_stats ? Tensor<std::int64_t>(0) : Tensor<std::int64_t>()), name_(name), least_(least), most_(most), features_(num_features)
-    {
-    }
+    BatchNormLayer(std::string_view name, std::size_t least, std::size_t most,
+        std::size_t num_features, BatchNormOptions const& o)
+        : options(o), weight(*this, "weight", when(o.affine, num_features, 1)),
+          bias(*this, "bias", when(o.affine, num_features, 0)),
+          running_mean(*this, "running_mean", when(o.track_running_stats, num_features, 0)),
+          running_var(*this, "running_var", when(o.track_running_stats, num_features, 1)),
+          num_batches_tracked(*this, "num_batches_tracked",
+              o.track_running_stats ? Tensor<std::int64_t>(0) : Tensor<std::int64_t>()),
+          name_(name), least_(least), most_(most), features_(num_features) {}
     std::size_t num_features() const noexcept { return features_; }
-    Tensor<T> forward(Tensor<T> const& x)
-    {
+    Tensor<T> forward(Tensor<T> const& x) {
         if (x.dim() < least_ || x.dim() > most_)
-            xgrad::detail::fail<ShapeError>(name_, ": expected ", least_ == most_ ? std::to_string(least_) + "D" : std::to_string(least_) + "D or " + std::to_string(most_) + "D", " input (got ", x.dim(), "D input)");
-        if (x.shape()[1] != features_) xgrad::detail::fail<ShapeError>(name_, ": expected input with ", features_, " channels, not of shape ", x.shape());
+            xgrad::detail::fail<ShapeError>(name_, ": expected ",
+                least_ == most_ ? std::to_string(least_) + "D"
+                                : std::to_string(least_) + "D or " + std::to_string(most_) + "D",
+                " input (got ", x.dim(), "D input), not of shape ", x.shape());
+        if (x.shape()[1] != features_)
+            xgrad::detail::fail<ShapeError>(
+                name_, ": expected input with ", features_, " channels, not of shape ", x.shape());
         bool const tracks = options.track_running_stats, training = this->is_training() || !tracks;
         double momentum = 0;
-        if (training && tracks) momentum = options.momentum.value_or(1 / static_cast<double>(num_batches_tracked.item() + 1));
-        Tensor<T> const y = functional::batch_norm(x, running_mean.handle_of(), running_var.handle_of(), weight, bias, training, momentum, options.eps);
+        if (training && tracks)
+            momentum =
+                options.momentum.value_or(1 / static_cast<double>(num_batches_tracked.item() + 1));
+        Tensor<T> const y = functional::batch_norm(x, running_mean.handle_of(),
+            running_var.handle_of(), weight, bias, training, momentum, options.eps);
         if (training && tracks) ++*num_batches_tracked.mutable_data();
         return y;
     }
-    std::string extra_repr() const override
-    {
+    std::string extra_repr() const override {
         auto const yes = [](bool on) { return on ? "true" : "false"; };
-        return std::to_string(features_) + ", eps=" + xgrad::detail::number_text(options.eps) + ", momentum=" + (options.momentum ? xgrad::detail::number_text(*options.momentum) : "none") + ", affine=" + yes(options.affine) +
+        return std::to_string(features_) + ", eps=" + xgrad::detail::number_text(options.eps) +
+               ", momentum=" +
+               (options.momentum ? xgrad::detail::number_text(*options.momentum) : "none") +
+               ", affine=" + yes(options.affine) +
                ", track_running_stats=" + yes(options.track_running_stats);
     }
 
 private:
-    static Tensor<T> when(bool on, std::size_t n, int value) { return on ? full<T>({n}, static_cast<T>(value)) : Tensor<T>(); }
+    static Tensor<T> when(bool on, std::size_t n, int value) {
+        return on ? full<T>({n}, static_cast<T>(value)) : Tensor<T>();
+    }
 
     std::string_view name_;
     std::size_t least_, most_, features_;
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// functional::batch_norm() of inputs [N, C] or [N, C, L]: by the batch in training, by running moments in evaluation.
+/// functional::batch_norm() of inputs [N, C] or [N, C, L]: by the batch in training, by running
+/// moments in evaluation.
 template <RealScalar T = double> struct BatchNorm1d : detail::BatchNormLayer<BatchNorm1d<T>, T> {
-    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& o = {}) : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, o) {}
+    explicit BatchNorm1d(std::size_t num_features, BatchNormOptions const& o = {})
+        : detail::BatchNormLayer<BatchNorm1d<T>, T>("BatchNorm1d", 2, 3, num_features, o) {}
 };
-/// The same of inputs [N, C, H, W].
+/// functional::batch_norm() of inputs [N, C, H, W], as BatchNorm1d.
 template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<BatchNorm2d<T>, T> {
-    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& o = {}) : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
+    explicit BatchNorm2d(std::size_t num_features, BatchNormOptions const& o = {})
+        : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
-/// functional::group_norm() with a weight and a bias for each channel, which begin as ones and zeros.
+/// functional::group_norm() with a weight (initially ones) and a bias (zeros) for each channel.
 template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
     std::size_t num_groups;
     double eps;
     Parameter<T> weight, bias;
 
     GroupNorm(std::size_t groups, std::size_t num_channels, double e = 1e-5, bool affine = true)
-        : num_groups(groups), eps(e), weight(*this, "weight", affine ? ones<T>({num_channels}) : Tensor<T>()), bias(*this, "bias", affine ? zeros<T>({num_channels}) : Tensor<T>())
-    {
-        if (groups == 0 || num_channels % groups != 0) xgrad::detail::fail<ShapeError>("GroupNorm: num_channels must be divisible by num_groups");
+        : num_groups(groups), eps(e),
+          weight(*this, "weight", affine ? ones<T>({num_channels}) : Tensor<T>()),
+          bias(*this, "bias", affine ? zeros<T>({num_channels}) : Tensor<T>()) {
+        if (groups == 0 || num_channels % groups != 0)
+            xgrad::detail::fail<ShapeError>(
+                "GroupNorm: num_channels must be divisible by num_groups");
     }
-    Tensor<T> forward(Tensor<T> const& x) const { return functional::group_norm(x, num_groups, weight, bias, eps); }
-    std::string extra_repr() const override { return std::to_string(num_groups) + ", eps=" + xgrad::detail::number_text(eps) + ", affine=" + (weight.defined() ? "true" : "false"); }
+    Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::group_norm(x, num_groups, weight, bias, eps);
+    }
+    std::string extra_repr() const override {
+        return std::to_string(num_groups) + ", eps=" + xgrad::detail::number_text(eps) +
+               ", affine=" + (weight.defined() ? "true" : "false");
+    }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
@@ -4722,19 +5559,20 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
 #define XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
 
 // ======== xgrad/nn/pooling.hpp
-// Pooling: the largest number or the mean of each window, and the mean over windows that share an image evenly.
+// Pooling: the maximum or the mean of each window, and adaptive mean pooling to a given output
+// size.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
 
 // ======== xgrad/nn/pooling_windows.hpp
-// Windows of pooling layers, one axis apart from the other: which positions each of them sees.
+// Windows of pooling layers: the positions of each window along each axis.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// Positions start, start + step, ... below stop, and what each of them counts in an average.
+/// The positions start, start + step, ... below stop, and the weight of each in a mean.
 struct AxisWindow {
     std::size_t start = 0, stop = 1, step = 1;
     double weight = 1;
@@ -4746,15 +5584,13 @@ struct Windows {
     std::vector<AxisWindow> rows{AxisWindow{}}, columns{AxisWindow{}};
 
     std::size_t count() const { return rows.size() * columns.size(); }
-    /// The shape of an array of planes when there is a number for each window instead of each position.
-    Shape pooled(Shape shape) const
-    {
+    /// The shape of the output for an input of this shape: an element for each window.
+    Shape pooled(Shape shape) const {
         shape.back() = columns.size();
         if (axes == 2) shape[shape.size() - 2] = rows.size();
         return shape;
     }
-    Shape unpooled(Shape shape) const
-    {
+    Shape unpooled(Shape shape) const {
         shape.back() = width;
         if (axes == 2) shape[shape.size() - 2] = height;
         return shape;
@@ -4762,38 +5598,48 @@ struct Windows {
 };
 using SharedWindows = std::shared_ptr<Windows const>;
 
-/// What pooling layers may be told of one axis.
+/// The options of pooling for one axis.
 struct PoolAxis {
-    Slide slide;
+    AxisGeometry geometry;
     bool ceil_mode = false, count_include_pad = true;
 };
 
-/// Windows at multiples of the stride; with ceil_mode also a last one that begins inside the image or its padding on the left.
-inline std::vector<AxisWindow> sliding_windows(std::string_view name, PoolAxis const& axis)
-{
-    Slide const& s = axis.slide;
-    if (2 * s.padding > s.kernel) xgrad::detail::fail<ShapeError>(name, ": pad should be at most half of kernel size, but got padding ", s.padding, " and kernel size ", s.kernel);
+/// Windows at multiples of the stride. With ceil_mode there is another one at the end if it starts
+/// inside the input or its left padding.
+inline std::vector<AxisWindow> sliding_windows(
+    std::string_view name, Shape const& shape, PoolAxis const& axis) {
+    AxisGeometry const& s = axis.geometry;
+    if (2 * s.padding > s.kernel)
+        xgrad::detail::fail<ShapeError>(name,
+            ": pad should be at most half of kernel size, but got padding ", s.padding,
+            " and kernel size ", s.kernel);
     std::size_t const room = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
     std::size_t count = room >= s.reach() && s.extent > 0 ? (room - s.reach()) / s.stride + 1 : 0;
     if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
-    if (count == 0) xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(), " positions does not fit an extent of ", s.extent, " with padding ", s.padding);
+    if (count == 0)
+        xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(),
+            " positions does not fit an extent of ", s.extent, " with padding ", s.padding,
+            ", in shape ", shape);
     std::vector<AxisWindow> windows(count);
     for (std::size_t i = 0; i < count; ++i) {
-        std::size_t const from = i * s.stride, to = std::min(from + s.reach(), s.padded());     // counted from the padding on
-        std::size_t const skipped = from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
+        std::size_t const from = i * s.stride, to = std::min(from + s.reach(),
+                                                   s.padded()); // from the start of the padding
+        std::size_t const skipped =
+            from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
         auto& w = windows[i];
         w.start = from + skipped * s.dilation - s.padding;
         w.stop = std::max(w.start, std::min(to, s.extent + s.padding) - s.padding);
-        if (w.start >= w.stop) xgrad::detail::fail<ShapeError>(name, ": a window of kernel size ", s.kernel, " and dilation ", s.dilation, " sees nothing but padding");
+        if (w.start >= w.stop)
+            xgrad::detail::fail<ShapeError>(name, ": a window of kernel size ", s.kernel,
+                " and dilation ", s.dilation, " sees nothing but padding");
         w.step = s.dilation;
         w.weight = 1 / static_cast<double>(axis.count_include_pad ? to - from : w.stop - w.start);
     }
     return windows;
 }
 
-/// As many windows as wanted, which share the extent as evenly as they can, and overlap by at most one position.
-inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count)
-{
+/// `count` windows that cover the extent as evenly as possible and overlap by at most one position.
+inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count) {
     std::vector<AxisWindow> windows(count);
     for (std::size_t i = 0; i < count; ++i) {
         auto& w = windows[i];
@@ -4804,7 +5650,7 @@ inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t 
     return windows;
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
 
 XGRAD_COMPILED_ONCE
@@ -4813,9 +5659,9 @@ namespace xgrad::nn {
 
 namespace detail {
 
-/// Adds up the numbers that each window sees, times the weights of the window: rows first. `line` is room for one.
-template <class T> void average_windows(Windows const& w, T const* plane, T* line, T* out)
-{
+/// The weighted sum of the elements of each window. It sums rows first; `line` is a buffer for a
+/// row.
+template <class T> void average_windows(Windows const& w, T const* plane, T* line, T* out) {
     using P = precision_of<T>;
     for (auto const& row : w.rows) {
         T const* sums = plane + row.start * w.width;
@@ -4825,14 +5671,15 @@ template <class T> void average_windows(Windows const& w, T const* plane, T* lin
         }
         for (auto const& column : w.columns) {
             T total = sums[column.start];
-            for (std::size_t k = column.start + column.step; k < column.stop; k += column.step) total += sums[k];
+            for (std::size_t k = column.start + column.step; k < column.stop; k += column.step)
+                total += sums[k];
             *out++ = total * static_cast<P>(row.weight * column.weight);
         }
     }
 }
-/// Adds a number for each window, times its weights, to the positions that it sees.
-template <class T> void spread_windows(Windows const& w, T const* numbers, T* line, T* plane)
-{
+/// Adds the number of each window, times its weights, to the elements of the window: the transpose
+/// of average_windows.
+template <class T> void spread_windows(Windows const& w, T const* numbers, T* line, T* plane) {
     using P = precision_of<T>;
     std::fill_n(plane, w.height * w.width, T(0));
     for (auto const& row : w.rows) {
@@ -4841,13 +5688,15 @@ template <class T> void spread_windows(Windows const& w, T const* numbers, T* li
             T const part = *numbers++ * static_cast<P>(row.weight * column.weight);
             for (std::size_t k = column.start; k < column.stop; k += column.step) line[k] += part;
         }
-        for (std::size_t h = row.start; h < row.stop; h += row.step) std::transform(line, line + w.width, plane + h * w.width, plane + h * w.width, std::plus());
+        for (std::size_t h = row.start; h < row.stop; h += row.step)
+            std::transform(
+                line, line + w.width, plane + h * w.width, plane + h * w.width, std::plus());
     }
 }
 
-/// The first column of each window along a row, then the second of each, and so on; from a window that has fewer its last again.
-inline std::vector<std::int64_t> columns_in_turn(Windows const& w)
-{
+/// The first column of each window along a row, then the second column of each, and so on. A window
+/// with fewer columns repeats its last one.
+inline std::vector<std::int64_t> columns_in_turn(Windows const& w) {
     std::vector<std::int64_t> all;
     for (std::size_t turn = 0, most = 1; turn < most; ++turn)
         for (auto const& c : w.columns) {
@@ -4857,28 +5706,31 @@ inline std::vector<std::int64_t> columns_in_turn(Windows const& w)
         }
     return all;
 }
-/// a where a mask is all ones, b where it is 0.
-template <RealScalar T> T chosen(std::int64_t mask, T a, T b)
-{
+/// a where the bits of a mask are ones, b where they are zeros.
+template <RealScalar T> T chosen(std::int64_t mask, T a, T b) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
     auto const bits = static_cast<Bits>(mask);
     return std::bit_cast<T>((bits & std::bit_cast<Bits>(a)) | (~bits & std::bit_cast<Bits>(b)));
 }
-/// Where in its plane the largest number of each window is: the first of equal ones, NaN before all others. All windows of a row
-/// are looked at side by side; `largest` is room for a number of each.
-template <RealScalar T> void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T const* plane, T* largest, std::int64_t* out)
-{
+/// The index in its plane of the maximum of each window: the first of equal ones; NaN counts as
+/// largest. It compares all windows of a row in one loop; `largest` is a buffer with an element for
+/// each window.
+template <RealScalar T>
+void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T const* plane,
+    T* largest, std::int64_t* out) {
     std::size_t const count = w.columns.size();
     for (auto const& row : w.rows) {
         auto const begin = static_cast<std::int64_t>(row.start * w.width);
         for (std::size_t j = 0; j < count; ++j) largest[j] = plane[out[j] = begin + turns[j]];
         for (std::size_t h = row.start; h < row.stop; h += row.step)
-            for (auto const* turn = turns.data(); turn != turns.data() + turns.size(); turn += count) {
+            for (auto const* turn = turns.data(); turn != turns.data() + turns.size();
+                 turn += count) {
                 T const* const line = plane + h * w.width;
                 auto const line_begin = static_cast<std::int64_t>(h * w.width);
                 for (std::size_t j = 0; j < count; ++j) {
                     T const v = line[turn[j]];
-                    auto const mask = -static_cast<std::int64_t>((v > largest[j]) | (v != v));  // no jump, which could not be foreseen
+                    auto const mask = -static_cast<std::int64_t>(
+                        (v > largest[j]) | (v != v)); // no branch, which would be mispredicted
                     largest[j] = chosen(mask, v, largest[j]);
                     out[j] = (mask & (line_begin + turn[j])) | (~mask & out[j]);
                 }
@@ -4887,19 +5739,20 @@ template <RealScalar T> void find_largest(Windows const& w, std::vector<std::int
     }
 }
 
-}  // namespace detail
+} // namespace detail
 
-/// The weighted sum of what each window sees.
+/// The operation of average_windows().
 struct AverageWindows : Arraywise {
     detail::SharedWindows windows;
 
-    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
         xgrad::detail::Array<T> out(windows->pooled(x.shape));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
         std::vector<T> line(windows->width);
-        for (std::size_t i = 0, planes = plane ? x.numel / plane : 0; i < planes; ++i) detail::average_windows(*windows, from.begin() + i * plane, line.data(), out.begin() + i * count);
+        for (std::size_t i = 0, planes = plane ? x.numel / plane : 0; i < planes; ++i)
+            detail::average_windows(
+                *windows, from.begin() + i * plane, line.data(), out.begin() + i * count);
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
@@ -4908,64 +5761,75 @@ struct AverageWindows : Arraywise {
 struct SpreadWindows : Arraywise {
     detail::SharedWindows windows;
 
-    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
         std::size_t const plane = windows->height * windows->width, count = windows->count();
         auto const shape = windows->unpooled(x.shape);
         if (count == 0) return xgrad::detail::Array<T>(shape, T(0));
         xgrad::detail::Array<T> out(shape);
         std::vector<T> line(windows->width);
-        for (std::size_t i = 0, planes = x.numel / count; i < planes; ++i) detail::spread_windows(*windows, from.begin() + i * count, line.data(), out.begin() + i * plane);
+        for (std::size_t i = 0, planes = x.numel / count; i < planes; ++i)
+            detail::spread_windows(
+                *windows, from.begin() + i * count, line.data(), out.begin() + i * plane);
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(AverageWindows{{}, windows}, g); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(AverageWindows{{}, windows}, g);
+    }
 };
-auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(SpreadWindows{{}, windows}, g); }
+auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+    return express(SpreadWindows{{}, windows}, g);
+}
 
-/// One number of each plane for each window.
+/// Gathers one element of each plane for each window.
 struct PickFromPlanes : Arraywise {
     detail::SharedWindows windows;
-    xgrad::detail::Array<std::int64_t> places;  // in the plane
+    xgrad::detail::Array<std::int64_t> indices; // in the plane
 
-    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
         xgrad::detail::Array<T> out(windows->pooled(x.shape));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
         T const* numbers = from.begin();
         for (std::size_t i = 0; i < out.numel; i += count, numbers += plane)
-            for (std::size_t j = i; j < i + count; ++j) out.begin()[j] = numbers[places.begin()[j]];
+            for (std::size_t j = i; j < i + count; ++j)
+                out.begin()[j] = numbers[indices.begin()[j]];
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
 };
-/// Zeros, to which the number of each window is added at its place: the transpose of PickFromPlanes.
+/// Scatters the number of each window to its index in a plane of zeros: the transpose of
+/// PickFromPlanes.
 struct PlaceOnPlanes : Arraywise {
     detail::SharedWindows windows;
-    xgrad::detail::Array<std::int64_t> places;
+    xgrad::detail::Array<std::int64_t> indices;
 
-    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const
-    {
+    template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
         xgrad::detail::Array<T> out(windows->unpooled(x.shape), T(0));
         std::size_t const plane = windows->height * windows->width, count = windows->count();
         T* numbers = out.begin();
         for (std::size_t i = 0; i < x.numel; i += count, numbers += plane)
-            for (std::size_t j = i; j < i + count; ++j) numbers[places.begin()[j]] += from.begin()[j];
+            for (std::size_t j = i; j < i + count; ++j)
+                numbers[indices.begin()[j]] += from.begin()[j];
         return out;
     }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(PickFromPlanes{{}, windows, places}, g); }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(PickFromPlanes{{}, windows, indices}, g);
+    }
 };
-auto PickFromPlanes::pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return express(PlaceOnPlanes{{}, windows, places}, g); }
+auto PickFromPlanes::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+    return express(PlaceOnPlanes{{}, windows, indices}, g);
+}
 
-/// The stride of windows is their size where it is not given. With ceil_mode the last window may hang over the edge.
+/// The default stride is the kernel size. With ceil_mode the last window may exceed the input.
 template <std::size_t D> struct MaxPoolOptions {
     std::optional<PerAxis<D>> stride = {};
     PerAxis<D> padding = 0, dilation = 1;
     bool ceil_mode = false;
 };
-/// count_include_pad says whether zeros around the image count in the mean. divisor_override replaces the number of elements.
+/// With count_include_pad, the zeros of the padding count in the mean. divisor_override replaces
+/// the number of elements.
 template <std::size_t D> struct AvgPoolOptions {
     std::optional<PerAxis<D>> stride = {};
     PerAxis<D> padding = 0;
@@ -4975,8 +5839,8 @@ template <std::size_t D> struct AvgPoolOptions {
 
 namespace detail {
 
-template <std::size_t D, class Make> SharedWindows make_windows(std::string_view name, Shape const& shape, Make make)
-{
+template <std::size_t D, class Make>
+SharedWindows make_windows(std::string_view name, Shape const& shape, Make make) {
     auto const extents = spatial_extents<D>(name, shape);
     Windows w{.axes = D};
     if constexpr (D == 2) w.height = extents[0], w.rows = make(std::size_t{0}, extents[0]);
@@ -4985,100 +5849,131 @@ template <std::size_t D, class Make> SharedWindows make_windows(std::string_view
     return std::make_shared<Windows const>(std::move(w));
 }
 
-template <std::size_t D> SharedWindows max_pool_windows(std::string_view name, Shape const& shape, PerAxis<D> const& kernel, MaxPoolOptions<D> const& o)
-{
+template <std::size_t D>
+SharedWindows max_pool_windows(std::string_view name, Shape const& shape, PerAxis<D> const& kernel,
+    MaxPoolOptions<D> const& o) {
     auto const stride = o.stride.value_or(kernel);
     check_window(name, kernel, stride, o.padding, o.dilation);
     return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
-        auto s = slide(d, kernel.along[d], stride, o.padding, o.dilation);
+        auto s = axis_geometry(d, kernel.along[d], stride, o.padding, o.dilation);
         s.extent = extent;
-        return sliding_windows(name, {.slide = s, .ceil_mode = o.ceil_mode});
+        return sliding_windows(name, shape, {.geometry = s, .ceil_mode = o.ceil_mode});
     });
 }
 
-template <std::size_t D> SharedWindows avg_pool_windows(std::string_view name, Shape const& shape, PerAxis<D> const& kernel, AvgPoolOptions<D> const& o)
-{
+template <std::size_t D>
+SharedWindows avg_pool_windows(std::string_view name, Shape const& shape, PerAxis<D> const& kernel,
+    AvgPoolOptions<D> const& o) {
     auto const stride = o.stride.value_or(kernel);
     check_window<D>(name, kernel, stride, o.padding, 1);
-    if (o.divisor_override && *o.divisor_override == 0) xgrad::detail::fail(name, ": divisor must be not zero");
+    if (o.divisor_override && *o.divisor_override == 0)
+        xgrad::detail::fail(name, ": divisor must be not zero");
     return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
-        auto s = slide<D>(d, kernel.along[d], stride, o.padding, 1);
+        auto s = axis_geometry<D>(d, kernel.along[d], stride, o.padding, 1);
         s.extent = extent;
-        auto windows = sliding_windows(name, {.slide = s, .ceil_mode = o.ceil_mode, .count_include_pad = o.count_include_pad});
+        auto windows = sliding_windows(name, shape,
+            {.geometry = s, .ceil_mode = o.ceil_mode, .count_include_pad = o.count_include_pad});
         if (o.divisor_override)
             for (auto& w : windows) w.weight = d == 0 ? 1 / *o.divisor_override : 1;
         return windows;
     });
 }
 
-template <std::size_t D> SharedWindows even_windows(std::string_view name, Shape const& shape, PerAxis<D> const& size)
-{
+template <std::size_t D>
+SharedWindows even_windows(std::string_view name, Shape const& shape, PerAxis<D> const& size) {
     for (auto const n : size.along)
-        if (n < 0) xgrad::detail::fail<ShapeError>(name, ": an output size must not be negative, not ", size.along);
+        if (n < 0)
+            xgrad::detail::fail<ShapeError>(
+                name, ": an output size must not be negative, not ", size.along);
     return make_windows<D>(name, shape, [&](std::size_t d, std::size_t extent) {
-        if (extent == 0) xgrad::detail::fail<ShapeError>(name, ": Expected input to have non-zero size for non-batch dimensions, but input has sizes ", shape);
+        if (extent == 0)
+            xgrad::detail::fail<ShapeError>(name,
+                ": Expected input to have non-zero size for non-batch dimensions, but input has "
+                "sizes ",
+                shape);
         return adaptive_windows(extent, static_cast<std::size_t>(size.along[d]));
     });
 }
 
-/// The largest numbers, and where they are.
-template <RealScalar T> std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool(Tensor<T> const& x, SharedWindows windows)
-{
+/// The maxima and their indices.
+template <RealScalar T>
+std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool(Tensor<T> const& x, SharedWindows windows) {
     auto const from = xgrad::detail::contiguous(x.array_of());
-    xgrad::detail::Array<std::int64_t> places(windows->pooled(x.shape()));
+    xgrad::detail::Array<std::int64_t> indices(windows->pooled(x.shape()));
     std::size_t const plane = windows->height * windows->width, count = windows->count();
     auto const turns = columns_in_turn(*windows);
     std::vector<T> largest(windows->columns.size());
-    for (std::size_t i = 0, planes = places.numel / count; i < planes; ++i) find_largest(*windows, turns, from.begin() + i * plane, largest.data(), places.begin() + i * count);
-    return {express(PickFromPlanes{{}, std::move(windows), places}, x), Tensor<std::int64_t>(places)};
+    for (std::size_t i = 0, planes = indices.numel / count; i < planes; ++i)
+        find_largest(
+            *windows, turns, from.begin() + i * plane, largest.data(), indices.begin() + i * count);
+    return {
+        express(PickFromPlanes{{}, std::move(windows), indices}, x), Tensor<std::int64_t>(indices)};
 }
 
-}  // namespace detail
+} // namespace detail
 
 namespace functional {
 
-/// The largest number of each window: x of shape [N, C, L] or [C, L]. Of equal ones the first has the gradient; NaN is passed on.
-/// Padding is never larger than anything.
-template <RealScalar T> Tensor<T> max_pool1d(Tensor<T> const& x, PerAxis<1> kernel_size, MaxPoolOptions<1> const& options = {})
-{
-    return detail::max_pool(x, detail::max_pool_windows("max_pool1d", x.shape(), kernel_size, options)).first;
+/// The largest number of each window: x of shape [N, C, L] or [C, L]. Of equal ones the first has
+/// the gradient; NaN is passed on. Padding is never larger than anything.
+template <RealScalar T>
+Tensor<T> max_pool1d(
+    Tensor<T> const& x, PerAxis<1> kernel_size, MaxPoolOptions<1> const& options = {}) {
+    return detail::max_pool(
+        x, detail::max_pool_windows("max_pool1d", x.shape(), kernel_size, options))
+        .first;
 }
-/// The same over two axes: x of shape [N, C, H, W] or [C, H, W].
-template <RealScalar T> Tensor<T> max_pool2d(Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {})
-{
-    return detail::max_pool(x, detail::max_pool_windows("max_pool2d", x.shape(), kernel_size, options)).first;
+/// The maximum of each window over two axes: x of shape [N, C, H, W] or [C, H, W].
+template <RealScalar T>
+Tensor<T> max_pool2d(
+    Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {}) {
+    return detail::max_pool(
+        x, detail::max_pool_windows("max_pool2d", x.shape(), kernel_size, options))
+        .first;
 }
-/// The same, and where in its plane each number was: w + h W.
-template <RealScalar T> std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool2d_with_indices(Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {})
-{
-    auto [largest, places] = detail::max_pool(x, detail::max_pool_windows("max_pool2d", x.shape(), kernel_size, options));
-    return {std::move(largest), places.clone()};    // whose caller may change them
+/// max_pool2d(), and the index w + h W of each maximum in its plane.
+template <RealScalar T>
+std::pair<Tensor<T>, Tensor<std::int64_t>> max_pool2d_with_indices(
+    Tensor<T> const& x, PerAxis<2> kernel_size, MaxPoolOptions<2> const& options = {}) {
+    auto windows =
+        detail::max_pool_windows("max_pool2d_with_indices", x.shape(), kernel_size, options);
+    auto [largest, indices] = detail::max_pool(x, std::move(windows));
+    return {std::move(largest), indices.clone()}; // the caller may change the indices
 }
 
 /// The mean of each window: x of shape [N, C, L] or [C, L].
-template <Differentiable T> Tensor<T> avg_pool1d(Tensor<T> const& x, PerAxis<1> kernel_size, AvgPoolOptions<1> const& options = {})
-{
-    return express(AverageWindows{{}, detail::avg_pool_windows("avg_pool1d", x.shape(), kernel_size, options)}, x);
+template <Differentiable T>
+Tensor<T> avg_pool1d(
+    Tensor<T> const& x, PerAxis<1> kernel_size, AvgPoolOptions<1> const& options = {}) {
+    return express(
+        AverageWindows{{}, detail::avg_pool_windows("avg_pool1d", x.shape(), kernel_size, options)},
+        x);
 }
 /// The same over two axes: x of shape [N, C, H, W] or [C, H, W].
-template <Differentiable T> Tensor<T> avg_pool2d(Tensor<T> const& x, PerAxis<2> kernel_size, AvgPoolOptions<2> const& options = {})
-{
-    return express(AverageWindows{{}, detail::avg_pool_windows("avg_pool2d", x.shape(), kernel_size, options)}, x);
+template <Differentiable T>
+Tensor<T> avg_pool2d(
+    Tensor<T> const& x, PerAxis<2> kernel_size, AvgPoolOptions<2> const& options = {}) {
+    return express(
+        AverageWindows{{}, detail::avg_pool_windows("avg_pool2d", x.shape(), kernel_size, options)},
+        x);
 }
 
-/// The means of as many windows as wanted: window i of n on an extent L goes from floor(i L/n) to ceil((i+1) L/n).
-template <Differentiable T> Tensor<T> adaptive_avg_pool1d(Tensor<T> const& x, PerAxis<1> output_size)
-{
-    return express(AverageWindows{{}, detail::even_windows("adaptive_avg_pool1d", x.shape(), output_size)}, x);
+/// The means of n windows, where n is the output size: window i on an extent L is from floor(i L/n)
+/// to ceil((i+1) L/n).
+template <Differentiable T>
+Tensor<T> adaptive_avg_pool1d(Tensor<T> const& x, PerAxis<1> output_size) {
+    return express(
+        AverageWindows{{}, detail::even_windows("adaptive_avg_pool1d", x.shape(), output_size)}, x);
 }
-/// The same over two axes.
-template <Differentiable T> Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size)
-{
-    return express(AverageWindows{{}, detail::even_windows("adaptive_avg_pool2d", x.shape(), output_size)}, x);
+/// adaptive_avg_pool1d() over two axes.
+template <Differentiable T>
+Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size) {
+    return express(
+        AverageWindows{{}, detail::even_windows("adaptive_avg_pool2d", x.shape(), output_size)}, x);
 }
 
-}  // namespace functional
-}  // namespace xgrad::nn
+} // namespace functional
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
 
 XGRAD_COMPILED_ONCE
@@ -5086,123 +5981,150 @@ XGRAD_COMPILED_ONCE
 namespace xgrad::nn {
 
 namespace detail {
-template <std::size_t D, class Options> std::string pool_text(PerAxis<D> const& kernel, Options const& o)
-{
-    return "kernel_size=" + option_text(kernel) + ", stride=" + option_text(o.stride.value_or(kernel)) + ", padding=" + option_text(o.padding) + (o.ceil_mode ? ", ceil_mode=true" : "");
+template <std::size_t D, class Options>
+std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
+    return "kernel_size=" + option_text(kernel) +
+           ", stride=" + option_text(o.stride.value_or(kernel)) +
+           ", padding=" + option_text(o.padding) + (o.ceil_mode ? ", ceil_mode=true" : "");
 }
-}  // namespace detail
+} // namespace detail
 
-/// functional::max_pool1d() of a kernel size; the stride is the same where it is not given.
+/// functional::max_pool1d() with a kernel size, which is the default stride, too.
 struct MaxPool1d : Module<MaxPool1d> {
     PerAxis<1> kernel_size;
     MaxPoolOptions<1> options;
-    explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {}) : kernel_size(kernel), options(o) {}
-    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::max_pool1d(x, kernel_size, options); }
+    explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {})
+        : kernel_size(kernel), options(o) {}
+    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::max_pool1d(x, kernel_size, options);
+    }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 struct MaxPool2d : Module<MaxPool2d> {
     PerAxis<2> kernel_size;
     MaxPoolOptions<2> options;
-    explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {}) : kernel_size(kernel), options(o) {}
-    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const { return functional::max_pool2d(x, kernel_size, options); }
+    explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
+        : kernel_size(kernel), options(o) {}
+    template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::max_pool2d(x, kernel_size, options);
+    }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
-/// functional::avg_pool1d() of a kernel size.
+/// functional::avg_pool1d() with a kernel size.
 struct AvgPool1d : Module<AvgPool1d> {
     PerAxis<1> kernel_size;
     AvgPoolOptions<1> options;
-    explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {}) : kernel_size(kernel), options(o) {}
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::avg_pool1d(x, kernel_size, options); }
+    explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {})
+        : kernel_size(kernel), options(o) {}
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::avg_pool1d(x, kernel_size, options);
+    }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 struct AvgPool2d : Module<AvgPool2d> {
     PerAxis<2> kernel_size;
     AvgPoolOptions<2> options;
-    explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {}) : kernel_size(kernel), options(o) {}
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::avg_pool2d(x, kernel_size, options); }
+    explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
+        : kernel_size(kernel), options(o) {}
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::avg_pool2d(x, kernel_size, options);
+    }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 /// functional::adaptive_avg_pool1d() to an output size.
 struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
     PerAxis<1> output_size;
     explicit AdaptiveAvgPool1d(PerAxis<1> size) : output_size(size) {}
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::adaptive_avg_pool1d(x, output_size); }
-    std::string extra_repr() const override { return "output_size=" + detail::option_text(output_size); }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::adaptive_avg_pool1d(x, output_size);
+    }
+    std::string extra_repr() const override {
+        return "output_size=" + detail::option_text(output_size);
+    }
 };
 struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
     PerAxis<2> output_size;
     explicit AdaptiveAvgPool2d(PerAxis<2> size) : output_size(size) {}
-    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const { return functional::adaptive_avg_pool2d(x, output_size); }
-    std::string extra_repr() const override { return "output_size=" + detail::option_text(output_size); }
+    template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
+        return functional::adaptive_avg_pool2d(x, output_size);
+    }
+    std::string extra_repr() const override {
+        return "output_size=" + detail::option_text(output_size);
+    }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_RECURRENT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_RECURRENT_HPP
 
 // ======== xgrad/nn/recurrent.hpp
-// Recurrent networks over whole sequences: RNN, LSTM and GRU, with layers, directions, and PyTorch's names of parameters.
+// Recurrent networks over whole sequences: RNN, LSTM and GRU, with layers, directions, and
+// PyTorch's names of parameters.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
 
 // ======== xgrad/nn/recurrence.hpp
-// A layer of a recurrent network over a whole sequence as one Node: a product and one pass over the gates for each step, and in the
-// backward pass one product for the gradient of the weights at all steps.
+// A recurrent layer over a whole sequence as one Node. Each step is a matrix product and one loop
+// over the gates. The backward pass computes the gradient of the weights by one product for all
+// steps. Benchmark: networks.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_RECURRENT_CELLS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_RECURRENT_CELLS_HPP
 
 // ======== xgrad/nn/recurrent_cells.hpp
-// One step of a recurrent network: the formulas of the three kinds, and RNNCell, LSTMCell and GRUCell.
+// One step of a recurrent network: the three kinds of cells, and the modules RNNCell, LSTMCell and
+// GRUCell.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// What an RNN or RNNCell applies to the sum of its inputs.
+/// The activation of RNN and RNNCell.
 enum class Nonlinearity : unsigned char { tanh, relu };
 
 namespace detail {
 
-/// The state of a recurrent network for each sequence of a batch, [N, H]; c is an LSTM's alone.
+/// The state of a recurrent network, [N, H]; only an LSTM has c.
 template <RealScalar T> struct RecurrentState {
     Tensor<T> h, c;
 };
 
 /// The weights of one layer in one direction. Biases and projection may be undefined.
 template <RealScalar T> struct RecurrentWeights {
-    Tensor<T> ih, hh_t, bias_ih, bias_hh, hr;   // hh_t is the transpose: once for all steps, whose gradients so add up as they lie
+    Tensor<T> ih, hh_t, bias_ih, bias_hh,
+        hr; // hh_t is transposed once for all steps, so that their gradients accumulate
+            // contiguously
 };
 
-/// Some neighbouring units of one sequence of a batch, as many as a pack has or fewer: a place in arrays [N, gates H].
+/// A position in arrays [N, gates H]: up to a batch of neighbouring units of one sequence.
 template <RealScalar T> struct UnitsAt {
-    using Pack = RealPack<T>;
+    using Batch = simd::Batch<T>;
     std::size_t row, unit, count, hidden;
 
-    Pack load(T const* p, std::size_t gate = 0, std::size_t gates = 1) const
-    {
+    Batch load(T const* p, std::size_t gate = 0, std::size_t gates = 1) const {
         T const* const from = p + (row * gates + gate) * hidden + unit;
-        if (count == Pack::width) return Pack::load(from);
-        T some[Pack::width] = {};
+        if (count == Batch::width) return Batch::load(from);
+        T some[Batch::width] = {};
         std::copy_n(from, count, some);
-        return Pack::load(some);
+        return Batch::load(some);
     }
-    void store(Pack v, T* p, std::size_t gate = 0, std::size_t gates = 1) const
-    {
+    void store(Batch v, T* p, std::size_t gate = 0, std::size_t gates = 1) const {
         T* const to = p + (row * gates + gate) * hidden + unit;
-        if (count == Pack::width) return v.store(to);
-        T some[Pack::width];
+        if (count == Batch::width) return v.store(to);
+        T some[Batch::width];
         v.store(some);
         std::copy_n(some, count, to);
     }
 };
 
-// A kind of cell: the next state from what the input adds to its gates, `in`, and what the state before it adds, `rec`, both
-// [N, gates H], in PyTorch's order. step() is the formula on tensors. forward() and backward() are the same and its derivative for some
-// units in plain memory: forward() keeps `kept` numbers a unit; backward() turns the gradients dh and dc of a state into those of
-// in and rec, and into those parts of the gradients of the state before it that do not come through rec.
+// A cell computes the next state from `in`, the input's contribution to the gates, and `rec`, that
+// of the previous state; both are [N, gates H] in PyTorch's order of gates.
+//   step() computes it on tensors, with recording.
+//   forward() computes it for some units in plain memory and saves `kept` numbers a unit.
+//   backward() computes the gradients of in and rec from dh and dc, and replaces dh and dc by those
+//   parts of the previous state's gradients that do not come through rec.
 
 /// h' = tanh(in + rec) or relu(in + rec) (Elman, 1990).
 struct ElmanCell {
@@ -5210,128 +6132,157 @@ struct ElmanCell {
     static constexpr bool has_c = false, adds_biases = true;
     Nonlinearity nonlinearity = Nonlinearity::tanh;
 
-    template <RealScalar T> void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const
-    {
-        s.h = nonlinearity == Nonlinearity::tanh ? Tensor<T>(tanh(in + rec)) : Tensor<T>(relu(in + rec));
+    template <RealScalar T>
+    void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const {
+        s.h = nonlinearity == Nonlinearity::tanh ? Tensor<T>(tanh(in + rec))
+                                                 : Tensor<T>(relu(in + rec));
     }
-    template <RealScalar T> void forward(UnitsAt<T> at, T const* in, T const* rec, T const*, T const*, T*, T* h, T*) const
-    {
+    template <RealScalar T>
+    void forward(UnitsAt<T> at, T const* in, T const* rec, T const*, T const*, T*, T* h, T*) const {
         auto const x = at.load(in) + at.load(rec);
         at.store(nonlinearity == Nonlinearity::tanh ? tanh(x) : xgrad::Relu{}.value(x), h);
     }
-    template <RealScalar T> void backward(UnitsAt<T> at, T const*, T const*, T const*, T const* h, T const*, T* dh, T*, T* d_in, T*) const
-    {
+    template <RealScalar T>
+    void backward(UnitsAt<T> at, T const*, T const*, T const*, T const* h, T const*, T* dh, T*,
+        T* d_in, T*) const {
         auto const y = at.load(h), g = at.load(dh);
         at.store(nonlinearity == Nonlinearity::tanh ? g * (1 - y * y) : where(y <= 0, 0, g), d_in);
         at.store(0, dh);
     }
 };
 
-/// c' = f c + i g and h' = o tanh(c') with the gates i, f, g, o (Hochreiter and Schmidhuber, 1997; Gers, Schmidhuber and Cummins, 2000).
+/// c' = f c + i g and h' = o tanh(c') with the gates i, f, g, o (Hochreiter and Schmidhuber, 1997;
+/// Gers, Schmidhuber and Cummins, 2000).
 struct LstmCell {
     static constexpr std::size_t gates = 4, kept = 4;
     static constexpr bool has_c = true, adds_biases = true;
 
-    template <RealScalar T> void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const
-    {
+    template <RealScalar T>
+    void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const {
         Tensor<T> const sum = in + rec;
         auto const g = chunk(sum, gates, -1);
         s.c = sigmoid(g[1]) * s.c + sigmoid(g[0]) * tanh(g[2]);
         s.h = sigmoid(g[3]) * tanh(s.c);
     }
-    template <RealScalar T> void forward(UnitsAt<T> at, T const* in, T const* rec, T const*, T const* c_before, T* keep, T* h, T* c) const
-    {
-        auto const sum = [&](std::size_t gate) { return at.load(in, gate, 4) + at.load(rec, gate, 4); };
-        auto const i = xgrad::Sigmoid{}.value(sum(0)), f = xgrad::Sigmoid{}.value(sum(1)), g = tanh(sum(2)), o = xgrad::Sigmoid{}.value(sum(3));
+    template <RealScalar T>
+    void forward(UnitsAt<T> at, T const* in, T const* rec, T const*, T const* c_before, T* keep,
+        T* h, T* c) const {
+        auto const sum = [&](std::size_t gate) {
+            return at.load(in, gate, 4) + at.load(rec, gate, 4);
+        };
+        auto const i = xgrad::Sigmoid{}.value(sum(0)), f = xgrad::Sigmoid{}.value(sum(1)),
+                   g = tanh(sum(2)), o = xgrad::Sigmoid{}.value(sum(3));
         auto const next = f * at.load(c_before) + i * g;
-        at.store(i, keep, 0, 4), at.store(f, keep, 1, 4), at.store(g, keep, 2, 4), at.store(o, keep, 3, 4);
+        at.store(i, keep, 0, 4), at.store(f, keep, 1, 4), at.store(g, keep, 2, 4),
+            at.store(o, keep, 3, 4);
         at.store(next, c);
         at.store(o * tanh(next), h);
     }
-    template <RealScalar T> void backward(UnitsAt<T> at, T const* keep, T const*, T const* c_before, T const*, T const* c, T* dh, T* dc, T* d_in, T*) const
-    {
-        auto const i = at.load(keep, 0, 4), f = at.load(keep, 1, 4), g = at.load(keep, 2, 4), o = at.load(keep, 3, 4), t = tanh(at.load(c));
+    template <RealScalar T>
+    void backward(UnitsAt<T> at, T const* keep, T const*, T const* c_before, T const*, T const* c,
+        T* dh, T* dc, T* d_in, T*) const {
+        auto const i = at.load(keep, 0, 4), f = at.load(keep, 1, 4), g = at.load(keep, 2, 4),
+                   o = at.load(keep, 3, 4), t = tanh(at.load(c));
         auto const to_h = at.load(dh), to_c = at.load(dc) + to_h * o * (1 - t * t);
-        at.store(to_c * g * i * (1 - i), d_in, 0, 4), at.store(to_c * at.load(c_before) * f * (1 - f), d_in, 1, 4);
+        at.store(to_c * g * i * (1 - i), d_in, 0, 4),
+            at.store(to_c * at.load(c_before) * f * (1 - f), d_in, 1, 4);
         at.store(to_c * i * (1 - g * g), d_in, 2, 4), at.store(to_h * t * o * (1 - o), d_in, 3, 4);
         at.store(0, dh);
         at.store(to_c * f, dc);
     }
 };
 
-/// h' = (1 - z) n + z h with r = sigmoid(in_r + rec_r), z = sigmoid(in_z + rec_z), n = tanh(in_n + r rec_n) (Cho et al., 2014, with
-/// the reset behind the product, as in PyTorch and cuDNN).
+/// h' = (1 - z) n + z h with r = sigmoid(in_r + rec_r), z = sigmoid(in_z + rec_z), n = tanh(in_n +
+/// r rec_n) (Cho et al., 2014, with the reset behind the product, as in PyTorch and cuDNN).
 struct GruCell {
     static constexpr std::size_t gates = 3, kept = 4;
     static constexpr bool has_c = false, adds_biases = false;
 
-    template <RealScalar T> void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const
-    {
+    template <RealScalar T>
+    void step(Tensor<T> const& in, Tensor<T> const& rec, RecurrentState<T>& s) const {
         auto const i = chunk(in, gates, -1), r = chunk(rec, gates, -1);
         Tensor<T> const n = tanh(i[2] + sigmoid(i[0] + r[0]) * r[2]);
         s.h = n + sigmoid(i[1] + r[1]) * (s.h - n);
     }
-    template <RealScalar T> void forward(UnitsAt<T> at, T const* in, T const* rec, T const* h_before, T const*, T* keep, T* h, T*) const
-    {
-        auto const sum = [&](std::size_t gate) { return at.load(in, gate, 3) + at.load(rec, gate, 3); };
-        auto const r = xgrad::Sigmoid{}.value(sum(0)), z = xgrad::Sigmoid{}.value(sum(1)), rec_n = at.load(rec, 2, 3), n = tanh(at.load(in, 2, 3) + r * rec_n);
-        at.store(r, keep, 0, 4), at.store(z, keep, 1, 4), at.store(n, keep, 2, 4), at.store(rec_n, keep, 3, 4);
+    template <RealScalar T>
+    void forward(UnitsAt<T> at, T const* in, T const* rec, T const* h_before, T const*, T* keep,
+        T* h, T*) const {
+        auto const sum = [&](std::size_t gate) {
+            return at.load(in, gate, 3) + at.load(rec, gate, 3);
+        };
+        auto const r = xgrad::Sigmoid{}.value(sum(0)), z = xgrad::Sigmoid{}.value(sum(1)),
+                   rec_n = at.load(rec, 2, 3), n = tanh(at.load(in, 2, 3) + r * rec_n);
+        at.store(r, keep, 0, 4), at.store(z, keep, 1, 4), at.store(n, keep, 2, 4),
+            at.store(rec_n, keep, 3, 4);
         at.store(n + z * (at.load(h_before) - n), h);
     }
-    template <RealScalar T> void backward(UnitsAt<T> at, T const* keep, T const* h_before, T const*, T const*, T const*, T* dh, T*, T* d_in, T* d_rec) const
-    {
-        auto const r = at.load(keep, 0, 4), z = at.load(keep, 1, 4), n = at.load(keep, 2, 4), rec_n = at.load(keep, 3, 4), g = at.load(dh);
-        auto const dz = g * (at.load(h_before) - n) * z * (1 - z), dn = g * (1 - z) * (1 - n * n), dr = dn * rec_n * r * (1 - r);
+    template <RealScalar T>
+    void backward(UnitsAt<T> at, T const* keep, T const* h_before, T const*, T const*, T const*,
+        T* dh, T*, T* d_in, T* d_rec) const {
+        auto const r = at.load(keep, 0, 4), z = at.load(keep, 1, 4), n = at.load(keep, 2, 4),
+                   rec_n = at.load(keep, 3, 4), g = at.load(dh);
+        auto const dz = g * (at.load(h_before) - n) * z * (1 - z), dn = g * (1 - z) * (1 - n * n),
+                   dr = dn * rec_n * r * (1 - r);
         at.store(dr, d_in, 0, 3), at.store(dz, d_in, 1, 3), at.store(dn, d_in, 2, 3);
         at.store(dr, d_rec, 0, 3), at.store(dz, d_rec, 1, 3), at.store(dn * r, d_rec, 2, 3);
         at.store(g * z, dh);
     }
 };
 
-/// What inputs [..., in] add to the gates: both biases, where they are added anyway.
-template <class Cell, RealScalar T> Tensor<T> gates_of_input(Tensor<T> const& x, RecurrentWeights<T> const& w)
-{
-    return functional::linear(x, w.ih, Cell::adds_biases && w.bias_ih.defined() ? Tensor<T>(w.bias_ih + w.bias_hh) : w.bias_ih);
+/// The contribution of inputs [..., in] to the gates, with both biases if the cell adds them.
+template <class Cell, RealScalar T>
+Tensor<T> gates_of_input(Tensor<T> const& x, RecurrentWeights<T> const& w) {
+    return functional::linear(x, w.ih,
+        Cell::adds_biases && w.bias_ih.defined() ? Tensor<T>(w.bias_ih + w.bias_hh) : w.bias_ih);
 }
-/// What a state adds.
-template <class Cell, RealScalar T> Tensor<T> gates_of_state(Tensor<T> const& h, RecurrentWeights<T> const& w)
-{
+/// The contribution of a state to the gates.
+template <class Cell, RealScalar T>
+Tensor<T> gates_of_state(Tensor<T> const& h, RecurrentWeights<T> const& w) {
     Tensor<T> const r = matmul(h, w.hh_t);
     return Cell::adds_biases || !w.bias_hh.defined() ? r : Tensor<T>(r + w.bias_hh);
 }
 
-/// A cell as a module: weight_ih [gates H, in], weight_hh [gates H, H], bias_ih and bias_hh, all uniform on +-1/sqrt(H) to begin with.
+/// A cell as a module: weight_ih [gates H, in], weight_hh [gates H, H], bias_ih and bias_hh, all
+/// initialised uniformly on +-1/sqrt(H).
 template <class Self, class Cell, RealScalar T> class CellModule : public Module<Self> {
 public:
     Parameter<T> weight_ih, weight_hh, bias_ih, bias_hh;
-    std::string extra_repr() const override
-    {
-        return std::to_string(weight_ih.shape()[1]) + ", " + std::to_string(weight_hh.shape()[1]) + (bias_ih.defined() ? "" : ", bias=false");
+    std::string extra_repr() const override {
+        return std::to_string(weight_ih.shape()[1]) + ", " + std::to_string(weight_hh.shape()[1]) +
+               (bias_ih.defined() ? "" : ", bias=false");
     }
 
 protected:
     CellModule(std::size_t input_size, std::size_t hidden_size, bool bias)
-        : weight_ih(*this, "weight_ih", uniform_for<T>(hidden_size, {Cell::gates * hidden_size, input_size})),
-          weight_hh(*this, "weight_hh", uniform_for<T>(hidden_size, {Cell::gates * hidden_size, hidden_size})),
-          bias_ih(*this, "bias_ih", bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>()),
-          bias_hh(*this, "bias_hh", bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>())
-    {
-    }
+        : weight_ih(*this, "weight_ih",
+              uniform_for<T>(hidden_size, {Cell::gates * hidden_size, input_size})),
+          weight_hh(*this, "weight_hh",
+              uniform_for<T>(hidden_size, {Cell::gates * hidden_size, hidden_size})),
+          bias_ih(*this, "bias_ih",
+              bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>()),
+          bias_hh(*this, "bias_hh",
+              bias ? uniform_for<T>(hidden_size, {Cell::gates * hidden_size}) : Tensor<T>()) {}
 
-    /// The next state; an undefined one is zeros. Input and state have a batch axis [N, ...], or both none.
-    RecurrentState<T> next(Cell const& cell, Tensor<T> const& x, RecurrentState<T> s) const
-    {
+    /// The next state; an undefined state means zeros. Input and state both have a batch axis [N,
+    /// ...], or neither has.
+    RecurrentState<T> next(Cell const& cell, Tensor<T> const& x, RecurrentState<T> s) const {
         auto const input_size = weight_ih.shape()[1], hidden_size = weight_hh.shape()[1];
         if ((x.dim() != 1 && x.dim() != 2) || x.shape().back() != input_size)
-            xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(), " is none of shape [", input_size, "] or [batch, ", input_size, "]");
+            xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(),
+                " is none of shape [", input_size, "] or [batch, ", input_size, "]");
         Shape shape = x.shape();
         shape.back() = hidden_size;
         for (auto* const part : {&s.h, &s.c}) {
             if (!part->defined() && (part == &s.h || Cell::has_c)) *part = zeros<T>(shape);
-            if (part->defined() && !(part->shape() == shape)) xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(), " needs a state of shape ", shape, ", not ", part->shape());
+            if (part->defined() && !(part->shape() == shape))
+                xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(),
+                    " needs a state of shape ", shape, ", not ", part->shape());
         }
-        RecurrentWeights<T> const w{weight_ih.handle_of(), mT(weight_hh.handle_of()), bias_ih.handle_of(), bias_hh.handle_of(), {}};
-        auto const row = [](Tensor<T> const& t) { return t.defined() && t.dim() == 1 ? Tensor<T>(unsqueeze(t, 0)) : t; };
+        RecurrentWeights<T> const w{weight_ih.handle_of(), mT(weight_hh.handle_of()),
+            bias_ih.handle_of(), bias_hh.handle_of(), {}};
+        auto const row = [](Tensor<T> const& t) {
+            return t.defined() && t.dim() == 1 ? Tensor<T>(unsqueeze(t, 0)) : t;
+        };
         RecurrentState<T> r{row(s.h), row(s.c)};
         cell.step(gates_of_input<Cell>(row(x), w), gates_of_state<Cell>(r.h, w), r);
         if (x.dim() == 2) return r;
@@ -5339,49 +6290,63 @@ protected:
     }
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of the same. x is [N, in] and h [N, H], or both have no batch axis; without h
-/// it is zeros. Returns h'.
-template <RealScalar T = double> struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
+/// h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of the same. x is [N, in] and h [N, H], or
+/// both have no batch axis; without h it is zeros. Returns h'.
+template <RealScalar T = double>
+struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
     Nonlinearity nonlinearity;
-    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias = true, Nonlinearity f = Nonlinearity::tanh)
-        : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, bias), nonlinearity(f)
-    {
-    }
+    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias = true,
+        Nonlinearity f = Nonlinearity::tanh)
+        : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, bias),
+          nonlinearity(f) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
-    Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const { return this->next({nonlinearity}, x, {h, {}}).h; }
+    Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {
+        return this->next({nonlinearity}, x, {h, {}}).h;
+    }
 };
 
-/// One step of an LSTM, with the gates i, f, g, o in this order in its weights. Returns h' and c'; a state that is not given is zeros.
-template <RealScalar T = double> struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
-    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias = true) : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, bias) {}
-    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
-    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h, Tensor<T> const& c) const
-    {
+/// One step of an LSTM, with the gates i, f, g, o in this order in its weights. Returns h' and c';
+/// a state that is not given is zeros.
+template <RealScalar T = double>
+struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
+    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias = true)
+        : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, bias) {}
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
+        return forward(x, {}, {});
+    }
+    std::tuple<Tensor<T>, Tensor<T>> forward(
+        Tensor<T> const& x, Tensor<T> const& h, Tensor<T> const& c) const {
         auto const s = this->next({}, x, {h, c});
         return {s.h, s.c};
     }
 };
 
-/// One step of a GRU, with the gates r, z, n in this order in its weights. Returns h'; without h it is zeros.
-template <RealScalar T = double> struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
-    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias = true) : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, bias) {}
+/// One step of a GRU, with the gates r, z, n in this order in its weights. Returns h'; without h it
+/// is zeros.
+template <RealScalar T = double>
+struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
+    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias = true)
+        : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, bias) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
-    Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const { return this->next({}, x, {h, {}}).h; }
+    Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {
+        return this->next({}, x, {h, {}}).h;
+    }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENT_CELLS_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
-/// All states h, and c where there is one, [L, N, H], step by step with differentiable operations: from what the inputs add to the
-/// gates, [L, N, gates H].
-template <class Cell, RealScalar T> std::vector<Tensor<T>> unrolled(Cell const& cell, Tensor<T> const& in, RecurrentState<T> s, RecurrentWeights<T> const& w, bool backwards)
-{
+/// All states h, and c if the cell has one, [L, N, H], computed step by step by differentiable
+/// operations. `in` is the inputs' contribution to the gates, [L, N, gates H].
+template <class Cell, RealScalar T>
+std::vector<Tensor<T>> unrolled(Cell const& cell, Tensor<T> const& in, RecurrentState<T> s,
+    RecurrentWeights<T> const& w, bool backwards) {
     auto const inputs = unbind(in, 0);
     std::size_t const length = inputs.size();
     std::vector<Tensor<T>> h(length), c(length);
@@ -5392,41 +6357,56 @@ template <class Cell, RealScalar T> std::vector<Tensor<T>> unrolled(Cell const& 
         h[t] = s.h;
         c[t] = s.c;
     }
-    auto const joined = [&](std::vector<Tensor<T>> const& all) { return Tensor<T>(reshape(cat(all, 0), {static_cast<std::ptrdiff_t>(length), -1, static_cast<std::ptrdiff_t>(all[0].shape().back())})); };
+    auto const joined = [&](std::vector<Tensor<T>> const& all) {
+        return Tensor<T>(
+            reshape(cat(all, 0), {static_cast<std::ptrdiff_t>(length), -1,
+                                     static_cast<std::ptrdiff_t>(all[0].shape().back())}));
+    };
     if (!Cell::has_c) return {joined(h)};
     return {joined(h), joined(c)};
 }
 
-/// The same as one Node, without a projection. What its backward pass gives when that is itself recorded is unrolled.
+/// The layer as one Node, without a projection. If the backward pass is itself recorded, it uses
+/// unrolled().
 template <class Cell, RealScalar T> struct Recurrence : Function<Recurrence<Cell, T>> {
     using Context = xgrad::Context<Recurrence>;
     using X = Tensor<T>;
     using Array = xgrad::detail::Array<T>;
-    /// in, h_0, c_0, weight [gates H, H], bias, what the cell keeps, h, c.
+    /// in, h_0, c_0, weight [gates H, H], bias, values that the cell saves, h, c.
     using Saved = std::tuple<X, X, std::optional<X>, X, std::optional<X>, X, X, std::optional<X>>;
     struct Data {
         Cell cell;
         bool backwards = false;
     };
 
-    static std::vector<X> forward(Context& ctx, X const& in, X const& h_0, std::optional<X> const& c_0, X const& weight, std::optional<X> const& bias, Cell const& cell, bool backwards)
-    {
+    static std::vector<X> forward(Context& ctx, X const& in, X const& h_0,
+        std::optional<X> const& c_0, X const& weight, std::optional<X> const& bias,
+        Cell const& cell, bool backwards) {
         Extents const e(in, h_0);
-        X const h = X::empty({e.length, e.batch, e.hidden}), keep = X::empty({e.length, e.batch, Cell::kept * e.hidden});
+        X const h = X::empty({e.length, e.batch, e.hidden}),
+                keep = X::empty({e.length, e.batch, Cell::kept * e.hidden});
         X const c = Cell::has_c ? X::empty(h.shape()) : X();
-        Array const gates = plain(in), w = plain(weight), first_h = plain(h_0), first_c = c_0 ? plain(*c_0) : Array(Shape{0});
+        Array const gates = plain(in), w = plain(weight), first_h = plain(h_0),
+                    first_c = c_0 ? plain(*c_0) : Array(Shape{0});
         Array rec(Shape{e.batch, Cell::gates * e.hidden});
         Array const add = bias ? plain(*bias) : Array(Shape{0});
-        T *const all_h = h.array_of().begin(), *const all_c = c.defined() ? c.array_of().begin() : nullptr, *const all_kept = keep.array_of().begin();
+        T *const all_h = h.array_of().begin(),
+                 *const all_c = c.defined() ? c.array_of().begin() : nullptr,
+                 *const all_kept = keep.array_of().begin();
         T const *h_before = first_h.begin(), *c_before = first_c.begin();
         auto const rows = e.batch * e.hidden;
         for (std::size_t k = 0; k < e.length; ++k) {
             auto const t = backwards ? e.length - 1 - k : k;
             if (bias)
-                for (std::size_t n = 0; n < e.batch; ++n) std::copy_n(add.begin(), add.numel, rec.begin() + n * add.numel);
-            multiply(e.batch, Cell::gates * e.hidden, e.hidden, h_before, false, e.hidden, w.begin(), true, e.hidden, rec.begin(), bias.has_value());
+                for (std::size_t n = 0; n < e.batch; ++n)
+                    std::copy_n(add.begin(), add.numel, rec.begin() + n * add.numel);
+            multiply(e.batch, Cell::gates * e.hidden, e.hidden, h_before, false, e.hidden,
+                w.begin(), true, e.hidden, rec.begin(), bias.has_value());
             T* const c_now = all_c ? all_c + t * rows : nullptr;
-            each_units(e, [&](UnitsAt<T> at) { cell.forward(at, gates.begin() + t * Cell::gates * rows, rec.begin(), h_before, c_before, all_kept + t * Cell::kept * rows, all_h + t * rows, c_now); });
+            each_units(e, [&](UnitsAt<T> at) {
+                cell.forward(at, gates.begin() + t * Cell::gates * rows, rec.begin(), h_before,
+                    c_before, all_kept + t * Cell::kept * rows, all_h + t * rows, c_now);
+            });
             h_before = all_h + t * rows;
             c_before = c_now;
         }
@@ -5439,8 +6419,7 @@ template <class Cell, RealScalar T> struct Recurrence : Function<Recurrence<Cell
         return {h, c};
     }
 
-    static auto backward(Context& ctx, std::vector<X> const& g)
-    {
+    static auto backward(Context& ctx, std::vector<X> const& g) {
         auto const [in, h_0, c_0, weight, bias, keep, h, c] = ctx.saved_tensors();
         std::tuple<X, X, std::optional<X>, X, std::optional<X>> all;
         if (is_grad_enabled()) all = recorded(ctx, g, in, h_0, c_0, weight, bias);
@@ -5451,82 +6430,113 @@ template <class Cell, RealScalar T> struct Recurrence : Function<Recurrence<Cell
 private:
     struct Extents {
         std::size_t length, batch, hidden;
-        Extents(X const& in, X const& h_0) : length(in.shape()[0]), batch(in.shape()[1]), hidden(h_0.shape()[1]) {}
+        Extents(X const& in, X const& h_0)
+            : length(in.shape()[0]), batch(in.shape()[1]), hidden(h_0.shape()[1]) {}
     };
 
     static Array plain(X const& x) { return xgrad::detail::contiguous(x.array_of()); }
-    /// C = op(A) op(B), or C += it: row-major with rows of lda, ldb and n numbers, transposed where it says so.
-    static void multiply(std::size_t m, std::size_t n, std::size_t k, T const* a, bool at, std::size_t lda, T const* b, bool bt, std::size_t ldb, T* c, bool add)
-    {
+    /// C = op(A) op(B), or C += if `add`: row-major with leading dimensions lda, ldb and n; `at`
+    /// and `bt` transpose.
+    static void multiply(std::size_t m, std::size_t n, std::size_t k, T const* a, bool at,
+        std::size_t lda, T const* b, bool bt, std::size_t ldb, T* c, bool add) {
         auto const p = static_cast<std::ptrdiff_t>(lda), q = static_cast<std::ptrdiff_t>(ldb);
-        xgrad::detail::gemm<T>(m, n, k, a, at ? 1 : p, at ? p : 1, false, b, bt ? 1 : q, bt ? q : 1, false, c, static_cast<std::ptrdiff_t>(n), add);
+        xgrad::detail::gemm<T>(m, n, k, a, at ? 1 : p, at ? p : 1, false, b, bt ? 1 : q, bt ? q : 1,
+            false, c, static_cast<std::ptrdiff_t>(n), add);
     }
-    template <class F> static void each_units(Extents const& e, F f)
-    {
-        constexpr std::size_t width = RealPack<T>::width;
+    template <class F> static void each_units(Extents const& e, F f) {
+        constexpr std::size_t width = simd::Batch<T>::width;
         for (std::size_t n = 0; n < e.batch; ++n)
-            for (std::size_t i = 0; i < e.hidden; i += width) f(UnitsAt<T>{n, i, std::min(width, e.hidden - i), e.hidden});
+            for (std::size_t i = 0; i < e.hidden; i += width)
+                f(UnitsAt<T>{n, i, std::min(width, e.hidden - i), e.hidden});
     }
 
-    static std::tuple<X, X, std::optional<X>, X, std::optional<X>> computed(Context& ctx, std::vector<X> const& g, X const& in, X const& h_0, std::optional<X> const& c_0, X const& weight,
-                                                                            std::optional<X> const& bias, X const& keep, X const& h, std::optional<X> const& c)
-    {
+    static std::tuple<X, X, std::optional<X>, X, std::optional<X>> computed(Context& ctx,
+        std::vector<X> const& g, X const& in, X const& h_0, std::optional<X> const& c_0,
+        X const& weight, std::optional<X> const& bias, X const& keep, X const& h,
+        std::optional<X> const& c) {
         Extents const e(in, h_0);
         auto const rows = e.batch * e.hidden, gates = Cell::gates * e.hidden;
-        Array const w = plain(weight), first_h = plain(h_0), first_c = c_0 ? plain(*c_0) : Array(Shape{0}), kept = plain(keep), all_h = plain(h), all_c = c ? plain(*c) : Array(Shape{0});
-        Array const g_h = g[0].defined() ? plain(g[0]) : Array(Shape{0}), g_c = Cell::has_c && g[1].defined() ? plain(g[1]) : Array(Shape{0});
-        Array const dh(Shape{e.batch, e.hidden}, T(0)), dc(Shape{e.batch, e.hidden}, T(0)), d_in(in.shape());
+        Array const w = plain(weight), first_h = plain(h_0),
+                    first_c = c_0 ? plain(*c_0) : Array(Shape{0}), kept = plain(keep),
+                    all_h = plain(h), all_c = c ? plain(*c) : Array(Shape{0});
+        Array const g_h = g[0].defined() ? plain(g[0]) : Array(Shape{0}),
+                    g_c = Cell::has_c && g[1].defined() ? plain(g[1]) : Array(Shape{0});
+        Array const dh(Shape{e.batch, e.hidden}, T(0)), dc(Shape{e.batch, e.hidden}, T(0)),
+            d_in(in.shape());
         Array const d_rec = Cell::adds_biases ? d_in : Array(in.shape());
         auto const add = [&](Array const& to, Array const& from, std::size_t t) {
             if (from.numel)
                 for (std::size_t i = 0; i < rows; ++i) to.begin()[i] += from.begin()[t * rows + i];
         };
         for (std::size_t k = e.length; k-- > 0;) {
-            auto const t = ctx.backwards ? e.length - 1 - k : k, before = ctx.backwards ? t + 1 : t - 1;
-            T const *const h_before = k ? all_h.begin() + before * rows : first_h.begin(), *const c_before = k && c ? all_c.begin() + before * rows : first_c.begin();
+            auto const t = ctx.backwards ? e.length - 1 - k : k,
+                       before = ctx.backwards ? t + 1 : t - 1;
+            T const *const h_before = k ? all_h.begin() + before * rows : first_h.begin(),
+                           *const c_before =
+                               k && c ? all_c.begin() + before * rows : first_c.begin();
             T* const to_rec = d_rec.begin() + t * e.batch * gates;
             add(dh, g_h, t);
             add(dc, g_c, t);
             each_units(e, [&](UnitsAt<T> at) {
-                ctx.cell.backward(at, kept.begin() + t * Cell::kept * rows, h_before, c_before, all_h.begin() + t * rows, all_c.begin() + (c ? t * rows : 0), dh.begin(), dc.begin(), d_in.begin() + t * e.batch * gates, to_rec);
+                ctx.cell.backward(at, kept.begin() + t * Cell::kept * rows, h_before, c_before,
+                    all_h.begin() + t * rows, all_c.begin() + (c ? t * rows : 0), dh.begin(),
+                    dc.begin(), d_in.begin() + t * e.batch * gates, to_rec);
             });
-            multiply(e.batch, e.hidden, gates, to_rec, false, gates, w.begin(), false, e.hidden, dh.begin(), true);
+            multiply(e.batch, e.hidden, gates, to_rec, false, gates, w.begin(), false, e.hidden,
+                dh.begin(), true);
         }
         std::optional<X> d_weight, d_bias;
         if (ctx.needs_input_grad(3)) {
             Array const d(weight.shape());
             auto const first = ctx.backwards ? e.length - 1 : 0, rest = (e.length - 1) * e.batch;
-            multiply(gates, e.hidden, e.batch, d_rec.begin() + first * e.batch * gates, true, gates, first_h.begin(), false, e.hidden, d.begin(), false);
-            if (rest) multiply(gates, e.hidden, rest, d_rec.begin() + (ctx.backwards ? 0 : e.batch * gates), true, gates, all_h.begin() + (ctx.backwards ? rows : 0), false, e.hidden, d.begin(), true);
+            multiply(gates, e.hidden, e.batch, d_rec.begin() + first * e.batch * gates, true, gates,
+                first_h.begin(), false, e.hidden, d.begin(), false);
+            if (rest)
+                multiply(gates, e.hidden, rest,
+                    d_rec.begin() + (ctx.backwards ? 0 : e.batch * gates), true, gates,
+                    all_h.begin() + (ctx.backwards ? rows : 0), false, e.hidden, d.begin(), true);
             d_weight = X(d);
         }
         if (bias && ctx.needs_input_grad(4)) d_bias = sum(X(d_rec), {0, 1});
-        return {X(d_in), X(dh), c_0 ? std::optional<X>(X(dc)) : std::nullopt, d_weight.value_or(X()), d_bias};
+        return {X(d_in), X(dh), c_0 ? std::optional<X>(X(dc)) : std::nullopt,
+            d_weight.value_or(X()), d_bias};
     }
 
-    static std::tuple<X, X, std::optional<X>, X, std::optional<X>> recorded(Context& ctx, std::vector<X> const& g, X const& in, X const& h_0, std::optional<X> const& c_0, X const& weight,
-                                                                            std::optional<X> const& bias)
-    {
+    static std::tuple<X, X, std::optional<X>, X, std::optional<X>> recorded(Context& ctx,
+        std::vector<X> const& g, X const& in, X const& h_0, std::optional<X> const& c_0,
+        X const& weight, std::optional<X> const& bias) {
         xgrad::detail::LocalGraph graph;
-        auto const input = [&](X const& t) { return X(graph.input(t, t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge()).handle()); };
+        auto const input = [&](X const& t) {
+            return X(graph.input(t, t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge())
+                         .handle());
+        };
         auto const optional_input = [&](std::optional<X> const& t) { return t ? input(*t) : X(); };
-        auto const x = input(in), h = input(h_0), w = input(weight), c = optional_input(c_0), add = optional_input(bias);
-        auto const all = unrolled(ctx.cell, x, RecurrentState<T>{h, c}, RecurrentWeights<T>{{}, mT(w), {}, add, {}}, ctx.backwards);
-        auto const d = graph.gradients(std::vector<AnyTensor>(all.begin(), all.end()), std::vector<AnyTensor>(g.begin(), g.end()));
+        auto const x = input(in), h = input(h_0), w = input(weight), c = optional_input(c_0),
+                   add = optional_input(bias);
+        auto const all = unrolled(ctx.cell, x, RecurrentState<T>{h, c},
+            RecurrentWeights<T>{{}, mT(w), {}, add, {}}, ctx.backwards);
+        auto const d = graph.gradients(std::vector<AnyTensor>(all.begin(), all.end()),
+            std::vector<AnyTensor>(g.begin(), g.end()));
         auto const at = [&](std::size_t i) { return d[i].defined() ? X(d[i].handle()) : X(); };
-        return {at(0), at(1), c_0 ? std::optional<X>(at(3)) : std::nullopt, at(2), bias ? std::optional<X>(at(c_0 ? 4 : 3)) : std::nullopt};
+        return {at(0), at(1), c_0 ? std::optional<X>(at(3)) : std::nullopt, at(2),
+            bias ? std::optional<X>(at(c_0 ? 4 : 3)) : std::nullopt};
     }
 };
 
-/// A layer in one direction: inputs [L, N, in] to all h, [L, N, H]; `s` becomes the last state.
-template <class Cell, RealScalar T> Tensor<T> run_layer(Cell const& cell, Tensor<T> const& x, RecurrentWeights<T> const& w, RecurrentState<T>& s, bool backwards)
-{
+/// Runs a layer in one direction: returns all h, [L, N, H], for inputs [L, N, in]; `s` becomes the
+/// last state.
+template <class Cell, RealScalar T>
+Tensor<T> run_layer(Cell const& cell, Tensor<T> const& x, RecurrentWeights<T> const& w,
+    RecurrentState<T>& s, bool backwards) {
     Tensor<T> const in = gates_of_input<Cell>(x, w);
     std::vector<Tensor<T>> all;
     if (w.hr.defined()) all = unrolled(cell, in, s, w, backwards);
     else {
-        auto const there = [](bool wanted, Tensor<T> const& t) { return wanted && t.defined() ? std::optional<Tensor<T>>(t) : std::nullopt; };
-        all = Recurrence<Cell, T>::apply(in, s.h, there(Cell::has_c, s.c), Tensor<T>(mT(w.hh_t)), there(!Cell::adds_biases, w.bias_hh), cell, backwards);
+        auto const there = [](bool wanted, Tensor<T> const& t) {
+            return wanted && t.defined() ? std::optional<Tensor<T>>(t) : std::nullopt;
+        };
+        all = Recurrence<Cell, T>::apply(in, s.h, there(Cell::has_c, s.c), Tensor<T>(mT(w.hh_t)),
+            there(!Cell::adds_biases, w.bias_hh), cell, backwards);
     }
     auto const last = backwards ? 0 : static_cast<std::ptrdiff_t>(x.shape()[0]) - 1;
     s.h = all[0](last);
@@ -5534,40 +6544,40 @@ template <class Cell, RealScalar T> Tensor<T> run_layer(Cell const& cell, Tensor
     return all[0];
 }
 
-}  // namespace xgrad::nn::detail
+} // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Of an RNN, LSTM or GRU.
+/// Options of RNN, LSTM and GRU.
 struct RecurrentOptions {
     std::size_t num_layers = 1;
     bool bias = true;
     /// Sequences are [N, L, ...], not [L, N, ...].
     bool batch_first = false;
-    /// In training, the probability of a 0 in what one layer gives to the next.
+    /// In training mode, the dropout probability between layers.
     double dropout = 0;
     bool bidirectional = false;
-    /// The extent of an LSTM's h where it is projected; 0 where it is not.
+    /// The extent of an LSTM's projected h; 0 means no projection.
     std::size_t proj_size = 0;
-    /// Of an RNN.
+    /// For RNN only.
     Nonlinearity nonlinearity = Nonlinearity::tanh;
 };
 
 namespace detail {
 
-/// What RNN, LSTM and GRU share: the parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0, then
-/// those of the other direction (..._reverse), then the other layers. All begin uniform on +-1/sqrt(hidden_size).
+/// What RNN, LSTM and GRU share: the parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0,
+/// weight_hr_l0, then those of the other direction (..._reverse), then the other layers. All are
+/// initialised uniformly on +-1/sqrt(hidden_size).
 template <class Self, class Cell, RealScalar T> class RecurrentModule : public Module<Self> {
 public:
     std::size_t input_size() const noexcept { return input_size_; }
     std::size_t hidden_size() const noexcept { return hidden_size_; }
     RecurrentOptions const& options() const noexcept { return options_; }
 
-    std::string extra_repr() const override
-    {
+    std::string extra_repr() const override {
         auto const& o = options_;
         std::string s = std::to_string(input_size_) + ", " + std::to_string(hidden_size_);
         if (o.proj_size != 0) s += ", proj_size=" + std::to_string(o.proj_size);
@@ -5580,13 +6590,16 @@ public:
     }
 
 protected:
-    RecurrentModule(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options) : input_size_(input_size), hidden_size_(hidden_size), options_(options)
-    {
+    RecurrentModule(
+        std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options)
+        : input_size_(input_size), hidden_size_(hidden_size), options_(options) {
         check_options();
         for (std::size_t layer = 0; layer < options_.num_layers; ++layer)
             for (std::size_t direction = 0; direction < directions(); ++direction) {
                 auto const end = "_l" + std::to_string(layer) + (direction ? "_reverse" : "");
-                auto const add = [&](std::string const& name, Shape const& shape) { this->own(name + end, uniform_for<T>(hidden_size_, shape)); };
+                auto const add = [&](std::string const& name, Shape const& shape) {
+                    this->own(name + end, uniform_for<T>(hidden_size_, shape));
+                };
                 auto const rows = Cell::gates * hidden_size_;
                 add("weight_ih", {rows, layer ? directions() * output_size() : input_size_});
                 add("weight_hh", {rows, output_size()});
@@ -5596,16 +6609,19 @@ protected:
             }
     }
 
-    /// The output of the last layer, and the last states [layers directions, N, H]. First states are given like that, or undefined
-    /// for zeros. Without a batch axis there is none in the states either.
-    std::pair<Tensor<T>, RecurrentState<T>> run(Cell const& cell, Tensor<T> x, RecurrentState<T> first) const
-    {
+    /// The output of the last layer, and the last states [layers directions, N, H]. First states
+    /// are given like that, or undefined for zeros. Without a batch axis there is none in the
+    /// states either.
+    std::pair<Tensor<T>, RecurrentState<T>> run(
+        Cell const& cell, Tensor<T> x, RecurrentState<T> first) const {
         check_input(x);
         bool const batched = x.dim() == 3, turned = batched && options_.batch_first;
         if (!batched) x = unsqueeze(x, 1);
         if (turned) x = transpose(x, 0, 1);
         std::size_t const count = options_.num_layers * directions();
-        auto const h = first_states("h", first.h, x.shape()[1], output_size(), batched), c = Cell::has_c ? first_states("c", first.c, x.shape()[1], hidden_size_, batched) : h;
+        auto const h = first_states("h", first.h, x.shape()[1], output_size(), batched),
+                   c = Cell::has_c ? first_states("c", first.c, x.shape()[1], hidden_size_, batched)
+                                   : h;
         std::vector<Tensor<T>> last_h(count), last_c(count);
         for (std::size_t layer = 0, i = 0; layer < options_.num_layers; ++layer) {
             std::vector<Tensor<T>> outputs;
@@ -5616,9 +6632,12 @@ protected:
                 last_c[i] = s.c;
             }
             x = outputs.size() == 1 ? outputs[0] : cat(outputs, 2);
-            if (layer + 1 < options_.num_layers) x = functional::dropout(x, options_.dropout, this->is_training());
+            if (layer + 1 < options_.num_layers)
+                x = functional::dropout(x, options_.dropout, this->is_training());
         }
-        auto const states = [&](std::vector<Tensor<T>> const& last) { return batched ? stack(last) : cat(last, 0); };
+        auto const states = [&](std::vector<Tensor<T>> const& last) {
+            return batched ? stack(last) : cat(last, 0);
+        };
         if (turned) x = transpose(x, 0, 1);
         if (!batched) x = squeeze(x, 1);
         return {x, {states(last_h), Cell::has_c ? states(last_c) : Tensor<T>()}};
@@ -5626,69 +6645,94 @@ protected:
 
 private:
     std::size_t directions() const noexcept { return options_.bidirectional ? 2 : 1; }
-    std::size_t output_size() const noexcept { return options_.proj_size ? options_.proj_size : hidden_size_; }
+    std::size_t output_size() const noexcept {
+        return options_.proj_size ? options_.proj_size : hidden_size_;
+    }
 
-    void check_options() const
-    {
+    void check_options() const {
         auto const& o = options_;
         auto const name = this->kind();
         using xgrad::detail::fail;
         if (hidden_size_ == 0) fail(name, ": hidden_size must be greater than zero");
         if (o.num_layers == 0) fail(name, ": num_layers must be greater than zero");
-        if (!(o.dropout >= 0 && o.dropout <= 1)) fail(name, ": dropout should be a number in range [0, 1] representing the probability of an element being zeroed");
-        if (o.proj_size && !Cell::has_c) fail(name, ": proj_size argument is only supported for LSTM, not RNN or GRU");
-        if (o.proj_size >= hidden_size_) fail(name, ": proj_size has to be smaller than hidden_size");
-        if (o.nonlinearity != Nonlinearity::tanh && !std::same_as<Cell, ElmanCell>) fail(name, ": nonlinearity is an option of RNN, not of LSTM or GRU");
+        if (!(o.dropout >= 0 && o.dropout <= 1))
+            fail(name, ": dropout should be a number in range [0, 1] representing the probability "
+                       "of an element being zeroed");
+        if (o.proj_size && !Cell::has_c)
+            fail(name, ": proj_size argument is only supported for LSTM, not RNN or GRU");
+        if (o.proj_size >= hidden_size_)
+            fail(name, ": proj_size has to be smaller than hidden_size");
+        if (o.nonlinearity != Nonlinearity::tanh && !std::same_as<Cell, ElmanCell>)
+            fail(name, ": nonlinearity is an option of RNN, not of LSTM or GRU");
         if (o.dropout > 0 && o.num_layers == 1)
-            xgrad::detail::warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, but got dropout=", xgrad::detail::number_text(o.dropout), " and num_layers=1");
+            xgrad::detail::warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero "
+                "dropout expects num_layers greater than 1, but got dropout=",
+                xgrad::detail::number_text(o.dropout), " and num_layers=1");
     }
-    void check_input(Tensor<T> const& x) const
-    {
+    void check_input(Tensor<T> const& x) const {
+        if (!x.defined()) xgrad::detail::fail_undefined(this->kind(), "argument", 0);
         if ((x.dim() != 2 && x.dim() != 3) || x.shape().back() != input_size_)
-            xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(), " is none of shape [length, ", input_size_, options_.batch_first ? "] or [batch, length, " : "] or [length, batch, ", input_size_, "]");
-        if (x.shape()[x.dim() == 3 && options_.batch_first ? 1 : 0] == 0) xgrad::detail::fail<ShapeError>(this->kind(), ": Expected sequence length to be larger than 0, the input has shape ", x.shape());
+            xgrad::detail::fail<ShapeError>(this->kind(), ": an input of shape ", x.shape(),
+                " is none of shape [length, ", input_size_,
+                options_.batch_first ? "] or [batch, length, " : "] or [length, batch, ",
+                input_size_, "]");
+        if (x.shape()[x.dim() == 3 && options_.batch_first ? 1 : 0] == 0)
+            xgrad::detail::fail<ShapeError>(this->kind(),
+                ": Expected sequence length to be larger than 0, the input has shape ", x.shape());
     }
-    /// The parts of a first state, for each layer and direction one.
-    std::vector<Tensor<T>> first_states(std::string_view name, Tensor<T> const& given, std::size_t batch, std::size_t size, bool batched) const
-    {
+    /// Splits an initial state: one for each layer and direction.
+    std::vector<Tensor<T>> first_states(std::string_view name, Tensor<T> const& given,
+        std::size_t batch, std::size_t size, bool batched) const {
         std::size_t const count = options_.num_layers * directions();
         if (!given.defined()) return std::vector<Tensor<T>>(count, zeros<T>({batch, size}));
         Shape const wanted = batched ? Shape{count, batch, size} : Shape{count, size};
-        if (!(given.shape() == wanted)) xgrad::detail::fail<ShapeError>(this->kind(), ": the first ", name, " has shape ", given.shape(), ", it should have ", wanted);
+        if (!(given.shape() == wanted))
+            xgrad::detail::fail<ShapeError>(this->kind(), ": the first ", name, " has shape ",
+                given.shape(), ", it should have ", wanted);
         return unbind(batched ? given : Tensor<T>(unsqueeze(given, 1)), 0);
     }
-    RecurrentWeights<T> weights(std::size_t i) const
-    {
+    RecurrentWeights<T> weights(std::size_t i) const {
         std::size_t const each = 2 + (options_.bias ? 2 : 0) + (options_.proj_size ? 1 : 0);
-        auto const at = [&](std::size_t k) { return Tensor<T>(this->owned_tensor(i * each + k).handle()); };
-        return {at(0), mT(at(1)), options_.bias ? at(2) : Tensor<T>(), options_.bias ? at(3) : Tensor<T>(), options_.proj_size ? at(each - 1) : Tensor<T>()};
+        auto const at = [&](std::size_t k) {
+            return Tensor<T>(this->owned_tensor(i * each + k).handle());
+        };
+        return {at(0), mT(at(1)), options_.bias ? at(2) : Tensor<T>(),
+            options_.bias ? at(3) : Tensor<T>(), options_.proj_size ? at(each - 1) : Tensor<T>()};
     }
 
     std::size_t input_size_, hidden_size_;
     RecurrentOptions options_;
 };
 
-}  // namespace detail
+} // namespace detail
 
-/// Elman's network h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), or with relu. Called with x [L, N, in] ([N, L, in] where
-/// batch_first, [L, in] without a batch) and, if you like, a first state [layers directions, N, H], it returns the h of the last layer,
-/// directions side by side, and the last state of each layer and direction.
-template <RealScalar T = double> struct RNN : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T> {
-    RNN(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {}) : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T>(input_size, hidden_size, options) {}
+/// Elman's network h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh), or with relu. Called with x
+/// [L, N, in] ([N, L, in] where batch_first, [L, in] without a batch) and, if you like, a first
+/// state [layers directions, N, H], it returns the h of the last layer, directions side by side,
+/// and the last state of each layer and direction.
+template <RealScalar T = double>
+struct RNN : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T> {
+    RNN(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
+        : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T>(input_size, hidden_size, options) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
-    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const
-    {
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({this->options().nonlinearity}, x, {h_0, {}});
         return {y, last.h};
     }
 };
 
-/// Long short-term memory; see LSTMCell. As RNN, with two states: returns output, h_n and c_n. With proj_size, h is W_hr times it.
-template <RealScalar T = double> struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
-    LSTM(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {}) : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T>(input_size, hidden_size, options) {}
-    std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
-    std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0, Tensor<T> const& c_0) const
-    {
+/// Long short-term memory; see LSTMCell. As RNN, with two states: returns output, h_n and c_n. With
+/// proj_size, h is W_hr times it.
+template <RealScalar T = double>
+struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
+    LSTM(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
+        : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T>(input_size, hidden_size, options) {}
+    std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
+        return forward(x, {}, {});
+    }
+    std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(
+        Tensor<T> const& x, Tensor<T> const& h_0, Tensor<T> const& c_0) const {
         auto const [y, last] = this->run({}, x, {h_0, c_0});
         return {y, last.h, last.c};
     }
@@ -5696,16 +6740,16 @@ template <RealScalar T = double> struct LSTM : detail::RecurrentModule<LSTM<T>, 
 
 /// Gated recurrent units; see GRUCell. As RNN.
 template <RealScalar T = double> struct GRU : detail::RecurrentModule<GRU<T>, detail::GruCell, T> {
-    GRU(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {}) : detail::RecurrentModule<GRU<T>, detail::GruCell, T>(input_size, hidden_size, options) {}
+    GRU(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
+        : detail::RecurrentModule<GRU<T>, detail::GruCell, T>(input_size, hidden_size, options) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
-    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const
-    {
+    std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({}, x, {h_0, {}});
         return {y, last.h};
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
@@ -5717,54 +6761,57 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result of the one before it, and
-/// returns a Tensor<T>. Where the type changes on the way, write a module of your own.
-template <Scalar T = double> class Sequential : public Module<Sequential<T>>, public ModuleContainer {
+/// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result
+/// of the one before it, and returns a Tensor<T>. Where the type changes on the way, write a module
+/// of your own.
+template <Scalar T = double>
+class Sequential : public Module<Sequential<T>>, public ModuleContainer {
     using Call = detail::CallSignature<Tensor<T>(Tensor<T>)>;
 
 public:
     template <class... M>
         requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> && ...)
-    explicit Sequential(M&&... modules)
-    {
+    explicit Sequential(M&&... modules) {
         (push_back(std::forward<M>(modules)), ...);
     }
     Sequential(Sequential const&) = default;
-    Sequential(Sequential&) = default;      // a copy as well, not a Sequential in a Sequential
+    Sequential(Sequential&) = default; // copies; else it would be a Sequential in a Sequential
     Sequential(Sequential&&) = default;
     Sequential& operator=(Sequential const&) = default;
     Sequential& operator=(Sequential&&) = default;
 
-    /// Appends a module, which is copied or moved; returns it as it is here.
-    template <class M> auto& push_back(M&& module)
-    {
+    /// Appends a module, which is copied or moved; returns a reference to the stored one.
+    template <class M> auto& push_back(M&& module) {
         using Stored = std::remove_cvref_t<M>;
         constexpr bool fits = std::is_invocable_r_v<Tensor<T>, Stored&, Tensor<T> const&>;
-        static_assert(fits, "Sequential: a module is called with a Tensor of this Sequential's scalar type, and returns one");
+        static_assert(fits, "Sequential: a module is called with a Tensor of this Sequential's "
+                            "scalar type, and returns one");
         auto owned = std::make_unique<Stored>(std::forward<M>(module));
         auto& m = *owned;
         calls_.reserve(calls_.size() + 1);
         this->own(std::to_string(size()), std::move(owned));
-        if constexpr (fits) calls_.push_back([](AnyModule& any, Tensor<T> const& x) { return Tensor<T>(static_cast<Stored&>(any)(x)); });
+        if constexpr (fits)
+            calls_.push_back([](AnyModule& any, Tensor<T> const& x) {
+                return Tensor<T>(static_cast<Stored&>(any)(x));
+            });
         return m;
     }
     std::size_t size() const noexcept { return this->member_count(); }
-    AnyModule& operator[](std::size_t i)
-    {
-        if (i >= size()) xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
+    AnyModule& operator[](std::size_t i) {
+        if (i >= size())
+            xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
         return this->owned(i);
     }
 
-    Tensor<T> forward(Tensor<T> x)
-    {
+    Tensor<T> forward(Tensor<T> x) {
         for (std::size_t i = 0; i < calls_.size(); ++i) x = calls_[i](this->owned(i), x);
         return x;
     }
 
     std::string_view container_kind() const noexcept override { return "Sequential"; }
     std::optional<DType> container_dtype() const noexcept override { return dtype_of<T>; }
-    void replace_modules(std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override
-    {
+    void replace_modules(
+        std::vector<std::unique_ptr<AnyModule>> modules, FindCall const& find) override {
         std::vector<typename Call::Function> calls;
         for (auto const& m : modules) {
             auto const i = calls.size();
@@ -5779,7 +6826,7 @@ private:
     std::vector<typename Call::Function> calls_;
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_SEQUENTIAL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_SLOT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_SLOT_HPP
@@ -5793,8 +6840,8 @@ namespace xgrad::nn {
 
 template <class Signature> class Slot;
 
-/// A module of any type that is called with arguments A and returns an R, under the name "module". It is
-/// to modules what std::function is to functions, and is used like other modules:
+/// A module of any type that is called with arguments A and returns an R, under the name "module".
+/// It is to modules what std::function is to functions, and is used like other modules:
 /// `nn::Child<nn::Slot<Tensor<float>(Tensor<float> const&)>> before{*this, "before", Normalize()};`
 /// A call of an empty one is an Error.
 template <class R, class... A>
@@ -5806,7 +6853,7 @@ class Slot<R(A...)> : public Module<Slot<R(A...)>>, public ModuleContainer {
 
 public:
     Slot() = default;
-    /// Holds a copy of this module, or the module itself where it is moved in.
+    /// Stores a copy of this module, or moves it in.
     template <class M>
         requires(std::derived_from<std::remove_cvref_t<M>, AnyModule> &&
                  !std::derived_from<std::remove_cvref_t<M>, Slot>)
@@ -5814,7 +6861,7 @@ public:
         set(std::forward<M>(module));
     }
 
-    /// Replaces the module inside; returns it as it is here.
+    /// Replaces the stored module; returns a reference to the new one.
     template <class M> auto& set(M&& module) {
         using Stored = std::remove_cvref_t<M>;
         constexpr bool is_module = std::derived_from<Stored, AnyModule>;
@@ -5831,7 +6878,7 @@ public:
         }
     }
     bool empty() const noexcept { return this->member_count() == 0; }
-    /// The module inside. Throws where there is none.
+    /// The stored module; throws if there is none.
     AnyModule& module() { return checked(); }
 
     R forward(A... a) { return call_(checked(), a...); }
@@ -5874,10 +6921,10 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
-/// The activation of a transformer's layers.
+/// The activation of transformer layers.
 enum class TransformerActivation : unsigned char { relu, gelu };
 
-/// Of TransformerEncoderLayer.
+/// Options of TransformerEncoderLayer.
 struct TransformerEncoderLayerOptions {
     std::size_t dim_feedforward = 2048;
     double dropout = 0.1;
@@ -5885,13 +6932,15 @@ struct TransformerEncoderLayerOptions {
     double layer_norm_eps = 1e-5;
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
-    /// Normalisation comes before attention and the linear layers, not after.
+    /// Normalise before attention and the linear layers instead of after.
     bool norm_first = false;
 };
 
-/// Self-attention and two linear layers, each with a way around it, dropout and normalisation (Vaswani et al., 2017). Called with x
-/// [L, N, d_model] and, if you like, a src_mask and a src_key_padding_mask: those of MultiheadAttention.
-template <RealScalar T = double> class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
+/// Self-attention and two linear layers, each with a residual connection, dropout and normalisation
+/// (Vaswani et al., 2017). Called with x [L, N, d_model] and, if you like, a src_mask and a
+/// src_key_padding_mask: those of MultiheadAttention.
+template <RealScalar T = double>
+class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
     using Options = TransformerEncoderLayerOptions;
     using Mask = AttentionMask<T>;
 
@@ -5906,17 +6955,24 @@ public:
     bool norm_first;
 
     TransformerEncoderLayer(std::size_t d_model, std::size_t nhead, Options const& o = {})
-        : self_attn(*this, "self_attn", d_model, nhead, MultiheadAttentionOptions{.dropout = o.dropout, .batch_first = o.batch_first}), linear1(*this, "linear1", d_model, o.dim_feedforward),
-          dropout(*this, "dropout", o.dropout), linear2(*this, "linear2", o.dim_feedforward, d_model), norm1(*this, "norm1", d_model, o.layer_norm_eps),
-          norm2(*this, "norm2", d_model, o.layer_norm_eps), dropout1(*this, "dropout1", o.dropout), dropout2(*this, "dropout2", o.dropout), activation(o.activation), norm_first(o.norm_first)
-    {
-    }
+        : self_attn(*this, "self_attn", d_model, nhead,
+              MultiheadAttentionOptions{.dropout = o.dropout, .batch_first = o.batch_first}),
+          linear1(*this, "linear1", d_model, o.dim_feedforward),
+          dropout(*this, "dropout", o.dropout),
+          linear2(*this, "linear2", o.dim_feedforward, d_model),
+          norm1(*this, "norm1", d_model, o.layer_norm_eps),
+          norm2(*this, "norm2", d_model, o.layer_norm_eps), dropout1(*this, "dropout1", o.dropout),
+          dropout2(*this, "dropout2", o.dropout), activation(o.activation),
+          norm_first(o.norm_first) {}
 
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
-    Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask) const { return forward(x, src_mask, {}); }
-    Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask, Mask const& src_key_padding_mask) const
-    {
-        MultiheadAttentionMasks<T> const masks{.key_padding_mask = src_key_padding_mask, .attn_mask = src_mask, .need_weights = false};
+    Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask) const {
+        return forward(x, src_mask, {});
+    }
+    Tensor<T> forward(
+        Tensor<T> const& x, Mask const& src_mask, Mask const& src_key_padding_mask) const {
+        MultiheadAttentionMasks<T> const masks{
+            .key_padding_mask = src_key_padding_mask, .attn_mask = src_mask, .need_weights = false};
         if (norm_first) {
             Tensor<T> const y = x + attend(norm1(x), masks);
             return y + feed(norm2(y));
@@ -5926,41 +6982,44 @@ public:
     }
 
 private:
-    Tensor<T> attend(Tensor<T> const& x, MultiheadAttentionMasks<T> const& masks) const { return dropout1(std::get<0>(self_attn(x, x, x, masks))); }
-    Tensor<T> feed(Tensor<T> const& x) const
-    {
+    Tensor<T> attend(Tensor<T> const& x, MultiheadAttentionMasks<T> const& masks) const {
+        return dropout1(std::get<0>(self_attn(x, x, x, masks)));
+    }
+    Tensor<T> feed(Tensor<T> const& x) const {
         Tensor<T> const inner = linear1(x);
-        return dropout2(linear2(dropout(activation == TransformerActivation::relu ? Tensor<T>(relu(inner)) : Tensor<T>(gelu(inner)))));
+        return dropout2(
+            linear2(dropout(activation == TransformerActivation::relu ? Tensor<T>(relu(inner))
+                                                                      : Tensor<T>(gelu(inner)))));
     }
 };
 
-/// Layers in a row, which begin as copies of one, and a normalisation at the end if one is given.
+/// A stack of layers, initially copies of one, and an optional final normalisation.
 template <RealScalar T = double> class TransformerEncoder : public Module<TransformerEncoder<T>> {
     using Mask = AttentionMask<T>;
 
 public:
     Child<ModuleList<TransformerEncoderLayer<T>>> layers{*this, "layers"};
 
-    TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers)
-    {
+    TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers) {
         for (std::size_t i = 0; i < num_layers; ++i) layers.push_back(layer);
     }
-    TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers, LayerNorm<T> const& norm) : TransformerEncoder(layer, num_layers)
-    {
+    TransformerEncoder(
+        TransformerEncoderLayer<T> const& layer, std::size_t num_layers, LayerNorm<T> const& norm)
+        : TransformerEncoder(layer, num_layers) {
         this->own("norm", std::make_unique<LayerNorm<T>>(norm));
     }
 
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
     Tensor<T> forward(Tensor<T> const& x, Mask const& mask) const { return forward(x, mask, {}); }
-    Tensor<T> forward(Tensor<T> x, Mask const& mask, Mask const& src_key_padding_mask) const
-    {
-        for (std::size_t i = 0; i < layers.size(); ++i) x = layers[i](x, mask, src_key_padding_mask);
+    Tensor<T> forward(Tensor<T> x, Mask const& mask, Mask const& src_key_padding_mask) const {
+        for (std::size_t i = 0; i < layers.size(); ++i)
+            x = layers[i](x, mask, src_key_padding_mask);
         bool const has_norm = this->member_count() > 1;
         return has_norm ? static_cast<LayerNorm<T> const&>(this->owned(1))(x) : x;
     }
 };
 
-}  // namespace xgrad::nn
+} // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_TRANSFORMER_HPP
 #endif  // XGRAD_SINGLE_XGRAD_NN_HPP
 

@@ -38,7 +38,8 @@
 #define XGRAD_SINGLE_XGRAD_OPTIM_HPP
 
 // ======== xgrad/optim.hpp
-// Optimisers and schedules of their learning rates. Not part of xgrad.hpp, so that a program without them compiles faster.
+// Optimisers and schedules of their learning rates. Not part of xgrad.hpp, so that a program
+// without them compiles faster.
 
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
@@ -50,14 +51,15 @@
 #define XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
 
 // ======== xgrad/optim/optimizer.hpp
-// Optimizer: changes parameters by their gradients. Each algorithm is a rule (its options, the names of what it remembers, the
-// update of one parameter), and Optimizing<Rule> is the optimiser: groups of parameters with options of their own, and a state.
+// Optimizer: updates parameters from their gradients. Each algorithm is a rule (its options, the
+// names of its state tensors, the update of one parameter). Optimizing<Rule> is the optimiser:
+// parameter groups with options of their own, and the state.
 
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 
 // ======== xgrad/tensor/state_dict.hpp
-// StateDict: tensors under names, in order: what a module or an optimiser gives away and takes back.
+// StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
 
 XGRAD_COMPILED_ONCE
 
@@ -68,37 +70,32 @@ struct NamedTensor {
     AnyTensor tensor;
 };
 
-/// Tensors under names that are all different, in the order in which they came.
+/// An ordered map from unique names to tensors.
 class StateDict {
 public:
     StateDict() = default;
-    StateDict(std::initializer_list<NamedTensor> entries)
-    {
+    StateDict(std::initializer_list<NamedTensor> entries) {
         for (auto const& e : entries) set(e.name, e.tensor);
     }
 
-    /// Adds a tensor, or replaces the one of that name.
-    void set(std::string const& name, AnyTensor tensor)
-    {
+    /// Adds a tensor, or replaces the tensor of that name.
+    void set(std::string const& name, AnyTensor tensor) {
         for (auto& e : entries_)
             if (e.name == name) return void(e.tensor = std::move(tensor));
         entries_.push_back({name, std::move(tensor)});
     }
-    void erase(std::string_view name)
-    {
+    void erase(std::string_view name) {
         std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
     }
-    /// Null where there is none of that name.
-    AnyTensor const* find(std::string_view name) const
-    {
+    /// The tensor of that name, or null.
+    AnyTensor const* find(std::string_view name) const {
         for (auto const& e : entries_)
             if (e.name == name) return &e.tensor;
         return nullptr;
     }
     bool contains(std::string_view name) const { return find(name); }
-    /// Throws IndexError where there is none of that name.
-    AnyTensor const& at(std::string_view name) const
-    {
+    /// The tensor of that name; throws IndexError where there is none.
+    AnyTensor const& at(std::string_view name) const {
         if (auto const* const t = find(name)) return *t;
         detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
     }
@@ -114,85 +111,87 @@ private:
 
 namespace detail {
 
-/// A copy of the values in memory of its own, without history.
-inline AnyTensor value_copy(AnyTensor const& t)
-{
+/// A copy of the values without grad_fn.
+inline AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
     t.impl().type->copy_elements(copy.impl().array, t.impl().array);
     return copy;
 }
 
-/// Calls f(Tensor<T>) with the scalar type that t has.
-template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f)
-{
+/// Calls f(Tensor<T>) with the scalar type of t.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
     switch (t.dtype()) {
-    case DType::boolean: return f(t.as<bool>());
-    case DType::int64: return f(t.as<std::int64_t>());
-    case DType::float32: return f(t.as<float>());
-    case DType::float64: return f(t.as<double>());
-    case DType::complex64: return f(t.as<std::complex<float>>());
-    default: return f(t.as<std::complex<double>>());
+    case DType::boolean:
+        return f(t.as<bool>());
+    case DType::int64:
+        return f(t.as<std::int64_t>());
+    case DType::float32:
+        return f(t.as<float>());
+    case DType::float64:
+        return f(t.as<double>());
+    case DType::complex64:
+        return f(t.as<std::complex<float>>());
+    default:
+        return f(t.as<std::complex<double>>());
     }
 }
 
-/// Whether numbers of one type become numbers of another without losing their nature: precision may change, and real numbers
-/// become complex ones.
-constexpr bool converts(DType from, DType to) noexcept
-{
-    return from == to || (is_differentiable(from) && is_differentiable(to) && (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+/// True where one type converts to another: precision may change, and real numbers become complex.
+constexpr bool converts(DType from, DType to) noexcept {
+    return from == to || (is_differentiable(from) && is_differentiable(to) &&
+                             (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
 
-/// A copy of the values in a type to which theirs converts.
-inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type)
-{
+/// A copy of the values, converted to `type`.
+inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
     if (from.dtype() == type.dtype) return value_copy(from);
     AnyTensor const copy(TensorImpl::make(type, from.shape()));
     with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
         with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
-            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>)) copy_elements(target.array_of(), source.array_of());
+            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
+                copy_elements(target.array_of(), source.array_of());
         });
     });
     return copy;
 }
 
-/// Overwrites the elements of a tensor by those of another one of its shape and type. Unrecorded; counts as a change in place.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from)
-{
+/// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
+/// recorded; counts as an in-place change.
+inline void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().array.storage->bump();
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
-}  // namespace detail
-}  // namespace xgrad
+} // namespace detail
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
-/// Parameters that are trained with the same options.
+/// A parameter group: parameters with the same options.
 template <class Options> struct ParameterGroup {
     std::vector<AnyTensor> parameters;
     Options options = {};
 };
 
-/// What an algorithm remembers of one parameter: how many steps it has made, and tensors that begin as zeros, by their place in the
-/// rule's list of names. Of a complex parameter it remembers pairs of real numbers.
+/// The state of one parameter: the number of its steps, and tensors, zero at first, by their index
+/// in the rule's list of names. The tensors of a complex parameter are real, with a last axis of 2.
 struct ParameterState {
     std::int64_t steps = 0;
     std::vector<AnyTensor> tensors = {};
 
-    /// Whether tensor i has been used.
+    /// True if tensor i was used before.
     bool has(std::size_t i) const { return tensors[i].defined(); }
-    template <RealScalar T> Tensor<T> tensor(std::size_t i, Tensor<T> const& like, T begin = 0)
-    {
+    template <RealScalar T> Tensor<T> tensor(std::size_t i, Tensor<T> const& like, T begin = 0) {
         if (!has(i)) tensors[i] = Tensor<T>(xgrad::detail::Array<T>(like.shape(), begin));
         return tensors[i].as<T>();
     }
 };
 
-/// What is common to all optimisers, and all that a schedule needs to know.
+/// The interface of all optimisers, which is also all that a schedule uses.
 class Optimizer {
 public:
     Optimizer() noexcept {}
@@ -200,13 +199,14 @@ public:
     Optimizer& operator=(Optimizer const&) = delete;
     virtual ~Optimizer() = default;
 
-    /// Changes each parameter that has a gradient. Unrecorded; counts as a change in place.
+    /// Updates each parameter that has a gradient. The update is not recorded and counts as a
+    /// change in place.
     virtual void step() = 0;
-    /// Calls a function that computes gradients and returns the loss, then makes a step. Returns what the function returned.
+    /// Calls a closure that computes gradients and returns the loss, then updates. Returns that
+    /// loss.
     template <class F>
         requires std::invocable<F&>
-    auto step(F&& closure)
-    {
+    auto step(F&& closure) {
         auto loss = [&] {
             EnableGradGuard const on;
             return closure();
@@ -214,30 +214,30 @@ public:
         step();
         return loss;
     }
-    /// Drops the gradients of all parameters.
-    void zero_grad()
-    {
+    /// Clears the gradients of all parameters.
+    void zero_grad() {
         for (std::size_t k = 0; k < group_count(); ++k)
             for (auto const& p : parameters(k)) p.impl().grad = nullptr;
     }
 
     virtual std::size_t group_count() const noexcept = 0;
     virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
-    /// The learning rate of a group, to be read or set.
+    /// The learning rate of a group, for reading and writing.
     virtual double& lr(std::size_t group = 0) = 0;
-    /// The learning rate that a group had when its first schedule was made: where all of them start.
-    double initial_lr(std::size_t group)
-    {
+    /// The initial learning rate of a group: the one that it had when its first schedule was
+    /// constructed.
+    double initial_lr(std::size_t group) {
         while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
         return initial_lr_[group];
     }
-    /// The momentum of a group (of Adam the first of its betas); null where the algorithm has none.
+    /// The momentum of a group (for Adam beta1); null if the algorithm has none.
     virtual double* momentum(std::size_t group) = 0;
 
-    /// Copies of what is remembered, and the options of all groups. An optimiser with the same parameters that loads it goes on
-    /// exactly as this one would.
+    /// Copies of the state of all parameters and the options of all groups. An optimiser for the
+    /// same parameters that loads them continues exactly as this one would.
     virtual StateDict state_dict() const = 0;
-    /// Throws Error, and changes nothing, where the state is of another algorithm or of other parameters.
+    /// Throws Error, and changes nothing, if the state belongs to another algorithm or to other
+    /// parameters.
     virtual void load_state_dict(StateDict const& state) = 0;
 
 private:
@@ -248,16 +248,17 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-inline AnyTensor number_tensor(double v) { return xgrad::detail::type_info<double>.filled(Shape{}, v); }
-inline double number_in(StateDict const& state, std::string const& name)
-{
+inline AnyTensor number_tensor(double v) {
+    return xgrad::detail::type_info<double>.filled(Shape{}, v);
+}
+inline double number_in(StateDict const& state, std::string const& name) {
     auto const* const t = state.find(name);
-    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1) fail("load_state_dict: there is no number '", name, "'");
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
+        fail("load_state_dict: there is no number '", name, "'");
     return t->as<double>().item();
 }
-/// The same as a V, which may be a count.
-template <class V> V value_in(StateDict const& state, std::string const& name)
-{
+/// The option as a V, which may be an integer type.
+template <class V> V value_in(StateDict const& state, std::string const& name) {
     double const v = number_in(state, name);
     if constexpr (!std::is_floating_point_v<V>)
         if (!(std::abs(v) < 9e15)) fail("load_state_dict: '", name, "' is no count");
@@ -265,76 +266,81 @@ template <class V> V value_in(StateDict const& state, std::string const& name)
 }
 
 /// Element i of a vector of an optimiser.
-template <class V> auto& element_of(V& all, std::size_t i, char const* what)
-{
-    if (i >= all.size()) fail<IndexError>("optimizer: there is no ", what, " ", i, " of ", all.size());
+template <class V> auto& element_of(V& all, std::size_t i, char const* what) {
+    if (i >= all.size())
+        fail<IndexError>("optimizer: there is no ", what, " ", i, " of ", all.size());
     return all[i];
 }
 
 /// Parameters must be leaves, each in one group.
-[[gnu::cold]] inline void check_parameters(std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all)
-{
+[[gnu::cold]] inline void check_parameters(
+    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
     if (fresh.empty()) fail("optimizer got an empty parameter list");
     for (auto const& p : fresh) {
-        if (!p.defined()) xgrad::detail::fail_undefined("optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
-        if (!is_differentiable(p.dtype())) fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
+        if (!p.defined())
+            xgrad::detail::fail_undefined(
+                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
+        if (!is_differentiable(p.dtype()))
+            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
         if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
-        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); })) fail("optimizer: some parameters appear more than once, or in more than one parameter group");
+        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
+            fail("optimizer: some parameters appear more than once, or in more than one parameter "
+                 "group");
         all.push_back(p);
     }
 }
 
-/// Real numbers as they are, complex ones as pairs.
-template <Scalar T> auto as_real(Tensor<T> const& t)
-{
+/// A real tensor as it is, a complex one as a real view with a last axis of 2.
+template <Scalar T> auto as_real(Tensor<T> const& t) {
     if constexpr (xgrad::detail::is_complex<T>) return view_as_real(t);
     else return t;
 }
-inline Shape real_shape(AnyTensor const& t)
-{
+inline Shape real_shape(AnyTensor const& t) {
     Shape shape = t.shape();
     if (is_complex(t.dtype())) shape.push_back(2);
     return shape;
 }
 
-}  // namespace detail
+} // namespace detail
 
 template <class Rule> class Optimizing final : public Optimizer {
 public:
     using Options = typename Rule::Options;
     using Group = ParameterGroup<Options>;
 
-    explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) { add_param_group({std::move(parameters), options}); }
-    explicit Optimizing(std::vector<Group> groups)
-    {
+    explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) {
+        add_param_group({std::move(parameters), options});
+    }
+    explicit Optimizing(std::vector<Group> groups) {
         if (groups.empty()) detail::fail("optimizer got an empty parameter list");
         for (auto& g : groups) add_param_group(std::move(g));
     }
 
     using Optimizer::step;
-    void step() override
-    {
+    void step() override {
         NoGradGuard const off;
         std::size_t i = 0;
         for (auto const& group : groups_)
             for (auto const& p : group.parameters) update(p, states_[i++], group.options);
     }
-    /// The same for one parameter, with this number, counted through all groups.
-    void step_parameter(std::size_t parameter)
-    {
+    /// Updates one parameter. Its index counts through all groups.
+    void step_parameter(std::size_t parameter) {
         NoGradGuard const off;
         std::size_t first = 0;
         for (auto const& group : groups_) {
-            if (parameter - first < group.parameters.size()) return update(group.parameters[parameter - first], states_[parameter], group.options);
+            if (parameter - first < group.parameters.size())
+                return update(
+                    group.parameters[parameter - first], states_[parameter], group.options);
             first += group.parameters.size();
         }
-        detail::fail<IndexError>("step_parameter: there is no parameter ", parameter, " of ", first);
+        detail::fail<IndexError>(
+            "step_parameter: there is no parameter ", parameter, " of ", first);
     }
 
-    void add_param_group(Group group)
-    {
+    void add_param_group(Group group) {
         std::vector<AnyTensor> all;
-        for (auto const& g : groups_) all.insert(all.end(), g.parameters.begin(), g.parameters.end());
+        for (auto const& g : groups_)
+            all.insert(all.end(), g.parameters.begin(), g.parameters.end());
         detail::check_parameters(group.parameters, all);
         Rule::check(group.options);
         ParameterState fresh;
@@ -346,56 +352,73 @@ public:
     }
 
     std::size_t group_count() const noexcept override { return groups_.size(); }
-    std::vector<AnyTensor> const& parameters(std::size_t group) const override { return detail::element_of(groups_, group, "group").parameters; }
-    Options& options(std::size_t group = 0) { return detail::element_of(groups_, group, "group").options; }
+    std::vector<AnyTensor> const& parameters(std::size_t group) const override {
+        return detail::element_of(groups_, group, "group").parameters;
+    }
+    Options& options(std::size_t group = 0) {
+        return detail::element_of(groups_, group, "group").options;
+    }
     double& lr(std::size_t group = 0) override { return options(group).lr; }
     double* momentum(std::size_t group) override { return Rule::momentum(options(group)); }
-    /// What is remembered of the parameter with this number, counted through all groups.
-    ParameterState const& state(std::size_t parameter) const { return detail::element_of(states_, parameter, "parameter"); }
+    /// The state of one parameter. Its index counts through all groups.
+    ParameterState const& state(std::size_t parameter) const {
+        return detail::element_of(states_, parameter, "parameter");
+    }
 
-    StateDict state_dict() const override
-    {
+    StateDict state_dict() const override {
         StateDict all;
         for (std::size_t i = 0; i < states_.size(); ++i) {
-            all.set(at("state.", i, "steps"), detail::number_tensor(static_cast<double>(states_[i].steps)));
+            all.set(at("state.", i, "steps"),
+                detail::number_tensor(static_cast<double>(states_[i].steps)));
             for (std::size_t k = 0; k < Rule::tensors.size(); ++k)
-                if (states_[i].has(k)) all.set(at("state.", i, Rule::tensors[k]), xgrad::detail::value_copy(states_[i].tensors[k]));
+                if (states_[i].has(k))
+                    all.set(at("state.", i, Rule::tensors[k]),
+                        xgrad::detail::value_copy(states_[i].tensors[k]));
         }
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             auto options = groups_[g].options;
-            Rule::each_option(options, [&](char const* name, auto const& v) { all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v))); });
+            Rule::each_option(options, [&](char const* name, auto const& v) {
+                all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v)));
+            });
         }
         return all;
     }
-    void load_state_dict(StateDict const& state) override
-    {
+    void load_state_dict(StateDict const& state) override {
         auto states = states_;
         auto groups = groups_;
         std::size_t used = 0, i = 0;
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            Rule::each_option(groups[g].options, [&](char const* name, auto& v) { v = detail::value_in<std::remove_reference_t<decltype(v)>>(state, at("groups.", g, name)), ++used; });
+            Rule::each_option(groups[g].options, [&](char const* name, auto& v) {
+                v = detail::value_in<std::remove_reference_t<decltype(v)>>(
+                    state, at("groups.", g, name)),
+                ++used;
+            });
             Rule::check(groups[g].options);
             for (auto const& p : groups[g].parameters) {
-                states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")), ++used;
+                states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")),
+                ++used;
                 for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
                     auto const name = at("state.", i, Rule::tensors[k]);
                     auto const* const t = state.find(name);
                     states[i].tensors[k] = t ? xgrad::detail::value_copy(*t) : AnyTensor();
                     if (!t) continue;
                     ++used;
-                    if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p)) detail::fail("load_state_dict: '", name, "' does not fit its parameter of shape ", p.shape());
+                    if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p))
+                        detail::fail("load_state_dict: '", name,
+                            "' does not fit its parameter of shape ", p.shape());
                 }
                 ++i;
             }
         }
-        if (used != state.size()) detail::fail("load_state_dict: the state has entries that this optimizer does not know; it belongs to another one");
+        if (used != state.size())
+            detail::fail("load_state_dict: the state has entries that this optimizer does not "
+                         "know; it belongs to another one");
         states_ = std::move(states);
         groups_ = std::move(groups);
     }
 
 private:
-    static void update(AnyTensor const& p, ParameterState& state, Options const& options)
-    {
+    static void update(AnyTensor const& p, ParameterState& state, Options const& options) {
         if (!p.impl().grad) return;
         xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
             if constexpr (Differentiable<T>) {
@@ -406,32 +429,37 @@ private:
             }
         });
     }
-    static std::string at(char const* what, std::size_t i, std::string_view name) { return what + std::to_string(i) + "." + std::string(name); }
-    static DType real_type(AnyTensor const& p) { return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32 : DType::float64; }
+    static std::string at(char const* what, std::size_t i, std::string_view name) {
+        return what + std::to_string(i) + "." + std::string(name);
+    }
+    static DType real_type(AnyTensor const& p) {
+        return p.dtype() == DType::float32 || p.dtype() == DType::complex64 ? DType::float32
+                                                                            : DType::float64;
+    }
 
     std::vector<Group> groups_;
     std::vector<ParameterState> states_;
 };
 
 namespace detail {
-inline void check_not_negative(char const* what, double v)
-{
+inline void check_not_negative(char const* what, double v) {
     if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
 }
-inline void check_fraction(char const* what, double v)
-{
-    if (!(v >= 0 && v < 1)) fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+inline void check_fraction(char const* what, double v) {
+    if (!(v >= 0 && v < 1))
+        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
 }
 
-/// The gradient that an algorithm works with: its sign is turned to maximise, and a part of the parameter added.
-template <RealScalar T, class Options> Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Options const& o)
-{
+/// The gradient that a rule uses: negated to maximise, plus weight_decay times the parameter.
+template <RealScalar T, class Options>
+Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Options const& o) {
     if (o.weight_decay == 0) return o.maximize ? Tensor<T>(-gradient) : gradient;
-    return o.maximize ? Tensor<T>(o.weight_decay * parameter - gradient) : Tensor<T>(gradient + o.weight_decay * parameter);
+    return o.maximize ? Tensor<T>(o.weight_decay * parameter - gradient)
+                      : Tensor<T>(gradient + o.weight_decay * parameter);
 }
-}  // namespace detail
+} // namespace detail
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
 
 namespace xgrad::optim {
@@ -447,16 +475,16 @@ struct AdagradRule {
     using Options = AdagradOptions;
     static constexpr std::array tensors{"sum"};
 
-    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
-    {
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
         auto const g = penalized(gradient, p, o);
         auto s = state.tensor(0, p, static_cast<T>(o.initial_accumulator_value));
         s.copy_(s + square(g));
         double const rate = o.lr / (1 + static_cast<double>(state.steps - 1) * o.lr_decay);
         p -= rate * (g / (sqrt(s) + o.eps));
     }
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         check_not_negative("learning rate", o.lr);
         check_not_negative("lr_decay value", o.lr_decay);
         check_not_negative("weight_decay value", o.weight_decay);
@@ -464,22 +492,24 @@ struct AdagradRule {
         check_not_negative("epsilon value", o.eps);
     }
     static double* momentum(Options&) { return nullptr; }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("lr_decay", o.lr_decay), f("weight_decay", o.weight_decay), f("initial_accumulator_value", o.initial_accumulator_value), f("eps", o.eps), f("maximize", o.maximize);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("lr_decay", o.lr_decay), f("weight_decay", o.weight_decay),
+            f("initial_accumulator_value", o.initial_accumulator_value), f("eps", o.eps),
+            f("maximize", o.maximize);
     }
 };
-}  // namespace detail
+} // namespace detail
 
 using Adagrad = Optimizing<detail::AdagradRule>;
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
 
 // ======== xgrad/optim/adam.hpp
-// Adam and AdamW: steps scaled by running means of the gradient and of its square (Kingma and Ba, 2014; Loshchilov and Hutter, 2017).
+// Adam and AdamW: steps scaled by running means of the gradient and of its square (Kingma and Ba,
+// 2014; Loshchilov and Hutter, 2017).
 
 namespace xgrad::optim {
 
@@ -493,14 +523,16 @@ struct AdamWOptions {
 };
 
 namespace detail {
-/// m += (1 - beta1)(g - m), v = beta2 v + (1 - beta2) g^2, p -= lr m' / (sqrt(v') + eps) with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t),
-/// or the largest v so far with amsgrad. Adam adds weight_decay p to g; AdamW shrinks p by lr weight_decay p before.
+/// m += (1 - beta1)(g - m), v = beta2 v + (1 - beta2) g^2, p -= lr m' / (sqrt(v') + eps) with m' =
+/// m / (1 - beta1^t) and v' = v / (1 - beta2^t), or the largest v so far with amsgrad. Adam adds
+/// weight_decay p to g; AdamW shrinks p by lr weight_decay p before.
 template <class O, bool decoupled> struct AdamRule {
     using Options = O;
     static constexpr std::array tensors{"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
 
-    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
-    {
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
         Options mine = o;
         if (decoupled) {
             mine.weight_decay = 0;
@@ -511,7 +543,8 @@ template <class O, bool decoupled> struct AdamRule {
         m.copy_(m + (1 - o.beta1) * (g - m));
         v.copy_(o.beta2 * v + (1 - o.beta2) * square(g));
         auto const t = static_cast<double>(state.steps);
-        double const rate = o.lr / (1 - std::pow(o.beta1, t)), scale = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+        double const rate = o.lr / (1 - std::pow(o.beta1, t)),
+                     scale = 1 / std::sqrt(1 - std::pow(o.beta2, t));
         auto largest = v;
         if (o.amsgrad) {
             largest = state.tensor(2, p);
@@ -519,8 +552,7 @@ template <class O, bool decoupled> struct AdamRule {
         }
         p -= rate * (m / (scale * sqrt(largest) + o.eps));
     }
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         check_not_negative("learning rate", o.lr);
         check_not_negative("epsilon value", o.eps);
         check_not_negative("weight_decay value", o.weight_decay);
@@ -528,19 +560,19 @@ template <class O, bool decoupled> struct AdamRule {
         check_fraction("beta parameter at index 1", o.beta2);
     }
     static double* momentum(Options& o) { return &o.beta1; }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("beta1", o.beta1), f("beta2", o.beta2), f("eps", o.eps), f("weight_decay", o.weight_decay), f("amsgrad", o.amsgrad), f("maximize", o.maximize);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("beta1", o.beta1), f("beta2", o.beta2), f("eps", o.eps),
+            f("weight_decay", o.weight_decay), f("amsgrad", o.amsgrad), f("maximize", o.maximize);
     }
 };
-}  // namespace detail
+} // namespace detail
 
 /// Adam. Complex parameters are pairs of real ones, as in PyTorch.
 using Adam = Optimizing<detail::AdamRule<AdamOptions, false>>;
 /// Adam with weight decay apart from the gradient.
 using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
@@ -552,11 +584,12 @@ XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
-/// Scales all gradients by one factor, so that their norm (as of one vector, the p-norm of the moduli of all elements) is at most max_norm.
-/// Returns the norm before. One that is not finite is an error where that is asked for, and no gradient changes; otherwise it
-/// makes them NaN or zero, as in PyTorch.
-inline double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm, double p = 2, bool error_if_nonfinite = false)
-{
+/// Scales all gradients by one factor, so that their norm (as of one vector, the p-norm of the
+/// moduli of all elements) is at most max_norm. Returns the norm before. Where it is not finite,
+/// the gradients become NaN or zero, as in PyTorch, or, if an error is asked for, an Error is
+/// thrown and no gradient changes.
+inline double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm,
+    double p = 2, bool error_if_nonfinite = false) {
     if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
@@ -573,7 +606,9 @@ inline double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double m
                 }
         });
     if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
-    if (error_if_nonfinite && !std::isfinite(total)) xgrad::detail::fail("The total norm of the gradients is non-finite, so it cannot be clipped");
+    if (error_if_nonfinite && !std::isfinite(total))
+        xgrad::detail::fail(
+            "The total norm of the gradients is non-finite, so it cannot be clipped");
     double const factor = max_norm / (total + 1e-6);
     if (factor >= 1) return total;
     for (auto const& g : gradients) xgrad::detail::check_in_place(g, "clip_grad_norm_", false);
@@ -584,25 +619,27 @@ inline double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double m
     return total;
 }
 
-/// Keeps each element of all gradients within +-bound; of complex ones both parts.
-inline void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound)
-{
+/// Clamps each element of all gradients to [-bound, bound]; of a complex element both parts.
+inline void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
     if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
     NoGradGuard const off;
     for (auto const& t : parameters)
         if (t.impl().grad)
-            xgrad::detail::with_type(AnyTensor(t.impl().grad), [&]<Scalar T>(Tensor<T> const& gradient) {
-                if constexpr (Differentiable<T>) detail::as_real(gradient).clamp_(-bound, bound);
-            });
+            xgrad::detail::with_type(
+                AnyTensor(t.impl().grad), [&]<Scalar T>(Tensor<T> const& gradient) {
+                    if constexpr (Differentiable<T>)
+                        detail::as_real(gradient).clamp_(-bound, bound);
+                });
 }
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 
 // ======== xgrad/optim/lbfgs.hpp
-// L-BFGS: quasi-Newton steps from the last gradients (Liu and Nocedal, 1989), with a line search for the strong Wolfe conditions.
+// L-BFGS: quasi-Newton steps computed from the most recent gradients (Liu and Nocedal, 1989), with
+// a line search for the strong Wolfe conditions.
 
 #include <deque>
 
@@ -610,45 +647,54 @@ inline void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bo
 #define XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
 
 // ======== xgrad/optim/line_search.hpp
-// A line search for the strong Wolfe conditions (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6).
+// A line search for the strong Wolfe conditions (Nocedal and Wright, Numerical Optimization,
+// algorithms 3.5 and 3.6).
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim::detail {
 
-/// A place on the line, with the function's value, its slope along the line, and its gradient.
+/// A point on the line: its position, the function's value, its slope along the line, and its
+/// gradient.
 struct LinePoint {
     double t, value, slope;
     std::vector<double> gradient;
 };
 
-/// Where the cubic that has the values and slopes of two points is least, kept between two bounds; their middle where it has no minimum.
-inline double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high)
-{
-    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q) : std::pair<LinePoint const&, LinePoint const&>(q, p);
-    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t), square = u * u - a.slope * b.slope, w = std::sqrt(square);
+/// The minimiser of the cubic through the values and slopes of two points, clamped to two bounds;
+/// the middle of the bounds if the cubic has no minimum.
+inline double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high) {
+    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
+                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
+    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
+                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
     double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
     return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
 }
 
-/// A point t > 0 with value <= value(0) + c1 t slope(0) and |slope| <= c2 |slope(0)|; the best one found after 25 trials, or when the interval
-/// that holds one is narrower than `narrow`. `evaluate(t)` gives a point, `start` is that of t = 0, `t` the first one to try. A value that is
-/// not a number counts as too high.
-template <class F> LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narrow)
-{
+/// A point t > 0 with value <= value(0) + c1 t slope(0) and |slope| <= c2 |slope(0)|; the best one
+/// found after max_trials evaluations, or when the interval that contains one is narrower than
+/// `narrow`. `evaluate(t)` returns the point at t, `start` is the point at 0, `t` the first
+/// position to try. A value of NaN counts as too high.
+template <class F>
+LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narrow) {
     constexpr double c1 = 1e-4, c2 = 0.9;
-    constexpr int most_trials = 25;
-    auto const too_high = [&](LinePoint const& p) { return !(p.value <= start.value + c1 * p.t * start.slope); };
+    constexpr int max_trials = 25;
+    auto const too_high = [&](LinePoint const& p) {
+        return !(p.value <= start.value + c1 * p.t * start.slope);
+    };
     auto const flat = [&](LinePoint const& p) { return std::abs(p.slope) <= -c2 * start.slope; };
-    auto const lower = [](LinePoint const& p, LinePoint const& q) { return p.value < q.value || q.value != q.value; };
+    auto const lower = [](LinePoint const& p, LinePoint const& q) {
+        return p.value < q.value || q.value != q.value;
+    };
 
-    // outwards, until two points have a minimum between them
+    // Expand until two points bracket a minimum.
     LinePoint low = start, high = evaluate(t);
     int trials = 0;
     while (!(too_high(high) || (trials > 1 && !(high.value < low.value)))) {
         if (flat(high)) return high;
         if (high.slope >= 0) break;
-        if (trials == most_trials) {
+        if (trials == max_trials) {
             low = start;
             break;
         }
@@ -658,14 +704,15 @@ template <class F> LinePoint strong_wolfe(F evaluate, LinePoint const& start, do
     }
     if (lower(high, low)) std::swap(low, high);
 
-    // inwards: a minimum lies between the two, and `low` is the best point so far
+    // Shrink the bracket; `low` is the best point so far.
     bool was_near_end = false;
-    for (; trials < most_trials && std::abs(high.t - low.t) >= narrow; ++trials) {
+    for (; trials < max_trials && std::abs(high.t - low.t) >= narrow; ++trials) {
         auto const [left, right] = std::minmax(low.t, high.t);
         double const margin = 0.1 * (right - left);
         t = cubic_minimum(low, high, left, right);
         bool const near_end = std::min(right - t, t - left) < margin;
-        bool const moved = near_end && (was_near_end || t >= right || t <= left);     // else the interval might shrink from one side only
+        // otherwise the interval could shrink from one side only
+        bool const moved = near_end && (was_near_end || t >= right || t <= left);
         if (moved) t = right - t < t - left ? right - margin : left + margin;
         was_near_end = near_end && !moved;
         auto p = evaluate(t);
@@ -681,7 +728,7 @@ template <class F> LinePoint strong_wolfe(F evaluate, LinePoint const& start, do
     return low;
 }
 
-}  // namespace xgrad::optim::detail
+} // namespace xgrad::optim::detail
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
 
 XGRAD_COMPILED_ONCE
@@ -692,67 +739,72 @@ enum class LineSearch { none, strong_wolfe };
 
 struct LBFGSOptions {
     double lr = 1;
-    /// Iterations in one step(), and calls of the closure; 0 stands for 5/4 of max_iter.
+    /// The largest numbers of iterations in one step() and of calls of the closure; 0 means 5/4 of
+    /// max_iter.
     std::int64_t max_iter = 20, max_eval = 0;
-    /// A step() ends when no element of the gradient is larger, or when the loss, or each parameter, changes by less.
+    /// step() ends when no element of the gradient exceeds tolerance_grad, or when the loss, or
+    /// each parameter, changes by less than tolerance_change.
     double tolerance_grad = 1e-7, tolerance_change = 1e-9;
-    /// How many pairs of steps and changes of the gradient are remembered.
+    /// How many pairs (step, change of the gradient) are stored.
     std::int64_t history_size = 100;
     LineSearch line_search = LineSearch::none;
 };
 
-/// Minimises a function of all parameters together: `optimizer.step(closure)`, where the closure drops the gradients, computes the loss,
-/// calls backward() and returns the loss. Parameters may be of several real and complex types; they are one vector of real numbers, so that
-/// the inner product is Re <a, b>. There is one group of parameters. Where the closure throws, the parameters are what they were before the
-/// iteration.
+/// Minimises a function of all parameters: `optimizer.step(closure)`, where the closure clears the
+/// gradients, computes the loss, calls backward() and returns the loss. Parameters may have several
+/// real and complex types; together they are one vector of real elements, so that the inner product
+/// is Re <a, b>. There is one parameter group. If the closure throws, the parameters have the
+/// values that they had before the iteration.
 class LBFGS final : public Optimizer {
 public:
     using Options = LBFGSOptions;
 
-    explicit LBFGS(std::vector<AnyTensor> parameters, Options const& options = {}) : options_(options), parameters_(std::move(parameters))
-    {
+    explicit LBFGS(std::vector<AnyTensor> parameters, Options const& options = {})
+        : options_(options), parameters_(std::move(parameters)) {
         detail::check_parameters(parameters_, {});
         check(options);
     }
 
-    /// Not without a closure.
-    void step() override { detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for it is called several times"); }
-    /// Iterates until one of the options ends it. Returns what the closure returned first.
+    /// Throws Error: L-BFGS needs a closure.
+    void step() override {
+        detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for "
+                     "it is called several times");
+    }
+    /// Iterates until one of the options ends it. Returns the first loss that the closure returned.
     template <class F>
         requires std::invocable<F&>
-    auto step(F&& closure)
-    {
+    auto step(F&& closure) {
         auto const call = [&] {
             EnableGradGuard const on;
             return closure();
         };
-        auto const number = [](auto const& loss) {
+        auto const as_double = [](auto const& loss) {
             if constexpr (requires { loss.item(); }) return static_cast<double>(loss.item());
             else return static_cast<double>(loss);
         };
         auto first = call();
-        iterate(number(first), [&] { return number(call()); });
+        iterate(as_double(first), [&] { return as_double(call()); });
         return first;
     }
 
     std::size_t group_count() const noexcept override { return 1; }
-    std::vector<AnyTensor> const& parameters(std::size_t group = 0) const override
-    {
+    std::vector<AnyTensor> const& parameters(std::size_t group = 0) const override {
         if (group) detail::fail<IndexError>("LBFGS has one group of parameters");
         return parameters_;
     }
     Options& options() noexcept { return options_; }
     double& lr(std::size_t = 0) override { return options_.lr; }
     double* momentum(std::size_t) override { return nullptr; }
-    /// How many iterations there were, and how often closures were called.
+    /// The number of iterations, and of calls of closures.
     std::int64_t iterations() const noexcept { return state_.iterations; }
     std::int64_t evaluations() const noexcept { return state_.evaluations; }
 
-    StateDict state_dict() const override
-    {
+    StateDict state_dict() const override {
         StateDict all;
         auto options = options_;
-        each_option(options, [&](char const* name, auto const& v) { all.set(std::string("options.") + name, detail::number_tensor(static_cast<double>(v))); });
+        each_option(options, [&](char const* name, auto const& v) {
+            all.set(std::string("options.") + name, detail::number_tensor(static_cast<double>(v)));
+        });
         all.set("iterations", detail::number_tensor(static_cast<double>(state_.iterations)));
         all.set("evaluations", detail::number_tensor(static_cast<double>(state_.evaluations)));
         all.set("scale", detail::number_tensor(state_.scale));
@@ -764,93 +816,104 @@ public:
         }
         return all;
     }
-    void load_state_dict(StateDict const& state) override
-    {
+    void load_state_dict(StateDict const& state) override {
         auto options = options_;
         State fresh;
         std::size_t used = 5;
-        each_option(options, [&](char const* name, auto& v) { v = detail::value_in<std::remove_reference_t<decltype(v)>>(state, std::string("options.") + name), ++used; });
+        each_option(options, [&](char const* name, auto& v) {
+            v = detail::value_in<std::remove_reference_t<decltype(v)>>(
+                state, std::string("options.") + name),
+            ++used;
+        });
         check(options);
         fresh.iterations = detail::value_in<std::int64_t>(state, "iterations");
         fresh.evaluations = detail::value_in<std::int64_t>(state, "evaluations");
         fresh.scale = detail::number_in(state, "scale");
         fresh.step = vector_in(state, "step"), fresh.gradient = vector_in(state, "gradient");
-        if (!fresh.step.empty() && fresh.gradient.empty()) detail::fail("load_state_dict: there is a 'step', but no 'gradient' at its beginning");
+        if (!fresh.step.empty() && fresh.gradient.empty())
+            detail::fail("load_state_dict: there is a 'step', but no 'gradient' at its beginning");
         for (std::size_t i = 0; state.contains(at(i, "step")); ++i, used += 2) {
             Pair pair{vector_in(state, at(i, "step")), vector_in(state, at(i, "change"))};
-            if (pair.step.empty() || pair.change.empty()) detail::fail("load_state_dict: '", at(i, "step"), "' or '", at(i, "change"), "' is empty");
+            if (pair.step.empty() || pair.change.empty())
+                detail::fail(
+                    "load_state_dict: '", at(i, "step"), "' or '", at(i, "change"), "' is empty");
             pair.curvature = dot(pair.step, pair.change);
             fresh.history.push_back(std::move(pair));
         }
-        if (used != state.size()) detail::fail("load_state_dict: the state has entries that this optimizer does not know; it belongs to another one");
+        if (used != state.size())
+            detail::fail("load_state_dict: the state has entries that this optimizer does not "
+                         "know; it belongs to another one");
         options_ = options;
         state_ = std::move(fresh);
     }
 
 private:
     using Vector = std::vector<double>;
-    /// A step, how the gradient changed along it, and their product.
+    /// A step, the change of the gradient along it, and their inner product.
     struct Pair {
         Vector step, change;
         double curvature = 0;
     };
     struct State {
         std::int64_t iterations = 0, evaluations = 0;
-        /// The inverse of the second derivative that is assumed where nothing is remembered.
+        /// The initial estimate of the inverse Hessian, a multiple of the identity.
         double scale = 1;
-        /// The last step, whose pair waits for the gradient at its end (empty where there is none), and the gradient at its beginning.
+        /// The last step and the gradient at its start; empty before the first step. The pair is
+        /// complete once the gradient at its end is known.
         Vector step = {}, gradient = {};
         std::deque<Pair> history = {};
     };
 
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         detail::check_not_negative("learning rate", o.lr);
-        if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1) detail::fail("LBFGS: max_iter and history_size must be positive, and max_eval not negative");
-        if (o.line_search != LineSearch::none && o.line_search != LineSearch::strong_wolfe) detail::fail("LBFGS: there is no such line search");
+        if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1)
+            detail::fail(
+                "LBFGS: max_iter and history_size must be positive, and max_eval not negative");
+        if (o.line_search != LineSearch::none && o.line_search != LineSearch::strong_wolfe)
+            detail::fail("LBFGS: there is no such line search");
     }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("max_iter", o.max_iter), f("max_eval", o.max_eval), f("tolerance_grad", o.tolerance_grad), f("tolerance_change", o.tolerance_change), f("history_size", o.history_size), f("line_search", o.line_search);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("max_iter", o.max_iter), f("max_eval", o.max_eval),
+            f("tolerance_grad", o.tolerance_grad), f("tolerance_change", o.tolerance_change),
+            f("history_size", o.history_size), f("line_search", o.line_search);
     }
-    static std::string at(std::size_t i, char const* what) { return "history." + std::to_string(i) + "." + what; }
-    static AnyTensor vector_tensor(Vector const& v)
-    {
+    static std::string at(std::size_t i, char const* what) {
+        return "history." + std::to_string(i) + "." + what;
+    }
+    static AnyTensor vector_tensor(Vector const& v) {
         auto const t = Tensor<double>::empty(Shape{v.size()});
         std::copy(v.begin(), v.end(), t.array_of().begin());
         return t;
     }
-    Vector vector_in(StateDict const& state, std::string const& name) const
-    {
+    Vector vector_in(StateDict const& state, std::string const& name) const {
         std::size_t n = 0;
         for (auto const& p : parameters_) n += xgrad::numel(detail::real_shape(p));
         auto const* const t = state.find(name);
-        if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 || (t->numel() != n && t->numel() != 0)) detail::fail("load_state_dict: '", name, "' is no vector of ", n, " numbers");
+        if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 ||
+            (t->numel() != n && t->numel() != 0))
+            detail::fail("load_state_dict: '", name, "' is no vector of ", n, " numbers");
         auto const a = xgrad::detail::contiguous(t->as<double>().array_of());
         return {a.begin(), a.end()};
     }
 
-    static double dot(Vector const& a, Vector const& b)
-    {
+    static double dot(Vector const& a, Vector const& b) {
         double sum = 0;
         for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
         return sum;
     }
-    static double largest(Vector const& v)
-    {
+    static double largest(Vector const& v) {
         double most = 0;
         for (double const x : v) most = std::abs(x) > most || x != x ? std::abs(x) : most;
         return most;
     }
     /// y += a x.
-    static void add(Vector& y, double a, Vector const& x)
-    {
+    static void add(Vector& y, double a, Vector const& x) {
         for (std::size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
     }
 
-    /// All parameters, or their gradients (zeros where there is none), as one vector.
-    Vector gathered(bool gradients) const
-    {
+    /// Concatenates all parameters, or their gradients (zeros for a parameter without one), to one
+    /// vector.
+    Vector gathered(bool gradients) const {
         Vector all;
         for (auto const& p : parameters_) {
             auto const source = gradients ? AnyTensor(p.impl().grad) : p;
@@ -858,14 +921,15 @@ private:
             else
                 xgrad::detail::with_type(source, [&]<Scalar T>(Tensor<T> const& t) {
                     if constexpr (Differentiable<T>)
-                        for (auto const v : xgrad::detail::contiguous(detail::as_real(t).array_of())) all.push_back(static_cast<double>(v));
+                        for (auto const v :
+                            xgrad::detail::contiguous(detail::as_real(t).array_of()))
+                            all.push_back(static_cast<double>(v));
                 });
         }
         return all;
     }
-    /// Puts the parameters to x + t d.
-    void move(Vector const& x, double t, Vector const& d) const
-    {
+    /// Sets the parameters to x + t d.
+    void move(Vector const& x, double t, Vector const& d) const {
         std::size_t i = 0;
         for (auto const& p : parameters_) {
             p.impl().array.storage->bump();
@@ -873,28 +937,30 @@ private:
                 if constexpr (Differentiable<T>) {
                     auto const values = detail::as_real(parameter);
                     xgrad::detail::Array<precision_of<T>> fresh(values.shape());
-                    for (auto& v : fresh) v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
+                    for (auto& v : fresh)
+                        v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
                     xgrad::detail::copy_elements(values.array_of(), fresh);
                 }
             });
         }
     }
 
-    /// Remembers the last step with the change of the gradient along it, unless the function bends downwards there.
-    void remember(Vector const& gradient)
-    {
+    /// Stores the last step with the change of the gradient along it, unless the curvature is
+    /// negative there.
+    void remember(Vector const& gradient) {
         if (state_.step.empty()) return;
         Pair pair{std::exchange(state_.step, {}), gradient};
         add(pair.change, -1, state_.gradient);
         pair.curvature = dot(pair.step, pair.change);
         if (!(pair.curvature > 1e-10)) return;
-        while (state_.history.size() >= static_cast<std::size_t>(options_.history_size)) state_.history.pop_front();
+        while (state_.history.size() >= static_cast<std::size_t>(options_.history_size))
+            state_.history.pop_front();
         state_.scale = pair.curvature / dot(pair.change, pair.change);
         state_.history.push_back(std::move(pair));
     }
-    /// Minus the gradient times the approximate inverse of the second derivative, by two loops over what is remembered.
-    Vector direction(Vector const& gradient) const
-    {
+    /// The descent direction: minus the approximate inverse Hessian times the gradient, by the
+    /// two-loop recursion over the stored pairs.
+    Vector direction(Vector const& gradient) const {
         Vector d(gradient.size()), parts(state_.history.size());
         add(d, -1, gradient);
         for (std::size_t i = state_.history.size(); i-- > 0;) {
@@ -910,11 +976,10 @@ private:
         return d;
     }
 
-    void iterate(double loss, std::function<double()> const& closure)
-    {
+    void iterate(double loss, std::function<double()> const& closure) {
         NoGradGuard const off;
         auto const o = options_;
-        std::int64_t const most_evaluations = o.max_eval ? o.max_eval : o.max_iter * 5 / 4;
+        std::int64_t const max_evaluations = o.max_eval ? o.max_eval : o.max_iter * 5 / 4;
         std::int64_t evaluations = 1;
         ++state_.evaluations;
         Vector gradient = gathered(true);
@@ -941,10 +1006,12 @@ private:
             };
             try {
                 if (o.line_search == LineSearch::strong_wolfe) {
-                    auto found = detail::strong_wolfe(evaluate, {0, loss, slope, gradient}, length, o.tolerance_change / largest(d));
+                    auto found = detail::strong_wolfe(evaluate, {0, loss, slope, gradient}, length,
+                        o.tolerance_change / largest(d));
                     length = found.t, loss = found.value, gradient = std::move(found.gradient);
                     move(x, length, d);
-                } else if (n == o.max_iter) move(x, length, d);     // a loss of other data would follow, so it is of no use
+                    // no further evaluation: the next step() may have other data
+                } else if (n == o.max_iter) move(x, length, d);
                 else {
                     auto reached = evaluate(length);
                     loss = reached.value, gradient = std::move(reached.gradient);
@@ -955,7 +1022,10 @@ private:
             }
             state_.step.assign(d.size(), 0.);
             add(state_.step, length, d);
-            if (n == o.max_iter || evaluations >= most_evaluations || largest(state_.step) <= o.tolerance_change || std::abs(loss - before) < o.tolerance_change) return;
+            if (n == o.max_iter || evaluations >= max_evaluations ||
+                largest(state_.step) <= o.tolerance_change ||
+                std::abs(loss - before) < o.tolerance_change)
+                return;
         }
     }
 
@@ -964,7 +1034,7 @@ private:
     State state_;
 };
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
@@ -980,14 +1050,15 @@ struct RMSpropOptions {
 };
 
 namespace detail {
-/// s = alpha s + (1 - alpha) g^2, d = g / (sqrt(s) + eps), or with `centered` g / (sqrt(s - a^2) + eps) for the running mean a of g;
-/// p -= lr d, or with momentum b = momentum b + d, p -= lr b.
+/// s = alpha s + (1 - alpha) g^2, d = g / (sqrt(s) + eps), or with `centered` g / (sqrt(s - a^2) +
+/// eps) for the running mean a of g; p -= lr d, or with momentum b = momentum b + d, p -= lr b.
 struct RMSpropRule {
     using Options = RMSpropOptions;
     static constexpr std::array tensors{"square_avg", "momentum_buffer", "grad_avg"};
 
-    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
-    {
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
         auto const g = penalized(gradient, p, o);
         auto s = state.tensor(0, p);
         s.copy_(o.alpha * s + (1 - o.alpha) * square(g));
@@ -1002,8 +1073,7 @@ struct RMSpropRule {
         b.copy_(o.momentum * b + direction);
         p -= o.lr * b;
     }
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         check_not_negative("learning rate", o.lr);
         check_not_negative("epsilon value", o.eps);
         check_not_negative("momentum value", o.momentum);
@@ -1011,30 +1081,32 @@ struct RMSpropRule {
         check_not_negative("alpha value", o.alpha);
     }
     static double* momentum(Options& o) { return &o.momentum; }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("alpha", o.alpha), f("eps", o.eps), f("weight_decay", o.weight_decay), f("momentum", o.momentum), f("centered", o.centered), f("maximize", o.maximize);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("alpha", o.alpha), f("eps", o.eps), f("weight_decay", o.weight_decay),
+            f("momentum", o.momentum), f("centered", o.centered), f("maximize", o.maximize);
     }
 };
-}  // namespace detail
+} // namespace detail
 
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
 
 // ======== xgrad/optim/schedule.hpp
-// Schedules: learning rates as functions of how often step() was called. They hold a reference to the optimiser.
+// Schedules: learning rates as functions of the number of calls of step(). They hold a reference to
+// the optimiser, which must outlive them.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
-/// A schedule in closed form: the rate of each group from its initial one. Call step() once per epoch (or batch), after the optimiser's. Where
-/// something else has changed a rate, as a second schedule does, it is multiplied by what a step changes: of several schedules for one
-/// optimiser the factors are multiplied, as in PyTorch.
+/// A schedule in closed form: the rate of each group as a function of its initial rate. Call step()
+/// once per epoch (or batch), after the optimiser's. If something else has changed a rate, for
+/// instance a second schedule, the rate is multiplied by the ratio of this schedule's step: the
+/// factors of several schedules for one optimiser are multiplied, as in PyTorch.
 class Schedule {
 public:
     Schedule(Schedule const&) = delete;
@@ -1042,10 +1114,9 @@ public:
     virtual ~Schedule() = default;
 
     void step() { go_to(count_ + 1); }
-    /// How often step() was called.
+    /// The number of calls of step().
     std::int64_t count() const noexcept { return count_; }
-    StateDict state_dict() const
-    {
+    StateDict state_dict() const {
         StateDict state{{"count", detail::number_tensor(static_cast<double>(count_))}};
         for (std::size_t k = 0; k < base_.size(); ++k) {
             state.set("base." + std::to_string(k), detail::number_tensor(base_[k]));
@@ -1053,13 +1124,13 @@ public:
         }
         return state;
     }
-    /// Goes on where the other one was: the optimiser's rates are those that it had then.
-    void load_state_dict(StateDict const& state)
-    {
+    /// Continues from a saved state: the optimiser gets the rates that it had then.
+    void load_state_dict(StateDict const& state) {
         auto const count = detail::value_in<std::int64_t>(state, "count");
         auto const numbers = [&](std::string const& name) {
             std::vector<double> of_groups;
-            for (std::size_t k = 0; k < base_.size(); ++k) of_groups.push_back(detail::number_in(state, name + std::to_string(k)));
+            for (std::size_t k = 0; k < base_.size(); ++k)
+                of_groups.push_back(detail::number_in(state, name + std::to_string(k)));
             return of_groups;
         };
         auto base = numbers("base.");
@@ -1068,28 +1139,27 @@ public:
     }
 
 protected:
-    explicit Schedule(Optimizer& o) : optimizer_(o)
-    {
+    explicit Schedule(Optimizer& o) : optimizer_(o) {
         for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.initial_lr(k));
         expected_ = base_;
     }
     virtual double rate(double base, std::int64_t count) const = 0;
-    /// The rate at this count from that at the one before, which something else has changed.
-    virtual double chained(double now, double base, std::int64_t count) const
-    {
+    /// The rate at this count, computed from the rate at the count before, which something else has
+    /// changed.
+    virtual double chained(double now, double base, std::int64_t count) const {
         double const before = count == 0 ? base : rate(base, count - 1), after = rate(base, count);
         return after == before ? now : now * (after / before);
     }
-    void go_to(std::int64_t count)
-    {
+    void go_to(std::int64_t count) {
         auto const expected = alone(base_, count);
         auto rates = expected;
         for (std::size_t k = 0; k < rates.size(); ++k)
-            if (double const now = optimizer_.lr(k); now != expected_[k]) rates[k] = chained(now, base_[k], count);
+            if (double const now = optimizer_.lr(k); now != expected_[k])
+                rates[k] = chained(now, base_[k], count);
         set(count, expected, rates);
     }
-    virtual void set(std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates)
-    {
+    virtual void set(
+        std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) {
         expected_ = expected;
         for (std::size_t k = 0; k < rates.size(); ++k) optimizer_.lr(k) = rates[k];
         count_ = count;
@@ -1097,38 +1167,41 @@ protected:
     Optimizer& optimizer() const noexcept { return optimizer_; }
 
 private:
-    /// The rates where nothing else changes any.
-    std::vector<double> alone(std::vector<double> const& base, std::int64_t count) const
-    {
+    /// The rates if nothing else changes them.
+    std::vector<double> alone(std::vector<double> const& base, std::int64_t count) const {
         std::vector<double> rates;
         for (double const b : base) rates.push_back(rate(b, count));
         return rates;
     }
 
     Optimizer& optimizer_;
-    std::vector<double> base_, expected_;  // the initial rates, and those that this schedule alone would have set
+    // initial rates, and those that this schedule alone would set
+    std::vector<double> base_, expected_;
     std::int64_t count_ = 0;
 };
 
-/// Times gamma every step_size steps.
+/// Multiplies the rate by gamma every step_size steps.
 class StepLR final : public Schedule {
 public:
-    StepLR(Optimizer& o, std::int64_t step_size, double gamma = 0.1) : Schedule(o), step_size_(step_size), gamma_(gamma)
-    {
+    StepLR(Optimizer& o, std::int64_t step_size, double gamma = 0.1)
+        : Schedule(o), step_size_(step_size), gamma_(gamma) {
         if (step_size < 1) detail::fail("StepLR: the step size must be positive");
     }
 
 private:
-    double rate(double base, std::int64_t n) const override { return base * std::pow(gamma_, static_cast<double>(n / step_size_)); }
+    double rate(double base, std::int64_t n) const override {
+        return base * std::pow(gamma_, static_cast<double>(n / step_size_));
+    }
     std::int64_t step_size_;
     double gamma_;
 };
 
-/// The initial rate times a function of how often step() was called, whatever else has changed the rate.
+/// The initial rate times a function of the number of calls of step(), whatever else has changed
+/// the rate.
 class LambdaLR final : public Schedule {
 public:
-    LambdaLR(Optimizer& o, std::function<double(std::int64_t)> factor) : Schedule(o), factor_(std::move(factor))
-    {
+    LambdaLR(Optimizer& o, std::function<double(std::int64_t)> factor)
+        : Schedule(o), factor_(std::move(factor)) {
         if (!factor_) detail::fail("LambdaLR: there is no function");
         go_to(0);
     }
@@ -1139,40 +1212,54 @@ private:
     std::function<double(std::int64_t)> factor_;
 };
 
-/// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and Hutter, 2016).
+/// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and
+/// Hutter, 2016).
 class CosineAnnealingLR final : public Schedule {
 public:
-    CosineAnnealingLR(Optimizer& o, std::int64_t t_max, double lowest = 0) : Schedule(o), t_max_(t_max), lowest_(lowest)
-    {
+    CosineAnnealingLR(Optimizer& o, std::int64_t t_max, double lowest = 0)
+        : Schedule(o), t_max_(t_max), lowest_(lowest) {
         if (t_max < 1) detail::fail("CosineAnnealingLR: the number of steps must be positive");
     }
 
 private:
-    double rate(double base, std::int64_t n) const override { return lowest_ + (base - lowest_) * height(n); }
-    double chained(double now, double base, std::int64_t n) const override
-    {
-        double const before = height(n - 1);
-        return before == 0 ? now + (base - lowest_) * height(n) : lowest_ + (now - lowest_) * (height(n) / before);
+    double rate(double base, std::int64_t n) const override {
+        return lowest_ + (base - lowest_) * height(n);
     }
-    /// From 1 down to 0 and up again.
-    double height(std::int64_t n) const { return (1 + std::cos(std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) / 2; }
+    double chained(double now, double base, std::int64_t n) const override {
+        double const before = height(n - 1);
+        return before == 0 ? now + (base - lowest_) * height(n)
+                           : lowest_ + (now - lowest_) * (height(n) / before);
+    }
+    /// The factor: from 1 down to 0 and up again.
+    double height(std::int64_t n) const {
+        return (1 + std::cos(
+                        std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) /
+               2;
+    }
     std::int64_t t_max_;
     double lowest_;
 };
 
-/// A factor that goes from start to end in a line, and stays there: a warm-up.
+/// Multiplies the rate by a factor that changes linearly from start to end and then stays: a
+/// warm-up.
 class LinearLR final : public Schedule {
 public:
-    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5) : Schedule(o), start_(start), end_(end), steps_(steps)
-    {
-        if (!(start > 0 && start <= 1)) detail::fail("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.");
-        if (!(end >= 0 && end <= 1)) detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
+    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5)
+        : Schedule(o), start_(start), end_(end), steps_(steps) {
+        if (!(start > 0 && start <= 1))
+            detail::fail("Starting multiplicative factor expected to be greater than 0 and less or "
+                         "equal to 1.");
+        if (!(end >= 0 && end <= 1))
+            detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
         if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
         go_to(0);
     }
 
 private:
-    double rate(double base, std::int64_t n) const override { return base * (start_ + (end_ - start_) * static_cast<double>(std::min(n, steps_)) / static_cast<double>(steps_)); }
+    double rate(double base, std::int64_t n) const override {
+        return base * (start_ + (end_ - start_) * static_cast<double>(std::min(n, steps_)) /
+                                    static_cast<double>(steps_));
+    }
     double start_, end_;
     std::int64_t steps_;
 };
@@ -1180,107 +1267,125 @@ private:
 struct OneCycleOptions {
     double max_lr = 1e-2;
     std::int64_t total_steps = 100;
-    /// The part of the steps in which the rate rises.
+    /// The fraction of the steps in which the rate rises.
     double pct_start = 0.3;
-    /// Along half a cosine; otherwise in a line.
+    /// Anneal along half a cosine; otherwise linearly.
     bool cosine = true;
-    /// Momentum goes the other way, from max_momentum down and up again.
+    /// Momentum is annealed inversely: from max_momentum down and up again.
     bool cycle_momentum = true;
     double base_momentum = 0.85, max_momentum = 0.95;
-    /// The first rate is max_lr / div_factor, the last one that by final_div_factor.
+    /// The first rate is max_lr / div_factor, the last one is the first / final_div_factor.
     double div_factor = 25, final_div_factor = 1e4;
 };
-/// Up to a largest rate and down far below the first one (Smith and Topin, 2017), for all groups alike. Call step() after each batch.
+/// The one-cycle policy: the rate rises to max_lr and then falls far below the first one (Smith and
+/// Topin, 2017), in all groups alike. Call step() after each batch.
 class OneCycleLR final : public Schedule {
 public:
-    OneCycleLR(Optimizer& o, OneCycleOptions const& options) : Schedule(o), options_(options)
-    {
-        if (options.total_steps < 1) detail::fail("OneCycleLR: the number of steps must be positive");
-        if (!(options.pct_start >= 0 && options.pct_start <= 1)) detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
+    OneCycleLR(Optimizer& o, OneCycleOptions const& options) : Schedule(o), options_(options) {
+        if (options.total_steps < 1)
+            detail::fail("OneCycleLR: the number of steps must be positive");
+        if (!(options.pct_start >= 0 && options.pct_start <= 1))
+            detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
         if (options.cycle_momentum)
             for (std::size_t k = 0; k < o.group_count(); ++k)
-                if (!o.momentum(k)) detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` option enabled");
+                if (!o.momentum(k))
+                    detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` "
+                                 "option enabled");
         go_to(0);
     }
 
 private:
-    /// From a to c by way of b, where the first part of the steps ends.
-    double between(double a, double b, double c, std::int64_t count) const
-    {
-        double const n = static_cast<double>(count), peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1, last = static_cast<double>(options_.total_steps) - 1;
-        auto const anneal = [&](double from, double to, double part) { return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part)) : from + (to - from) * part; };
-        return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1) : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
+    /// Anneals from a to b in the first part of the steps, and from b to c in the rest.
+    double between(double a, double b, double c, std::int64_t count) const {
+        double const n = static_cast<double>(count),
+                     peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1,
+                     last = static_cast<double>(options_.total_steps) - 1;
+        auto const anneal = [&](double from, double to, double part) {
+            return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part))
+                                   : from + (to - from) * part;
+        };
+        return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1)
+                         : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
     }
-    double rate(double, std::int64_t n) const override
-    {
+    double rate(double, std::int64_t n) const override {
         double const first = options_.max_lr / options_.div_factor;
         return between(first, options_.max_lr, first / options_.final_div_factor, n);
     }
     double chained(double, double base, std::int64_t n) const override { return rate(base, n); }
-    void set(std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) override
-    {
-        if (count > options_.total_steps) detail::fail("Tried to step ", count, " times. The specified number of total steps is ", options_.total_steps);
+    void set(std::int64_t count, std::vector<double> const& expected,
+        std::vector<double> const& rates) override {
+        if (count > options_.total_steps)
+            detail::fail("Tried to step ", count, " times. The specified number of total steps is ",
+                options_.total_steps);
         Schedule::set(count, expected, rates);
         if (!options_.cycle_momentum) return;
-        for (std::size_t k = 0; k < optimizer().group_count(); ++k) *optimizer().momentum(k) = between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
+        for (std::size_t k = 0; k < optimizer().group_count(); ++k)
+            *optimizer().momentum(k) = between(
+                options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
     }
     OneCycleOptions options_;
 };
 
 struct PlateauOptions {
-    /// Whether the number that is watched should become large; otherwise small.
+    /// True to maximise the metric, false to minimise it.
     bool maximize = false;
     double factor = 0.1;
-    /// So many steps without an improvement are let pass.
+    /// The number of steps without an improvement that are tolerated.
     std::int64_t patience = 10;
-    /// An improvement by less than this does not count: a part of the best number so far, or an amount where `absolute`.
+    /// A smaller improvement does not count: relative to the best metric so far, or absolute if
+    /// `absolute`.
     double threshold = 1e-4;
     bool absolute = false;
-    /// So many steps after a reduction nothing is counted.
+    /// The number of steps after a reduction in which nothing is counted.
     std::int64_t cooldown = 0;
     double min_lr = 0;
-    /// A change of a rate by no more than this is not made.
+    /// A rate is not changed by less than this.
     double eps = 1e-8;
 };
-/// Times a factor whenever a number, such as the loss on a test set, has stopped to improve.
+/// Multiplies the rates by a factor whenever a metric, such as the loss on a test set, has stopped
+/// improving.
 class ReduceLROnPlateau {
 public:
-    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {}) : optimizer_(o), options_(options), best_(worst())
-    {
+    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {})
+        : optimizer_(o), options_(options), best_(worst()) {
         if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
     }
 
-    void step(double number)
-    {
-        if (improves(number)) best_ = number, bad_ = 0;
+    void step(double metric) {
+        if (improves(metric)) best_ = metric, bad_ = 0;
         else ++bad_;
         if (waiting_ > 0) --waiting_, bad_ = 0;
         if (bad_ <= options_.patience) return;
         for (std::size_t k = 0; k < optimizer_.group_count(); ++k) {
-            double const now = optimizer_.lr(k), next = std::max(now * options_.factor, options_.min_lr);
+            double const now = optimizer_.lr(k),
+                         next = std::max(now * options_.factor, options_.min_lr);
             if (now - next > options_.eps) optimizer_.lr(k) = next;
         }
         waiting_ = options_.cooldown;
         bad_ = 0;
     }
     double best() const noexcept { return best_; }
-    StateDict state_dict() const
-    {
-        return {{"best", detail::number_tensor(best_)}, {"bad", detail::number_tensor(static_cast<double>(bad_))}, {"waiting", detail::number_tensor(static_cast<double>(waiting_))}};
+    StateDict state_dict() const {
+        return {{"best", detail::number_tensor(best_)},
+            {"bad", detail::number_tensor(static_cast<double>(bad_))},
+            {"waiting", detail::number_tensor(static_cast<double>(waiting_))}};
     }
-    void load_state_dict(StateDict const& state)
-    {
+    void load_state_dict(StateDict const& state) {
         double const best = detail::number_in(state, "best");
-        auto const bad = detail::value_in<std::int64_t>(state, "bad"), waiting = detail::value_in<std::int64_t>(state, "waiting");
+        auto const bad = detail::value_in<std::int64_t>(state, "bad"),
+                   waiting = detail::value_in<std::int64_t>(state, "waiting");
         best_ = best, bad_ = bad, waiting_ = waiting;
     }
 
 private:
-    double worst() const noexcept { return options_.maximize ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(); }
-    bool improves(double v) const
-    {
+    double worst() const noexcept {
+        return options_.maximize ? -std::numeric_limits<double>::infinity()
+                                 : std::numeric_limits<double>::infinity();
+    }
+    bool improves(double v) const {
         double const t = options_.threshold;
-        if (options_.absolute || std::isinf(best_)) return options_.maximize ? v > best_ + t : v < best_ - t;
+        if (options_.absolute || std::isinf(best_))
+            return options_.maximize ? v > best_ + t : v < best_ - t;
         return options_.maximize ? v > best_ * (1 + t) : v < best_ * (1 - t);
     }
     Optimizer& optimizer_;
@@ -1289,7 +1394,7 @@ private:
     std::int64_t bad_ = 0, waiting_ = 0;
 };
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
@@ -1305,14 +1410,15 @@ struct SGDOptions {
 };
 
 namespace detail {
-/// With g = gradient + weight_decay p: b = momentum b + (1 - dampening) g (g itself in the first step), p -= lr b; with Nesterov's
-/// momentum p -= lr (g + momentum b).
+/// With g = gradient + weight_decay p: b = momentum b + (1 - dampening) g (g itself in the first
+/// step), p -= lr b; with Nesterov's momentum p -= lr (g + momentum b).
 struct SGDRule {
     using Options = SGDOptions;
     static constexpr std::array tensors{"momentum_buffer"};
 
-    template <RealScalar T> static void update(Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o)
-    {
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
         auto const g = penalized(gradient, p, o);
         if (o.momentum == 0) return void(p -= o.lr * g);
         bool const first = !state.has(0);
@@ -1322,41 +1428,43 @@ struct SGDRule {
         if (o.nesterov) p -= o.lr * (g + o.momentum * b);
         else p -= o.lr * b;
     }
-    static void check(Options const& o)
-    {
+    static void check(Options const& o) {
         check_not_negative("learning rate", o.lr);
         check_not_negative("momentum", o.momentum);
         check_not_negative("weight_decay", o.weight_decay);
-        if (o.nesterov && (o.momentum <= 0 || o.dampening != 0)) fail("Nesterov momentum requires a momentum and zero dampening");
+        if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
+            fail("Nesterov momentum requires a momentum and zero dampening");
     }
     static double* momentum(Options& o) { return &o.momentum; }
-    template <class F> static void each_option(Options& o, F f)
-    {
-        f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening), f("weight_decay", o.weight_decay), f("nesterov", o.nesterov), f("maximize", o.maximize);
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening),
+            f("weight_decay", o.weight_decay), f("nesterov", o.nesterov), f("maximize", o.maximize);
     }
 };
-}  // namespace detail
+} // namespace detail
 
-/// Stochastic gradient descent: `optim::SGD optimizer(net.parameters(), {.lr = 0.1, .momentum = 0.9});`
+/// Stochastic gradient descent: `optim::SGD optimizer(net.parameters(), {.lr = 0.1, .momentum =
+/// 0.9});`
 using SGD = Optimizing<detail::SGDRule>;
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
 
 // ======== xgrad/optim/step_in_backward.hpp
-// Steps of an optimiser inside backward(): each parameter changes as soon as its gradient is complete, which is then freed.
+// Updates inside backward(): each parameter is updated as soon as its gradient is complete, which
+// is then freed.
 
 XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
-/// From now on each backward() makes the optimiser's step: the gradients of all parameters never exist together. step() and zero_grad() are
-/// then not called; gradients cannot be collected over several passes, and clip_grad_norm_() sees none. A graph whose parameters have
-/// changed cannot be passed again. The optimiser must outlive the hooks, which the handle removes.
-template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>& optimizer)
-{
+/// From now on each backward() updates the parameters, so that the gradients of all of them never
+/// exist at the same time. Do not call step() and zero_grad(). Gradients cannot be accumulated over
+/// several passes, and clip_grad_norm_() sees none. A graph whose parameters were updated cannot be
+/// used again. The optimiser must outlive the hooks, which the handle removes.
+template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>& optimizer) {
     auto const handles = std::make_shared<std::vector<HookHandle>>();
     HookHandle all([handles] {
         for (auto& handle : *handles) handle.remove();
@@ -1367,10 +1475,11 @@ template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>
             for (auto const& p : optimizer.parameters(g)) {
                 xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> parameter) {
                     if constexpr (Differentiable<T>)
-                        handles->push_back(parameter.register_post_accumulate_grad_hook([&optimizer, i](Tensor<T> const& leaf) {
-                            optimizer.step_parameter(i);
-                            leaf.impl().grad = nullptr;
-                        }));
+                        handles->push_back(parameter.register_post_accumulate_grad_hook(
+                            [&optimizer, i](Tensor<T> const& leaf) {
+                                optimizer.step_parameter(i);
+                                leaf.impl().grad = nullptr;
+                            }));
                 });
                 ++i;
             }
@@ -1381,7 +1490,7 @@ template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>
     return all;
 }
 
-}  // namespace xgrad::optim
+} // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_HPP
 

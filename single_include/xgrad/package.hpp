@@ -38,23 +38,23 @@
 #define XGRAD_SINGLE_XGRAD_PACKAGE_HPP
 
 // ======== xgrad/package.hpp
-// Packages: modules and what belongs to them in one file, by rules for what they depend on. Not part of xgrad.hpp, so that a
-// program without them compiles faster.
+// Packages: modules and what belongs to them in one file, by rules for what they depend on. Not
+// part of xgrad.hpp, so that a program without them compiles faster.
 
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_EXPORTER_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_EXPORTER_HPP
 
 // ======== xgrad/package/exporter.hpp
-// PackageExporter: writes a package, one file that holds modules, tensors, texts and bytes, by rules for each thing
-// that they depend on.
+// PackageExporter: writes a package, one file that holds modules, tensors, texts and bytes, by
+// rules for each thing that they depend on.
 
 #include <xgrad/data.hpp>
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_RECORD_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_RECORD_HPP
 
 // ======== xgrad/package/record.hpp
-// ModuleRecord: a module and those inside it as a package describes them: names of types and arguments.
-// Also where things are in the archive.
+// ModuleRecord: a module and those inside it as a package describes them: names of types and
+// arguments. Also where things are in the archive.
 
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_DEPENDENCIES_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_DEPENDENCIES_HPP
@@ -70,7 +70,8 @@
 #define XGRAD_SINGLE_XGRAD_PACKAGE_NAMES_HPP
 
 // ======== xgrad/package/names.hpp
-// Names in packages, "acme.vision.Block": identifiers with dots between them; and patterns of names.
+// Names in packages, "acme.vision.Block": identifiers with dots between them; and patterns of
+// names.
 
 namespace xgrad::package {
 
@@ -105,23 +106,32 @@ constexpr bool is_identifier(std::string_view s) {
         if (!begins(c) && !(c >= '0' && c <= '9')) return false;
     return true;
 }
+/// Where this character is, or the size. std::string_view::find is no constant expression with the
+/// undefined behaviour sanitizer of g++ 12.
+constexpr std::size_t position_of(char c, std::string_view s) {
+    std::size_t at = 0;
+    while (at < s.size() && s[at] != c) ++at;
+    return at;
+}
 /// Calls f(segment) for each part between dots; false as soon as f is.
 template <class F> constexpr bool every_segment(std::string_view s, char separator, F f) {
     for (;;) {
-        auto const end = s.find(separator);
+        auto const end = position_of(separator, s);
         if (!f(s.substr(0, end))) return false;
-        if (end == s.npos) return true;
+        if (end == s.size()) return true;
         s.remove_prefix(end + 1);
     }
 }
 /// Identifiers with dots between them; at least one dot in the name of a type.
 constexpr bool is_dotted(std::string_view s) { return every_segment(s, '.', is_identifier); }
-constexpr bool is_type_name(std::string_view s) { return is_dotted(s) && s.find('.') != s.npos; }
+constexpr bool is_type_name(std::string_view s) {
+    return is_dotted(s) && position_of('.', s) < s.size();
+}
 
 } // namespace detail
 
-/// A pattern of names: `*` stands for any part of one segment, the segment `**` for any number of segments
-/// (none included). "torch.**" matches "torch" and all below it.
+/// A pattern of names: `*` stands for any part of one segment, the segment `**` for any number of
+/// segments (none included). "torch.**" matches "torch" and all below it.
 class Pattern {
 public:
     explicit Pattern(std::string text, char separator = '.')
@@ -223,8 +233,8 @@ private:
 
 namespace xgrad::package {
 
-/// What becomes of a name: its configuration and state are stored, only its name is stored, a stand-in takes its
-/// position, or it keeps the package from being written.
+/// What becomes of a name: its configuration and state are stored, only its name is stored, a
+/// stand-in takes its position, or it keeps the package from being written.
 enum class Action : unsigned char { intern, extern_, mock, deny };
 
 namespace detail {
@@ -234,7 +244,8 @@ constexpr std::string_view name_of(Action a) noexcept {
     return action_names[static_cast<std::size_t>(a)];
 }
 
-/// A graph of names, in the order in which they were added. A resource is a node, too, and has no action.
+/// A graph of names, in the order in which they were added. A resource is a node, too, and has no
+/// action.
 class Dependencies {
 public:
     struct Node {
@@ -377,15 +388,16 @@ inline std::string tree_of(std::vector<std::string> files, std::string const& ro
 #define XGRAD_SINGLE_XGRAD_PACKAGE_LAYER_ARGUMENTS_HPP
 
 // ======== xgrad/package/layer_arguments.hpp
-// The arguments that xgrad's own layers are constructed from, how they are read from a layer, and how
-// many elements the state of a layer has that is constructed from them.
+// The arguments that xgrad's own layers are constructed from, how they are read from a layer, and
+// how many elements the state of a layer has that is constructed from them.
 
 #include <xgrad/nn.hpp>
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_ARGUMENTS_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_ARGUMENTS_HPP
 
 // ======== xgrad/package/arguments.hpp
-// The arguments of a module's constructor: how they are read from a module, and how they are stored.
+// The arguments of a module's constructor: how they are read from a module, and how they are
+// stored.
 
 #include <xgrad/data.hpp>
 #include <xgrad/nn.hpp>
@@ -394,8 +406,8 @@ namespace xgrad::package {
 
 using data::Json;
 
-/// An argument of a constructor under its name. `accessor` reads it from the module: a pointer to a data member
-/// or a const function of the module, or to a function that takes the module.
+/// An argument of a constructor under its name. `accessor` reads it from the module: a pointer to a
+/// data member or a const function of the module, or to a function that takes the module.
 template <Name name_, auto accessor> struct Argument {
     static constexpr std::string_view name = name_.view();
     template <class M>
@@ -408,8 +420,9 @@ template <Name name_, auto accessor> struct Argument {
     template <class M> static auto& in(M& m) { return m.*accessor; }
 };
 
-/// The members of a type that are stored, so that it can be an argument. It is made by its default constructor:
-/// `template <> struct xgrad::package::Fields<Options> : FieldList<Argument<"stride", &Options::stride>> {};`
+/// The members of a type that are stored, so that it can be an argument. It is made by its default
+/// constructor: `template <> struct xgrad::package::Fields<Options> : FieldList<Argument<"stride",
+/// &Options::stride>> {};`
 template <class X> struct Fields {};
 template <class... Members> struct FieldList {
     /// Calls f(Member()) for each.
@@ -680,20 +693,14 @@ nn::TransformerEncoder<T> make_encoder(std::size_t d_model, std::size_t nhead,
                : nn::TransformerEncoder<T>(layer, num_layers);
 }
 
-template <class T> std::optional<std::size_t> class_count(nn::CrossEntropyLoss<T> const& m) {
+template <class M> std::optional<std::size_t> class_count(M const& m) {
     if (m.weight.defined()) return m.weight.shape()[0];
     return {};
 }
-template <class T> nn::Reduction class_reduction(nn::CrossEntropyLoss<T> const& m) {
-    return m.options.reduction;
-}
-template <class T> std::int64_t class_ignore_index(nn::CrossEntropyLoss<T> const& m) {
-    return m.options.ignore_index;
-}
-template <class T> double class_label_smoothing(nn::CrossEntropyLoss<T> const& m) {
-    return m.options.label_smoothing;
-}
-/// The weight is a buffer, so its values come with the state.
+template <class M> nn::Reduction class_reduction(M const& m) { return m.options.reduction; }
+template <class M> std::int64_t class_ignore_index(M const& m) { return m.options.ignore_index; }
+template <class M> double class_label_smoothing(M const& m) { return m.options.label_smoothing; }
+// Weights are buffers, so their values come with the state.
 template <class T>
 nn::CrossEntropyLoss<T> make_cross_entropy(std::optional<std::size_t> classes,
     nn::Reduction reduction, std::int64_t ignore_index, double label_smoothing) {
@@ -702,8 +709,31 @@ nn::CrossEntropyLoss<T> make_cross_entropy(std::optional<std::size_t> classes,
         .ignore_index = ignore_index,
         .label_smoothing = label_smoothing});
 }
+template <class T>
+nn::NLLLoss<T> make_nll(
+    std::optional<std::size_t> classes, nn::Reduction reduction, std::int64_t ignore_index) {
+    return nn::NLLLoss<T>({.weight = classes ? ones<T>({*classes}) : Tensor<T>(),
+        .reduction = reduction,
+        .ignore_index = ignore_index});
+}
 
-// How many elements the states of layers have. An extent of 0 counts as 1: strides are products of extents, too.
+template <class T> std::optional<Shape> shape_of(Tensor<T> const& t) {
+    if (t.defined()) return t.shape();
+    return {};
+}
+template <class M> std::optional<Shape> weight_shape(M const& m) { return shape_of(m.weight); }
+template <class M> std::optional<Shape> pos_weight_shape(M const& m) {
+    return shape_of(m.pos_weight);
+}
+template <class T>
+nn::BCEWithLogitsLoss<T> make_binary_cross_entropy(nn::Reduction reduction,
+    std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
+    auto const of = [](std::optional<Shape> const& s) { return s ? ones<T>(*s) : Tensor<T>(); };
+    return nn::BCEWithLogitsLoss<T>(reduction, of(weight), of(pos_weight));
+}
+
+// How many elements the states of layers have. An extent of 0 counts as 1: strides are products of
+// extents, too.
 
 inline double extent(std::size_t n) { return n ? static_cast<double>(n) : 1; }
 inline double size_of_linear(std::size_t in, std::size_t out, bool) {
@@ -725,10 +755,13 @@ inline double size_of_batch_norm(std::size_t features, nn::BatchNormOptions cons
 inline double size_of_group_norm(std::size_t, std::size_t channels, double, bool affine) {
     return affine ? 2 * extent(channels) : 0;
 }
-inline double size_of_layer_norm(Shape const& shape, double, bool affine) {
-    double size = 2;
+inline double size_of_shape(Shape const& shape) {
+    double size = 1;
     for (auto const n : shape) size *= extent(n);
-    return affine ? size : 0;
+    return size;
+}
+inline double size_of_layer_norm(Shape const& shape, double, bool affine) {
+    return affine ? 2 * size_of_shape(shape) : 0;
 }
 inline double size_of_embedding(std::size_t count, std::size_t dim, std::optional<std::int64_t>) {
     return extent(count) * extent(dim);
@@ -765,9 +798,17 @@ inline double size_of_encoder(std::size_t d_model, std::size_t nhead,
     nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
     return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
 }
-inline double size_of_classes(
+inline double size_of_weighted_nll(
+    std::optional<std::size_t> classes, nn::Reduction, std::int64_t) {
+    return classes ? extent(*classes) : 0;
+}
+inline double size_of_weighted_cross_entropy(
     std::optional<std::size_t> classes, nn::Reduction, std::int64_t, double) {
     return classes ? extent(*classes) : 0;
+}
+inline double size_of_weighted_binary_cross_entropy(
+    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
+    return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
 }
 
 } // namespace detail
@@ -777,10 +818,11 @@ inline double size_of_classes(
 #define XGRAD_SINGLE_XGRAD_PACKAGE_TYPE_HPP
 
 // ======== xgrad/package/type.hpp
-// Type: the one line that gives a type of modules its name in packages, and says from which arguments it is
-// constructed:
+// Type: the one line that gives a type of modules its name in packages, and says from which
+// arguments it is constructed:
 //
-//     inline xgrad::package::Type<Block, "acme.vision.Block", xgrad::package::Argument<"channels", &Block::channels>> const block_type;
+//     inline xgrad::package::Type<Block, "acme.vision.Block", xgrad::package::Argument<"channels",
+//     &Block::channels>> const block_type;
 
 #include <xgrad/nn.hpp>
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_REGISTRY_HPP
@@ -883,7 +925,8 @@ public:
             if (e->name == name) return true;
         return false;
     }
-    /// Of this program; those of xgrad's own layers are added by the first who asks for them (layers.hpp).
+    /// Of this program; those of xgrad's own layers are added by the first who asks for them
+    /// (layers.hpp).
     static Registry& program() {
         static Registry registry;
         return registry;
@@ -907,15 +950,17 @@ namespace xgrad::package {
 
 // What may stand after the name of a Type, in any order, beside Arguments:
 
-/// The module can be called like this, R(A...), inside a Sequential or a Slot. One whose forward is neither
-/// overloaded nor a template needs no Call.
+/// The module can be called like this, R(A...), inside a Sequential or a Slot. One whose forward is
+/// neither overloaded nor a template needs no Call.
 template <class Signature> struct Call {};
-/// What the module depends on beside the modules inside it: dotted names of resources or of objects of the program.
+/// What the module depends on beside the modules inside it: dotted names of resources or of objects
+/// of the program.
 template <Name... names> struct DependsOn {};
 /// A function that returns the module, called with the Arguments, in the stead of the constructor.
 template <auto function> struct Make {};
-/// A function that returns how many elements the state of a module has that is constructed from these Arguments, as
-/// a double. An importer refuses arguments that ask for more than the archive holds before it constructs anything.
+/// A function that returns how many elements the state of a module has that is constructed from
+/// these Arguments, as a double. An importer refuses arguments that ask for more than the archive
+/// holds before it constructs anything.
 template <auto function> struct StateSize {};
 /// The type is known by its name alone. It can be external or mocked, but not interned.
 struct NameOnly {};
@@ -1098,7 +1143,8 @@ template <class M, Name name, class... Parts> TypeEntry entry() {
 
 } // namespace detail
 
-/// Gives M a name in packages, for as long as the program runs. A template M<T> of a scalar type has one name for all T.
+/// Gives M a name in packages, for as long as the program runs. A template M<T> of a scalar type
+/// has one name for all T.
 template <class M, Name name, class... Parts> struct Type {
     Type() {
         constexpr bool is_module = std::derived_from<M, nn::AnyModule>;
@@ -1247,10 +1293,22 @@ template <RealScalar T, class R> void add_real_layers_of(R& registry) {
 
     using CrossEntropy = nn::CrossEntropyLoss<T>;
     registry.add(entry<CrossEntropy, "xgrad.nn.CrossEntropyLoss",
-        Argument<"classes", &class_count<T>>, Argument<"reduction", &class_reduction<T>>,
-        Argument<"ignore_index", &class_ignore_index<T>>,
-        Argument<"label_smoothing", &class_label_smoothing<T>>, Make<&make_cross_entropy<T>>,
-        StateSize<&size_of_classes>>());
+        Argument<"classes", &class_count<CrossEntropy>>,
+        Argument<"reduction", &class_reduction<CrossEntropy>>,
+        Argument<"ignore_index", &class_ignore_index<CrossEntropy>>,
+        Argument<"label_smoothing", &class_label_smoothing<CrossEntropy>>,
+        Make<&make_cross_entropy<T>>, StateSize<&size_of_weighted_cross_entropy>>());
+    using NLL = nn::NLLLoss<T>;
+    registry.add(entry<NLL, "xgrad.nn.NLLLoss", Argument<"classes", &class_count<NLL>>,
+        Argument<"reduction", &class_reduction<NLL>>,
+        Argument<"ignore_index", &class_ignore_index<NLL>>, Make<&make_nll<T>>,
+        StateSize<&size_of_weighted_nll>>());
+    using BinaryCrossEntropy = nn::BCEWithLogitsLoss<T>;
+    registry.add(entry<BinaryCrossEntropy, "xgrad.nn.BCEWithLogitsLoss",
+        Argument<"reduction", &BinaryCrossEntropy::reduction>,
+        Argument<"weight", &weight_shape<BinaryCrossEntropy>>,
+        Argument<"pos_weight", &pos_weight_shape<BinaryCrossEntropy>>,
+        Make<&make_binary_cross_entropy<T>>, StateSize<&size_of_weighted_binary_cross_entropy>>());
     using KLDiv = nn::KLDivLoss<T>;
     registry.add(entry<KLDiv, "xgrad.nn.KLDivLoss", Argument<"reduction", &KLDiv::reduction>,
         Argument<"log_target", &KLDiv::log_target>>());
@@ -1322,8 +1380,8 @@ template <class R> void add_layers(R& registry) {
         Argument<"beta", &nn::SmoothL1Loss::beta>>());
 }
 
-/// The layers that are called with a Tensor<T> and return one. T is given later than R, so that a program
-/// compiles the layers of those scalar types only that it asks for.
+/// The layers that are called with a Tensor<T> and return one. T is given later than R, so that a
+/// program compiles the layers of those scalar types only that it asks for.
 template <Scalar T, class R> void add_calls(R& registry) {
     auto const add = [&]<class... M>() {
         (registry.template add_call<M, Tensor<T>(Tensor<T>)>(), ...);
@@ -1346,7 +1404,8 @@ inline Registry& registry() {
     return Registry::program();
 }
 
-/// An empty container of this name; null where there is none, or its type has to be known to the compiler.
+/// An empty container of this name; null where there is none, or its type has to be known to the
+/// compiler.
 inline std::unique_ptr<nn::AnyModule> make_container(
     std::string_view name, std::optional<DType> dtype) {
     if (name == "xgrad.nn.ModuleList" && !dtype)
@@ -1367,9 +1426,10 @@ inline std::unique_ptr<nn::AnyModule> make_container(
 }
 
 } // namespace detail
-/// Lets xgrad's layers be called with tensors of type T inside a Sequential or a Slot that comes out of a
-/// package generically. (Where the program itself names the layers, or loads a Sequential<T>, that is so.) It is
-/// called before the package is loaded; it compiles all layers that there are for T.
+/// Lets xgrad's layers be called with tensors of type T inside a Sequential or a Slot that comes
+/// out of a package generically. (Where the program itself names the layers, or loads a
+/// Sequential<T>, that is so.) It is called before the package is loaded; it compiles all layers
+/// that there are for T.
 template <Differentiable T> void register_layer_calls() {
     [[maybe_unused]] static bool const added = (detail::add_calls<T>(detail::registry()), true);
 }
@@ -1380,8 +1440,8 @@ template <Differentiable T> void register_layer_calls() {
 #define XGRAD_SINGLE_XGRAD_PACKAGE_STAND_INS_HPP
 
 // ======== xgrad/package/stand_ins.hpp
-// Modules that stand for others: a Mock for what was left out of a package, a GenericModule for a type that this
-// program does not have.
+// Modules that stand for others: a Mock for what was left out of a package, a GenericModule for a
+// type that this program does not have.
 
 #include <xgrad/data.hpp>
 #include <xgrad/nn.hpp>
@@ -1406,8 +1466,9 @@ private:
     std::string name_, file_;
 };
 
-/// Stands for an interned module of a type that this program does not have: the modules inside it and its parameters
-/// and buffers under their names. What it would compute is not known, so a call is an nn::UncallableError.
+/// Stands for an interned module of a type that this program does not have: the modules inside it
+/// and its parameters and buffers under their names. What it would compute is not known, so a call
+/// is an nn::UncallableError.
 class GenericModule final : public nn::Module<GenericModule>, public nn::Uncallable {
 public:
     GenericModule(std::string type, std::optional<DType> dtype, data::Json arguments)
@@ -1441,8 +1502,8 @@ private:
     data::Json arguments_;
 };
 
-/// The module of type M that a path such as "body.0" leads to from another one; "" is that one itself. Throws an
-/// IndexError where there is none, and a TypeError where it is of another type.
+/// The module of type M that a path such as "body.0" leads to from another one; "" is that one
+/// itself. Throws an IndexError where there is none, and a TypeError where it is of another type.
 template <class M = nn::AnyModule> M& module_at(nn::AnyModule& root, std::string_view path) {
     nn::AnyModule* at = &root;
     if (!path.empty())
@@ -1472,11 +1533,11 @@ namespace detail {
 
 // The archive is a zip file of stored entries:
 //
-//     .data/package.json                   version, dependencies with their actions, resources with their kinds
-//     acme/vision/model.json               module `model` of the package acme.vision: types and arguments
-//     acme/vision/model.safetensors        its parameters and buffers
-//     acme/vision/mean.safetensors         a tensor, under the name "tensor", or several under their names
-//     acme/vision/labels.txt               a text or bytes, as they are
+//     .data/package.json                   version, dependencies with their actions, resources with
+//     their kinds acme/vision/model.json               module `model` of the package acme.vision:
+//     types and arguments acme/vision/model.safetensors        its parameters and buffers
+//     acme/vision/mean.safetensors         a tensor, under the name "tensor", or several under
+//     their names acme/vision/labels.txt               a text or bytes, as they are
 inline constexpr std::string_view manifest_file = ".data/package.json";
 
 enum class ResourceKind : unsigned char { module, tensor, tensors, text, binary };
@@ -1623,9 +1684,10 @@ struct RuleOptions {
     bool allow_empty = true;
 };
 
-/// Collects what a package consists of; close() decides what becomes of each dependency, and writes the file, whole or
-/// not at all. A dependency is the type of a module, or what a type declares beside (package::DependsOn). The rules are
-/// asked in the order in which they were given, and the first that matches a name decides.
+/// Collects what a package consists of; close() decides what becomes of each dependency, and writes
+/// the file, whole or not at all. A dependency is the type of a module, or what a type declares
+/// beside (package::DependsOn). The rules are asked in the order in which they were given, and the
+/// first that matches a name decides.
 class PackageExporter {
 public:
     explicit PackageExporter(std::filesystem::path path) : path_(std::move(path)) {}
@@ -1638,11 +1700,13 @@ public:
     void intern(Patterns const& names, RuleOptions const& options = {}) {
         add_rule(Action::intern, names, options);
     }
-    /// Of these names nothing else is stored; the program that reads the package provides what they stand for.
+    /// Of these names nothing else is stored; the program that reads the package provides what they
+    /// stand for.
     void extern_(Patterns const& names, RuleOptions const& options = {}) {
         add_rule(Action::extern_, names, options);
     }
-    /// Of these names nothing else is stored; a Mock stands for them in the program that reads the package.
+    /// Of these names nothing else is stored; a Mock stands for them in the program that reads the
+    /// package.
     void mock(Patterns const& names, RuleOptions const& options = {}) {
         add_rule(Action::mock, names, options);
     }
@@ -1651,11 +1715,12 @@ public:
         add_rule(Action::deny, names, {.exclude = exclude});
     }
 
-    /// Stores a module with the values that it has now. Each type in it that is interned must have a name (package::Type).
+    /// Stores a module with the values that it has now. Each type in it that is interned must have
+    /// a name (package::Type).
     void save_module(
         std::string_view package, std::string_view resource, nn::AnyModule const& module) {
-        auto& m = const_cast<nn::AnyModule&>(
-            module); // which is only read: AnyModule lists what is inside as modules that can be changed
+        auto& m = const_cast<nn::AnyModule&>(module); // which is only read: AnyModule lists what is
+                                                      // inside as modules that can be changed
         Resource r = start("save_module", package, resource, ResourceKind::module);
         r.module = detail::record_of(m);
         r.state = m.state_dict();
@@ -1698,9 +1763,10 @@ public:
         finish(std::move(r));
     }
 
-    /// A hook for each name that becomes external: f(exporter, name), at the moment of the decision, once for each name, in
-    /// order of registration. It may give rules, which count for names that are decided later, save further resources, or throw:
-    /// then close() throws, and no file is written.
+    /// A hook for each name that becomes external: f(exporter, name), at the moment of the
+    /// decision, once for each name, in order of registration. It may give rules, which count for
+    /// names that are decided later, save further resources, or throw: then close() throws, and no
+    /// file is written.
     template <class F> HookHandle register_extern_hook(F f) {
         return add_hook(Action::extern_, std::move(f));
     }
@@ -1713,8 +1779,9 @@ public:
         return add_hook(Action::mock, std::move(f));
     }
 
-    /// Decides what becomes of each dependency, with the hooks, and writes the file. Throws a PackageError that lists every name
-    /// that is denied, matches no rule, or cannot be interned, with a path by which it is reached.
+    /// Decides what becomes of each dependency, with the hooks, and writes the file. Throws a
+    /// PackageError that lists every name that is denied, matches no rule, or cannot be interned,
+    /// with a path by which it is reached.
     void close() {
         if (closed_) detail::fail<PackageError>("PackageExporter: close() was called before");
         closed_ = true;
@@ -1734,12 +1801,14 @@ public:
     std::vector<std::string> denied() const { return graph_.names(Action::deny); }
     /// The graph of dependencies in the language of Graphviz: resources, and what they depend on.
     std::string dependency_graph() const { return graph_.dot(); }
-    /// Every path in that graph from one name to another: {"acme.model", "acme.Net", "xgrad.nn.Linear"}.
+    /// Every path in that graph from one name to another: {"acme.model", "acme.Net",
+    /// "xgrad.nn.Linear"}.
     std::vector<std::vector<std::string>> all_paths(
         std::string const& from, std::string const& to) const {
         return graph_.all_paths(from, to);
     }
-    /// The files of the package as a tree: those that match a pattern such as "acme/**" and none of `exclude`.
+    /// The files of the package as a tree: those that match a pattern such as "acme/**" and none of
+    /// `exclude`.
     std::string file_structure(Patterns const& include = "**", Patterns const& exclude = {}) const {
         detail::Glob const glob(include, exclude, '/');
         std::vector<std::string> files{std::string(detail::manifest_file)};
@@ -1981,9 +2050,9 @@ private:
 #define XGRAD_SINGLE_XGRAD_PACKAGE_BUILDER_HPP
 
 // ======== xgrad/package/builder.hpp
-// ModuleBuilder: makes a module from what a package says of it. A module whose C++ type this program has is
-// constructed from its arguments, with the modules inside it; those inside that differ from what the package says are
-// replaced. Last come the parameters and buffers.
+// ModuleBuilder: makes a module from what a package says of it. A module whose C++ type this
+// program has is constructed from its arguments, with the modules inside it; those inside that
+// differ from what the package says are replaced. Last come the parameters and buffers.
 
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_PROVIDED_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_PROVIDED_HPP
@@ -2169,7 +2238,8 @@ public:
             put<X>(name, [shared] { return shared->clone_any(); });
         } else {
             check(name);
-            entries_[name] = {.object = std::make_any<X>(std::move(object)), .type = {}, .make = {}};
+            entries_[name] = {
+                .object = std::make_any<X>(std::move(object)), .type = {}, .make = {}};
         }
     }
     template <class F> void add_factory(std::string const& name, F make) {
@@ -2485,8 +2555,9 @@ struct ResourceInfo {
     std::string package, resource, kind;
 };
 
-/// Loads what a package holds. External names are looked for among what the program provides. A file that is not what it
-/// should be is a data::FormatError, and a newer format a PackageError that says so; nothing is half loaded.
+/// Loads what a package holds. External names are looked for among what the program provides. A
+/// file that is not what it should be is a data::FormatError, and a newer format a PackageError
+/// that says so; nothing is half loaded.
 class PackageImporter {
 public:
     /// Opens a file, or bytes in memory, which must outlive the importer.
@@ -2498,11 +2569,13 @@ public:
     template <class X> void provide(std::string const& name, X object) {
         provided_.add(name, std::move(object));
     }
-    /// Provides what makes the module of an external name: a function that returns a module, or a std::unique_ptr of one.
+    /// Provides what makes the module of an external name: a function that returns a module, or a
+    /// std::unique_ptr of one.
     template <class F> void provide_factory(std::string const& name, F make) {
         provided_.add_factory(name, std::move(make));
     }
-    /// An object that was provided for a name that modules depend on. Throws an nn::UncallableError where it was mocked.
+    /// An object that was provided for a name that modules depend on. Throws an nn::UncallableError
+    /// where it was mocked.
     template <class X> X const& object(std::string const& name) const {
         auto const* const node = archive_.dependencies().find(name);
         if (node && node->action == Action::mock)
@@ -2510,8 +2583,9 @@ public:
         return provided_.object<X>(name);
     }
 
-    /// The module of a type that is not known here: a Mock, a GenericModule where this program does not have the type, or the
-    /// type itself; module_at() finds what is inside. Loading draws no random numbers from the calling thread's generator.
+    /// The module of a type that is not known here: a Mock, a GenericModule where this program does
+    /// not have the type, or the type itself; module_at() finds what is inside. Loading draws no
+    /// random numbers from the calling thread's generator.
     std::unique_ptr<nn::AnyModule> load_module(
         std::string_view package, std::string_view resource) {
         return load(package, resource, nullptr);
@@ -2541,7 +2615,8 @@ public:
                 archive_.name(), ": ", r.base, ": here should be one tensor");
         return state.at("tensor");
     }
-    /// With elements of type T: precision is converted, and real numbers become complex; nothing else does.
+    /// With elements of type T: precision is converted, and real numbers become complex; nothing
+    /// else does.
     template <Scalar T>
     Tensor<T> load_tensor(std::string_view package, std::string_view resource) const {
         return data::detail::converted<T>(load_tensor(package, resource), archive_.name());
