@@ -1,7 +1,8 @@
 // An array of antennas listens to one direction and is deaf to three others: the complex weights of
 // its elements are found by gradient descent, so that the response is 1 towards the target and 0
 // towards each interferer. Van Trees, "Optimum Array Processing", 2002, sections 2.2 (array
-// manifold) and 3.7 (null steering). ctest: --points 361
+// manifold) and 3.7 (null steering).
+// ctest: --points 361
 
 #include <cmath>
 #include <complex>

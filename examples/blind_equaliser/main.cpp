@@ -2,7 +2,8 @@
 // know either: QPSK symbols all have modulus 1, and the filter whose output has a constant modulus
 // inverts the channel. Gradient descent on the constant modulus cost: Godard, "Self-recovering
 // equalization and carrier tracking", 1980; Treichler and Agee, "A new approach to multipath
-// correction of constant modulus signals", 1983. ctest: --iterations 1500
+// correction of constant modulus signals", 1983.
+// ctest: --iterations 1500
 
 #include <algorithm>
 #include <cmath>

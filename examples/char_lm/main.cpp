@@ -1,6 +1,7 @@
 // A language model of single characters: an LSTM reads a text, by default this repository's
 // licence, and learns which character comes next; then it writes one by itself. Graves, "Generating
-// sequences with recurrent neural networks", 2013. ctest: --steps 60 --hidden 24 --sample 60
+// sequences with recurrent neural networks", 2013.
+// ctest: --steps 60 --hidden 24 --sample 60
 
 #include <algorithm>
 #include <cmath>

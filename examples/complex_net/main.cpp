@@ -8,7 +8,8 @@
 // Equalisation: QPSK symbols pass a channel with echoes and an amplifier that turns and compresses
 // what is loud, and noise is added. A network with one hidden layer sees some received samples and
 // says which symbol was sent. One of complex numbers is compared with one of real numbers that has
-// at least as many parameters. ctest: --steps 600
+// at least as many parameters.
+// ctest: --steps 600
 
 #include <algorithm>
 #include <array>

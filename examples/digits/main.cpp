@@ -1,7 +1,7 @@
 // A small convolutional network learns to read handwritten digits of 8 x 8 pixels: 1,347 of
 // scikit-learn's 1,797 to learn from, shifted a little each time they are shown, and 450 that it
-// never sees to be tested on. A hook on each block records how its activations develop. ctest:
-// --epochs 3 --accuracy 90
+// never sees to be tested on. A hook on each block records how its activations develop.
+// ctest: --epochs 3 --accuracy 90
 
 #include <chrono>
 #include <cmath>

@@ -1,6 +1,7 @@
 // The recorded graph of a small network's loss as a picture: what one expression, hence one Node,
 // is, and where names, hooks and saved tensors stand. Writes graph.dot; Graphviz makes a picture of
-// it: dot -Tsvg graph.dot -o graph.svg ctest:
+// it: dot -Tsvg graph.dot -o graph.svg
+// ctest:
 
 #include <fstream>
 #include <iostream>

@@ -1,8 +1,8 @@
 // Several threads train one small network. Each takes the parameters as they are, computes the
 // gradient of a batch of its own, and subtracts it: nobody waits for anybody, and a step may start
 // from parameters that others are changing. Niu, Recht, Re, Wright, "Hogwild!: a lock-free approach
-// to parallelizing stochastic gradient descent", 2011. ctest: --threads 3 --steps 3000 --samples
-// 400 --hidden 12
+// to parallelizing stochastic gradient descent", 2011.
+// ctest: --threads 3 --steps 3000 --samples 400 --hidden 12
 
 #include <algorithm>
 #include <atomic>

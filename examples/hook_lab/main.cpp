@@ -1,5 +1,6 @@
 // Every kind of hook at once on one small model, as a log of what fires when and with which
-// numbers. The log is compared with expected.txt beside this file. ctest:
+// numbers. The log is compared with expected.txt beside this file.
+// ctest:
 //
 // The model is y = (w x + b)^2 with w = 3, b = 1 and x = 2, and the loss is y itself: with s = w x
 // + b = 7, dL/dy = 1, dL/ds = 2 s = 14, dL/dw = x dL/ds = 28, dL/db = 14 and dL/dx = w dL/ds = 42.

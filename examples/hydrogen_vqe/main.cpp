@@ -3,7 +3,8 @@
 // is the lowest. Here the circuit is simulated, and xgrad gives the gradient through its complex
 // gates. "Variational quantum eigensolver", Peruzzo et al., "A variational eigenvalue solver on a
 // photonic quantum processor", 2014; the circuit is unitary coupled cluster with singles and
-// doubles. ctest: --distances 0.5,0.7414,1.5
+// doubles.
+// ctest: --distances 0.5,0.7414,1.5
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // What backward will need may wait on disk: saved tensors above a size go to files while the
 // forward pass runs, and come back one at a time in the backward pass. The gradients are the same
-// to the last bit. ctest: --rows 64 --width 48 --layers 4 --threshold 16
+// to the last bit.
+// ctest: --rows 64 --width 48 --layers 4 --threshold 16
 
 #include <cmath>
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Trains a small convolutional network on handwritten digits and packs it: its body is interned,
 // what comes before it is external, and its log is mocked. The program package_use, which has none
-// of these types but the external one, uses the package. ctest: --epochs 2 --accuracy 85
+// of these types but the external one, uses the package.
+// ctest: --epochs 2 --accuracy 85
 
 #include <cstdint>
 #include <filesystem>

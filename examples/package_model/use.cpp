@@ -1,6 +1,8 @@
 // Uses the package that package_model writes. This program knows nothing of the network but that it
-// has a body, and provides what comes before it by itself. program: package_use ctest: --package
-// ../package_model/digits.package ctest after: package_model
+// has a body, and provides what comes before it by itself.
+// program: package_use
+// ctest: --package ../package_model/digits.package
+// ctest after: package_model
 
 #include <cstdint>
 #include <cstring>

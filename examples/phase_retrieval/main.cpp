@@ -1,7 +1,8 @@
 // A camera sees how bright light is, and not its phase. Here a photograph is illuminated through
 // random masks, only the brightness of its Fourier transforms is kept, and gradient descent finds
 // the photograph again: "coded diffraction patterns", Candes, Li, Soltanolkotabi, "Phase retrieval
-// from coded diffraction patterns", 2015. ctest: --size 64
+// from coded diffraction patterns", 2015.
+// ctest: --size 64
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // Two layers of one number each, small enough for paper, and what each kind of backward hook on the
-// second one sees and changes. ctest:
+// second one sees and changes.
+// ctest:
 //
 // With x = 0.3, the first layer gives a = 0.3 x + 0.1 = 0.19, the second s = 0.4 a + 0.2 = 0.276
 // and y = s^2 = 0.076176; the loss is (y - 1)^2. Backwards:

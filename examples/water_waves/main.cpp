@@ -2,8 +2,8 @@
 // k of a wave of frequency f, the solution of k tanh(k h) = c (2 pi f)^2 / g with h the depth and c
 // = 1 for waves without loss. Newton's method solves the equation, and the implicit function
 // theorem differentiates its solution: not a single step of Newton's method is recorded. Dean and
-// Dalrymple, "Water Wave Mechanics for Engineers and Scientists", 1991, section 3.4. ctest:
-// --frequencies 0.1,0.15,0.2,0.3
+// Dalrymple, "Water Wave Mechanics for Engineers and Scientists", 1991, section 3.4.
+// ctest: --frequencies 0.1,0.15,0.2,0.3
 
 #include <cmath>
 #include <complex>

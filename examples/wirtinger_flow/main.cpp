@@ -1,8 +1,8 @@
 // How many measurements |<a_k, x>|^2 does it take to find x? Wirtinger Flow makes a spectral start,
 // then descends on a quartic loss. With Gaussian a_k it fails at m = 3 n and succeeds from about m
 // = 4.5 n on: in 1 and in 991 of 1000 trials for n = 128. Candes, Li, Soltanolkotabi, "Phase
-// retrieval via Wirtinger flow: theory and algorithms", 2015. ctest: --n 32 --trials 5 --ratios 2,6
-// --iterations 1000
+// retrieval via Wirtinger flow: theory and algorithms", 2015.
+// ctest: --n 32 --trials 5 --ratios 2,6 --iterations 1000
 
 #include <algorithm>
 #include <cmath>

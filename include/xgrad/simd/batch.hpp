@@ -124,6 +124,16 @@ template <class P> struct Batch {
     XGRAD_INLINE friend Batch operator*(Batch a, Batch b) { return from(a.v * b.v); }
     XGRAD_INLINE friend Batch operator/(Batch a, Batch b) { return from(a.v / b.v); }
     XGRAD_INLINE friend Batch operator-(Batch a) { return from(-a.v); }
+    /// The elements of a where m is true, else those of b.
+    XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) {
+#if XGRAD_SIMD && defined(__SSE2__) && !defined(__SSE4_1__)
+        if constexpr (width > 1) {
+            auto const chosen = __builtin_bit_cast(bits, m.m);
+            return from_bits((chosen & a.to_bits()) | (~chosen & b.to_bits()));
+        } else
+#endif
+            return from(m.m ? a.v : b.v);
+    }
     // Without SSE4.1, g++ 12 stops with an internal error where conditions of doubles that it has
     // understood are combined: there they are intrinsic functions, which it does not look into.
 #if XGRAD_SIMD && defined(__SSE2__) && !defined(__SSE4_1__)
@@ -139,24 +149,13 @@ template <class P> struct Batch {
 #    define XGRAD_COMPARISON(op, name)                                                             \
         XGRAD_INLINE friend Mask<P> operator op(Batch a, Batch b) { return {a.v op b.v}; }
 #endif
-    XGRAD_COMPARISON(<, lt)
-    XGRAD_COMPARISON(<=, le)
-    XGRAD_COMPARISON(>, gt)
-    XGRAD_COMPARISON(>=, ge)
-    XGRAD_COMPARISON(==, eq)
-    XGRAD_COMPARISON(!=, neq)
+    XGRAD_COMPARISON(<, lt);
+    XGRAD_COMPARISON(<=, le);
+    XGRAD_COMPARISON(>, gt);
+    XGRAD_COMPARISON(>=, ge);
+    XGRAD_COMPARISON(==, eq);
+    XGRAD_COMPARISON(!=, neq);
 #undef XGRAD_COMPARISON
-    /// The elements of a where m is true, else those of b.
-    /// The elements of a where m is true, else those of b.
-    XGRAD_INLINE friend Batch where(Mask<P> m, Batch a, Batch b) {
-#if XGRAD_SIMD && defined(__SSE2__) && !defined(__SSE4_1__)
-        if constexpr (width > 1) {
-            auto const chosen = __builtin_bit_cast(bits, m.m);
-            return from_bits((chosen & a.to_bits()) | (~chosen & b.to_bits()));
-        } else
-#endif
-            return from(m.m ? a.v : b.v);
-    }
     /// a > b ? a : b in each lane: b if either is NaN. The intrinsic compiles to one instruction;
     /// g++ does not find that instruction if an operand is a constant (bench_transcendental, exp).
     XGRAD_INLINE friend Batch larger(Batch a, Batch b) {
