@@ -1,6 +1,7 @@
 // An error of a function of networks names the function as it is written, and the shapes that
 // matter.
 #include <support/error_names.hpp>
+#include <support/implementation.hpp>
 
 #include <xgrad/nn.hpp>
 
