@@ -1581,10 +1581,10 @@ public:
     Tensor<T> const& handle_of() const noexcept { return *this; }
 
 protected:
-    MemberTensor(AnyModule& owner, std::string_view name, MemberKind kind, Tensor<T> const& value,
+    MemberTensor(AnyModule& owner, std::string_view name, MemberKind role, Tensor<T> const& value,
         bool persistent)
         : Tensor<T>(value.defined() ? value.detach() : value) {
-        owner.register_member(name, kind, static_cast<AnyTensor const*>(this), persistent);
+        owner.register_member(name, role, static_cast<AnyTensor const*>(this), persistent);
     }
 
 private:
