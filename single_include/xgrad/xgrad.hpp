@@ -22258,7 +22258,7 @@ public:
         bool const recorded = is_recorded() && is_differentiable(t.dtype());
         if (recorded && !t.is_view() && t.requires_grad() && t.is_leaf())
             fail<GraphError>(function_,
-                ": a leaf Variable that requires grad has been used in an in-position operation.");
+                ": a leaf Variable that requires grad has been used in an in-place operation.");
         check_in_place(t, std::string(function_) + "::mark_dirty", recorded);
         if (!contains(dirty_, t)) dirty_.push_back(t);
     }
