@@ -60,6 +60,14 @@ template <int n, int last, class P> XGRAD_INLINE Batch<P> every_other_term(Batch
     else return coefficient + x * every_other_term<n + 2, last>(x);
 }
 
+/// e^r - 1 for |r| <= ln(2)/2, by Taylor's polynomial. The even and the odd powers are two
+/// dependency chains.
+template <int degree, class P> XGRAD_INLINE Batch<P> expm1_near_0(Batch<P> r) {
+    auto const square = r * r;
+    return r +
+           square * (every_other_term<2, degree>(square) + r * every_other_term<3, degree>(square));
+}
+
 /// The bit layout of the IEEE format P.
 template <class P> struct Format {
     using bits = bits_of<P>;
@@ -93,10 +101,8 @@ template <class P> struct Reduced {
         Nearest<P> const nearest(x * Batch<P>(std::numbers::log2e_v<P>));
         auto const n = nearest.number;
         auto const r = x - n * Batch<P>(Constants::ln2_high) - n * Batch<P>(Constants::ln2_low);
-        auto const square = r * r;
         k = nearest.integer;
-        expm1 = r + square * (every_other_term<2, Constants::degree>(square) +
-                                 r * every_other_term<3, Constants::degree>(square));
+        expm1 = expm1_near_0<Constants::degree>(r);
     }
 
     /// 2^(exponent - bias), for a biased exponent of a normal number.
@@ -129,8 +135,9 @@ template <class P> XGRAD_INLINE Batch<P> tanh_near_0(Batch<P> x) {
 /// Applies a function of the C library to each lane, for arguments outside of the usual range. It
 /// is not inlined, so that loops stay small. Its symbol contains the width: translation units with
 /// different flags must not share it.
-template <class P, std::size_t width, class F> XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x) {
-    return each(f, x);
+template <class P, std::size_t width, class F, class... More>
+XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x, More... more) {
+    return each(f, x, more...);
 }
 
 } // namespace detail
@@ -162,9 +169,7 @@ XGRAD_INLINE Batch<double> exp(Batch<double> x) {
     detail::Nearest<double> const nearest(bounded * B(16 * std::numbers::log2e));
     auto const k = nearest.number;
     auto const r = bounded - k * B(Constants::ln2_high / 16) - k * B(Constants::ln2_low / 16);
-    auto const square = r * r;
-    auto const p = r + square * (detail::every_other_term<2, 7>(square) +
-                                    r * detail::every_other_term<3, 7>(square));
+    auto const p = detail::expm1_near_0<7>(r);
     auto const fraction = B::from(_mm512_permutex2var_pd(_mm512_load_pd(fractions),
         reinterpret_cast<__m512i>(nearest.integer), _mm512_load_pd(fractions + 8)));
     auto const y = fraction + fraction * p, whole = k * B(1. / 16);

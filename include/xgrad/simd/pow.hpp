@@ -71,10 +71,6 @@ XGRAD_INLINE DoubleDouble accurate_log2(Batch<double> x) {
     return sum(p.n, fraction.high, fraction.low);
 }
 
-template <class P, std::size_t width> XGRAD_NOINLINE Batch<P> each_power(Batch<P> x, Batch<P> p) {
-    return each([](P a, P b) { return std::pow(a, b); }, x, p);
-}
-
 /// Evaluates f(x, y) in double precision, half a batch at a time.
 template <class F>
 XGRAD_INLINE Batch<float> in_double_precision(F f, Batch<float> x, Batch<float> y) {
@@ -99,26 +95,28 @@ XGRAD_INLINE Batch<float> in_double_precision(F f, Batch<float> x, Batch<float> 
 
 /// x^p within about two roundings.
 template <class P> XGRAD_INLINE Batch<P> pow(Batch<P> x, Batch<P> p) {
+    auto const each_power = [=]() XGRAD_LAMBDA_INLINE {
+        return detail::each_aside<P, Batch<P>::width>(
+            [](P a, P b) { return std::pow(a, b); }, x, p);
+    };
     if constexpr (std::same_as<P, float> && Batch<P>::width > 1) {
         if (!all_true(x > 0 && x < HUGE_VALF && abs(p) < HUGE_VALF)) [[unlikely]]
-            return detail::each_power<P, Batch<P>::width>(x, p);
+            return each_power();
         return detail::in_double_precision([](auto a, auto b) { return exp(b * log(a)); }, x, p);
     } else if constexpr (std::same_as<P, double> && detail::has_fma) {
         using detail::DoubleDouble;
         auto const exponent = detail::accurate_log2(x) * DoubleDouble{p, 0};
         if (!all_true(x >= std::numeric_limits<P>::min() && x < HUGE_VAL &&
                       abs(exponent.high) < 1020)) [[unlikely]]
-            return detail::each_power<P, Batch<P>::width>(x, p);
-        // 2^k e^t with t = (exponent - k) ln(2).
+            return each_power();
+        // 2^k e^(rest ln 2).
         detail::Nearest<P> const nearest(exponent.high);
         auto const rest = (exponent.high - nearest.number) + exponent.low;
-        auto const t = rest * std::numbers::ln2, square = t * t;
-        auto const expm1 = t + square * (detail::every_other_term<2, 13>(square) +
-                                            t * detail::every_other_term<3, 13>(square));
+        auto const expm1 = detail::expm1_near_0<13>(rest * std::numbers::ln2);
         auto const power =
             detail::Reduced<P>::power_of_2(nearest.integer + detail::Format<P>::bias);
         return power + power * expm1;
-    } else return detail::each_power<P, Batch<P>::width>(x, p);
+    } else return each_power();
 }
 
 } // namespace xgrad::simd
