@@ -5578,6 +5578,14 @@ template <int n, int last, class P> XGRAD_INLINE Batch<P> every_other_term(Batch
     else return coefficient + x * every_other_term<n + 2, last>(x);
 }
 
+/// e^r - 1 for |r| <= ln(2)/2, by Taylor's polynomial. The even and the odd powers are two
+/// dependency chains.
+template <int degree, class P> XGRAD_INLINE Batch<P> expm1_near_0(Batch<P> r) {
+    auto const square = r * r;
+    return r +
+           square * (every_other_term<2, degree>(square) + r * every_other_term<3, degree>(square));
+}
+
 /// The bit layout of the IEEE format P.
 template <class P> struct Format {
     using bits = bits_of<P>;
@@ -5611,10 +5619,8 @@ template <class P> struct Reduced {
         Nearest<P> const nearest(x * Batch<P>(std::numbers::log2e_v<P>));
         auto const n = nearest.number;
         auto const r = x - n * Batch<P>(Constants::ln2_high) - n * Batch<P>(Constants::ln2_low);
-        auto const square = r * r;
         k = nearest.integer;
-        expm1 = r + square * (every_other_term<2, Constants::degree>(square) +
-                                 r * every_other_term<3, Constants::degree>(square));
+        expm1 = expm1_near_0<Constants::degree>(r);
     }
 
     /// 2^(exponent - bias), for a biased exponent of a normal number.
@@ -5647,8 +5653,9 @@ template <class P> XGRAD_INLINE Batch<P> tanh_near_0(Batch<P> x) {
 /// Applies a function of the C library to each lane, for arguments outside of the usual range. It
 /// is not inlined, so that loops stay small. Its symbol contains the width: translation units with
 /// different flags must not share it.
-template <class P, std::size_t width, class F> XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x) {
-    return each(f, x);
+template <class P, std::size_t width, class F, class... More>
+XGRAD_NOINLINE Batch<P> each_aside(F f, Batch<P> x, More... more) {
+    return each(f, x, more...);
 }
 
 } // namespace detail
@@ -5680,9 +5687,7 @@ XGRAD_INLINE Batch<double> exp(Batch<double> x) {
     detail::Nearest<double> const nearest(bounded * B(16 * std::numbers::log2e));
     auto const k = nearest.number;
     auto const r = bounded - k * B(Constants::ln2_high / 16) - k * B(Constants::ln2_low / 16);
-    auto const square = r * r;
-    auto const p = r + square * (detail::every_other_term<2, 7>(square) +
-                                    r * detail::every_other_term<3, 7>(square));
+    auto const p = detail::expm1_near_0<7>(r);
     auto const fraction = B::from(_mm512_permutex2var_pd(_mm512_load_pd(fractions),
         reinterpret_cast<__m512i>(nearest.integer), _mm512_load_pd(fractions + 8)));
     auto const y = fraction + fraction * p, whole = k * B(1. / 16);
@@ -6045,10 +6050,6 @@ XGRAD_INLINE DoubleDouble accurate_log2(Batch<double> x) {
     return sum(p.n, fraction.high, fraction.low);
 }
 
-template <class P, std::size_t width> XGRAD_NOINLINE Batch<P> each_power(Batch<P> x, Batch<P> p) {
-    return each([](P a, P b) { return std::pow(a, b); }, x, p);
-}
-
 /// Evaluates f(x, y) in double precision, half a batch at a time.
 template <class F>
 XGRAD_INLINE Batch<float> in_double_precision(F f, Batch<float> x, Batch<float> y) {
@@ -6073,26 +6074,28 @@ XGRAD_INLINE Batch<float> in_double_precision(F f, Batch<float> x, Batch<float> 
 
 /// x^p within about two roundings.
 template <class P> XGRAD_INLINE Batch<P> pow(Batch<P> x, Batch<P> p) {
+    auto const each_power = [=]() XGRAD_LAMBDA_INLINE {
+        return detail::each_aside<P, Batch<P>::width>(
+            [](P a, P b) { return std::pow(a, b); }, x, p);
+    };
     if constexpr (std::same_as<P, float> && Batch<P>::width > 1) {
         if (!all_true(x > 0 && x < HUGE_VALF && abs(p) < HUGE_VALF)) [[unlikely]]
-            return detail::each_power<P, Batch<P>::width>(x, p);
+            return each_power();
         return detail::in_double_precision([](auto a, auto b) { return exp(b * log(a)); }, x, p);
     } else if constexpr (std::same_as<P, double> && detail::has_fma) {
         using detail::DoubleDouble;
         auto const exponent = detail::accurate_log2(x) * DoubleDouble{p, 0};
         if (!all_true(x >= std::numeric_limits<P>::min() && x < HUGE_VAL &&
                       abs(exponent.high) < 1020)) [[unlikely]]
-            return detail::each_power<P, Batch<P>::width>(x, p);
-        // 2^k e^t with t = (exponent - k) ln(2).
+            return each_power();
+        // 2^k e^(rest ln 2).
         detail::Nearest<P> const nearest(exponent.high);
         auto const rest = (exponent.high - nearest.number) + exponent.low;
-        auto const t = rest * std::numbers::ln2, square = t * t;
-        auto const expm1 = t + square * (detail::every_other_term<2, 13>(square) +
-                                            t * detail::every_other_term<3, 13>(square));
+        auto const expm1 = detail::expm1_near_0<13>(rest * std::numbers::ln2);
         auto const power =
             detail::Reduced<P>::power_of_2(nearest.integer + detail::Format<P>::bias);
         return power + power * expm1;
-    } else return detail::each_power<P, Batch<P>::width>(x, p);
+    } else return each_power();
 }
 
 } // namespace xgrad::simd
