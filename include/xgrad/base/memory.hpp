@@ -196,6 +196,42 @@ template <class T> struct CachedAllocator {
 };
 template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
 
+/// A vector of trivially copyable elements. The first N are stored in itself.
+template <class T, std::size_t N> class InlineVector {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+    InlineVector() noexcept = default;
+    InlineVector(InlineVector const&) = delete;
+    InlineVector& operator=(InlineVector const&) = delete;
+    ~InlineVector() {
+        if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
+    }
+    template <class... A> T& emplace_back(A&&... arguments) {
+        if (size_ == capacity_) [[unlikely]]
+            grow();
+        return *::new (data_ + size_++) T{std::forward<A>(arguments)...};
+    }
+    std::size_t size() const noexcept { return size_; }
+    T* begin() noexcept { return data_; }
+    T* end() noexcept { return data_ + size_; }
+    T& operator[](std::size_t i) noexcept { return data_[i]; }
+    T const& operator[](std::size_t i) const noexcept { return data_[i]; }
+
+private:
+    [[gnu::noinline]] void grow() {
+        auto* const larger = static_cast<T*>(allocate(2 * capacity_ * sizeof(T)));
+        std::uninitialized_copy_n(data_, size_, larger);
+        if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
+        data_ = larger;
+        capacity_ *= 2;
+    }
+
+    T* data_ = reinterpret_cast<T*>(stack_);
+    std::size_t size_ = 0, capacity_ = N;
+    alignas(T) std::byte stack_[N * sizeof(T)];
+};
+
 /// A local array of n elements: on the stack up to N, else on the heap.
 template <class T, std::size_t N> class LocalArray {
 public:

@@ -142,7 +142,7 @@ inline bool must_apply(Node const& node) noexcept {
 }
 
 /// Runs the AccumulateGrad of a leaf, with all its hooks.
-inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
+XGRAD_INLINE void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
     if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
         NodeLock const lock(node);
         return static_cast<AccumulateGrad&>(node).accumulate_gradient(gradient);
@@ -150,45 +150,6 @@ inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
     std::span const arrived(&gradient, 1);
     run_tensor_hooks(node, arrived);
     run_node(node, arrived, {}, keep_saved);
-}
-
-/// Runs a Node by f instead of apply(). Returns false where f does, without effect.
-template <class F> XGRAD_INLINE bool run_by(Node& node, bool keep_saved, F f) {
-    NodeLock const lock(node);
-    if (!f()) return false;
-    if (!keep_saved) node.release_saved();
-    return true;
-}
-
-/// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already; returns
-/// false for any other.
-XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool keep_saved) {
-    return run_by(node, keep_saved, [&] {
-        auto const ready = node.ready_gradients();
-        std::ranges::move(ready, results.begin());
-        return !ready.empty();
-    });
-}
-
-/// Runs a Node so that it accumulates into the partial sums of its inputs: sum_at(edge), or null.
-/// Saves a buffer and an addition for each. Returns false where there is no such sum, or the Node
-/// does not support it.
-template <class F>
-XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients,
-    std::span<AnyTensor> results, bool keep_saved, F sum_at) {
-    auto const edges = node.next_edges();
-    bool any = false;
-    for (std::size_t i = 0; i < edges.size(); ++i)
-        if (AnyTensor* const sum = edges[i] ? sum_at(edges[i]) : nullptr;
-            sum && sum->defined() && can_be_taken(*sum)) {
-            results[i] = std::move(*sum);
-            any = true;
-        }
-    if (!any) return false;
-    if (run_by(node, keep_saved, [&] { return node.apply_onto(gradients, results); })) return true;
-    for (std::size_t i = 0; i < edges.size(); ++i)
-        if (results[i].defined()) *sum_at(edges[i]) = std::move(results[i]);
-    return false;
 }
 
 template <class R>

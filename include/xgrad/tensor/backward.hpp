@@ -364,14 +364,10 @@ AnyTensor grad(
 }
 
 template <Scalar T> void Tensor<T>::backward() const {
-    if constexpr (RealScalar<T>)
-        if (auto const& t = impl();
-            t.grad_fn && !t.view && t.array.numel == 1 && detail::run_single_node(*t.grad_fn))
-            return;
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_grad_fn(0);
-    detail::check_implicit_gradient(root.type, root.shape, 0);
-    detail::run_pass({&root, 1}, {}, false, false);
+    if (!RealScalar<T> || numel() != 1) detail::check_implicit_gradient(root.type, root.shape, 0);
+    detail::run_backward({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const {
     xgrad::backward({*this}, {}, options);

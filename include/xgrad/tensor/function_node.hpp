@@ -3,7 +3,6 @@
 // Read next: function.hpp.
 #pragma once
 
-#include <xgrad/graph/backward_pass.hpp>
 #include <xgrad/graph/local_graph.hpp>
 #include <xgrad/tensor/inplace.hpp>
 

@@ -3,8 +3,7 @@
 // a WeakTensor.
 #pragma once
 
-#include <xgrad/graph/backward_pass.hpp>
-#include <xgrad/graph/run_node.hpp>
+#include <xgrad/graph/graph_task.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 XGRAD_COMPILED_ONCE
