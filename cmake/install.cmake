@@ -2,8 +2,11 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(xgrad_package_directory "${CMAKE_INSTALL_DATADIR}/cmake/xgrad")
-install(DIRECTORY include/xgrad DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/xgrad DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/xgrad")
+if(XGRAD_BUILD_COMPILED)
+    install(TARGETS xgrad_compiled EXPORT xgradTargets)
+endif()
 install(TARGETS xgrad EXPORT xgradTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION "${xgrad_package_directory}")
 
@@ -18,9 +21,13 @@ foreach(name xtl xtensor)
     endif()
 endforeach()
 
-# Below 1.0 a minor version may break programs. Headers have no word size, hence ARCH_INDEPENDENT.
+# Below 1.0 a minor version may break programs. Headers have no word size, hence ARCH_INDEPENDENT; the library has.
+set(independent ARCH_INDEPENDENT)
+if(XGRAD_BUILD_COMPILED)
+    set(independent "")
+endif()
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/xgradConfigVersion.cmake"
-    COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+    COMPATIBILITY SameMinorVersion ${independent})
 configure_package_config_file(cmake/xgradConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/xgradConfig.cmake"
     INSTALL_DESTINATION "${xgrad_package_directory}" PATH_VARS CMAKE_INSTALL_DATADIR)
 install(FILES
@@ -28,5 +35,5 @@ install(FILES
     "${CMAKE_CURRENT_BINARY_DIR}/xgradConfigVersion.cmake"
     cmake/xtensor_flags.cmake
     cmake/compile_once.cmake
-    cmake/source.cpp
     DESTINATION "${xgrad_package_directory}")
+install(DIRECTORY cmake/compiled DESTINATION "${xgrad_package_directory}")

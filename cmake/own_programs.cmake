@@ -50,10 +50,10 @@ if(XGRAD_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     endif()
 endif()
 
-# A library that compiles once what is the same for all programs, with the flags of `kind`. Parsing xtensor and xgrad costs more
-# than most of our programs do, so they also share its precompiled header: REUSE_FROM it.
+# xgrad::compiled with the flags of `kind`. Parsing xtensor costs more than most of our programs do, so they also share its
+# precompiled header: REUSE_FROM it.
 function(xgrad_add_compiled name kind)
-    add_library(${name} STATIC EXCLUDE_FROM_ALL "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/precompiled.cpp")
+    add_library(${name} STATIC EXCLUDE_FROM_ALL)
     target_link_libraries(${name} PUBLIC ${kind})
     target_compile_definitions(${name} INTERFACE XGRAD_SEPARATE_COMPILATION)
     xgrad_compile_once(${name})

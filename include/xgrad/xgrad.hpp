@@ -25,6 +25,7 @@
 #include <xgrad/tensor/ordering.hpp>
 #include <xgrad/tensor/print.hpp>
 #include <xgrad/tensor/quantile.hpp>
-#ifdef XGRAD_SOURCE
-#    include <xgrad/source.hpp>
+#include <xgrad/tensor/state_dict.hpp>
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
+#    include <xgrad/impl/instances.ipp>
 #endif

@@ -109,19 +109,33 @@ class Amalgamate(Tree):
         self.assertIn("#include <xgrad/xgrad.hpp>\n", (output / "a.hpp").read_text())
         self.assertIn("#include <xgrad/nn.hpp>\n", (output / "nn/b.hpp").read_text())
 
-    def test_the_source_of_a_program_includes_the_extensions_that_are_there(self):
-        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/base/a.hpp>\n#ifdef XGRAD_SOURCE\n#include <xgrad/source.hpp>\n#endif\n")
-        self.write("base/a.hpp", "#pragma once\nint a;\n")
-        self.write("source.hpp", "#pragma once\n#include <xgrad/nn.hpp>\n#include <xgrad/base/a.hpp>\n")
-        self.write("nn.hpp", "#pragma once\n#include <xgrad/xgrad.hpp>\nint b;\n")
+    def test_bodies_stand_in_the_single_header_and_are_compiled_where_that_is_asked_for(self):
+        bodies = "#ifdef XGRAD_IMPLEMENTATION\n#include <xgrad/impl/base/a.ipp>\n#endif\n"
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/base/a.hpp>\n")
+        self.write("base/a.hpp", "#pragma once\nint a();\n" + bodies)
+        self.write("base/b.hpp", "#pragma once\ninline int b() { return 0; }\n")
+        self.write("impl/base/a.ipp", "#pragma once\n#include <xgrad/base/a.hpp>\n#include <xgrad/base/b.hpp>\nint a() { return b(); }\n")
         self.single()
-        single = self.root / "single_include/xgrad"
-        program = "#define XGRAD_SOURCE\n#include <xgrad/xgrad.hpp>\nint main() { return a + b; }\n"
-        compiler = [os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-x", "c++", f"-I{single.parent}", "-"]
-        self.assertEqual(subprocess.run(compiler, input=program, encoding="utf-8").returncode, 0)
-        (single / "nn.hpp").unlink()
-        self.assertEqual(subprocess.run(compiler, input=program.replace(" + b", ""), encoding="utf-8").returncode, 0)
+        single = self.root / "single_include"
+        objects = []
+        for name, text in (("main", ""), ("bodies", "#define XGRAD_IMPLEMENTATION\n")):
+            source = self.root / f"{name}.cpp"
+            source.write_text(text + "#include <xgrad/xgrad.hpp>\n" + ("int main() { return a(); }\n" if name == "main" else ""))
+            objects.append(str(source))
+        compiler = [os.environ.get("CXX", "c++"), "-std=c++20", f"-I{single}", "-o", str(self.root / "program")]
+        self.assertEqual(subprocess.run([*compiler, *objects]).returncode, 0)
+        self.assertEqual(subprocess.run([str(self.root / "program")]).returncode, 0)
+        self.assertNotEqual(subprocess.run([*compiler, objects[0]], stderr=subprocess.DEVNULL).returncode, 0)
         self.assertEqual(self.layers(), (0, "layers hold\n"))
+
+    def test_only_a_header_includes_its_bodies(self):
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/base/a.hpp>\n#include <xgrad/base/b.hpp>\n")
+        self.write("base/a.hpp", "#pragma once\n")
+        self.write("base/b.hpp", "#pragma once\n#include <xgrad/impl/base/a.ipp>\n")
+        self.write("impl/base/a.ipp", "#pragma once\n#include <xgrad/base/a.hpp>\n")
+        code, output = self.layers()
+        self.assertEqual(code, 1)
+        self.assertIn("base/b.hpp:2: base may not know impl/base/a.ipp", output)
 
     def test_documents_name_headers_that_are_there(self):
         self.write("xgrad.hpp", "#pragma once\n")
@@ -233,7 +247,7 @@ class Table(unittest.TestCase):
         root = TOOLS.parent / "include/xgrad"
         for layer, others in tool.MAY_INCLUDE.items():
             self.assertTrue((root / layer).exists(), f"there is no {layer}")
-            files = [root / layer] if layer.endswith(".hpp") else (root / layer).rglob("*.hpp")
+            files = [root / layer] if layer.endswith(".hpp") else [*(root / layer).rglob("*.hpp"), *(root / "impl" / layer).rglob("*.ipp")]
             text = "\n".join(file.read_text() for file in files)
             for other in others - tool.CORE:
                 self.assertTrue(re.search(rf"# *include <xgrad/{other}\b", text), f"{layer} does not include {other}")

@@ -17,8 +17,6 @@
 #include <xgrad/base/shape.hpp>
 #include <xgrad/base/transposed.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// A block of memory and a version: the number of changes in place. Header and data are one
@@ -28,16 +26,8 @@ class Storage {
 public:
     static constexpr std::size_t header = 16;
 
-    static Ref<Storage> make(std::size_t bytes) {
-        return Ref<Storage>::adopt(
-            ::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false));
-    }
-    static void destroy(Storage* s) noexcept {
-        if (s->shares_block()) return release_block(s);
-        auto const total = header_for(s->bytes()) + s->bytes();
-        s->~Storage();
-        deallocate(s, total);
-    }
+    static Ref<Storage> make(std::size_t bytes);
+    static void destroy(Storage* s) noexcept;
 
     /// The largest number of bytes of a storage that shares its block with an object.
     static constexpr std::size_t max_shared_bytes = 64;
@@ -50,32 +40,19 @@ public:
     static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept {
         deallocate(block, shared_bytes(before, bytes));
     }
-    static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept {
-        auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
-        return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
-    }
+    static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept;
     /// The storage behind an object of `before` bytes.
-    static Storage* behind(void* object, std::size_t before) noexcept {
-        return reinterpret_cast<Storage*>(static_cast<std::byte*>(object) + before + sizeof(Seam));
-    }
+    static Storage* behind(void* object, std::size_t before) noexcept;
     /// Each of the two owners calls this once: the object in front in its destructor, the storage
     /// in destroy().
-    static void release_block(Storage* s) noexcept {
-        if (s->seam()->owners.decrement()) s->free_block();
-    }
+    static void release_block(Storage* s) noexcept;
     /// Frees the block for both owners.
-    void free_block() noexcept {
-        auto* const seam = this->seam();
-        deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes());
-    }
+    void free_block() noexcept;
 
-    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes()); }
+    std::byte* data() noexcept;
     std::size_t bytes() const noexcept { return size_ >> 1; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
-    void bump() noexcept {
-        if (single_threaded()) version_.store(version() + 1, std::memory_order_relaxed);
-        else version_.fetch_add(1, std::memory_order_relaxed);
-    }
+    void bump() noexcept;
 
     RefCount refs{1};
 
@@ -147,13 +124,7 @@ struct AnyArray {
         strides = row_major(shape);
     }
     /// Makes this array another view of the same storage, which starts `bytes` after this one.
-    void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0) {
-        data += bytes;
-        numel = xgrad::numel(s);
-        contiguous = detail::is_row_major(s, st);
-        shape = std::move(s);
-        strides = std::move(st);
-    }
+    void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0);
 };
 
 /// An array of T: what operations compute on.
@@ -228,31 +199,11 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
 }
 
 /// Copies between two views: one has stride 1 along the last axis, the other along axis d.
-inline void copy_transposed_axis(
-    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element) {
-    std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
-    bool const reads_across = from.strides[d] == 1;
-    Shape others = to.shape;
-    others[d] = others[last] = 1;
-    Strides const* const strides[] = {&to.strides, &from.strides};
-    auto const bytes = static_cast<std::ptrdiff_t>(element);
-    for_each_run(others, strides, [&](std::size_t, std::ptrdiff_t const* at) {
-        auto *const t = to.data + at[0] * bytes, *const f = from.data + at[1] * bytes;
-        if (reads_across)
-            copy_transposed(element, t, to.strides[d], f, from.strides[last], rows, columns);
-        else copy_transposed(element, t, to.strides[last], f, from.strides[d], columns, rows);
-    });
-}
+void copy_transposed_axis(
+    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element);
 
 /// An axis that copy_transposed_axis() copies faster than a strided loop, or none.
-inline std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from) {
-    for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
-        bool const reads = from.strides[d] == 1 && to.strides.back() == 1,
-                   writes = to.strides[d] == 1 && from.strides.back() == 1;
-        if (reads != writes && to.shape[d] >= 8 && to.shape.back() >= 8) return d;
-    }
-    return {};
-}
+std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from);
 
 /// Copies the elements of a view to another one of the same shape and converts their type.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from) {
@@ -296,32 +247,17 @@ Array<T> part_along(Array<T> const& a, std::size_t axis, std::size_t start, std:
 }
 
 /// True if some permutation of the axes makes the array C-contiguous: the elements have no gaps.
-inline bool is_dense(AnyArray const& a) {
-    if (a.contiguous) return true;
-    std::size_t const rank = a.shape.size();
-    std::ptrdiff_t next = 1;
-    for (std::size_t placed = 0; placed < rank; ++placed) {
-        std::size_t d = 0;
-        while (d < rank && (a.shape[d] == 1 || a.strides[d] != next)) ++d;
-        if (d == rank) break;
-        next *= static_cast<std::ptrdiff_t>(a.shape[d]);
-    }
-    return static_cast<std::size_t>(next) == a.numel;
-}
+bool is_dense(AnyArray const& a);
 
 /// Allocates uninitialised memory for elements of `element` bytes, with the layout of `a` if that
 /// is dense, else row-major.
-inline AnyArray fresh_like(AnyArray const& a, std::size_t element) {
-    AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
-    out.set_storage(Storage::make(out.numel * element));
-    return out;
-}
+AnyArray fresh_like(AnyArray const& a, std::size_t element);
 
 /// True if an axis has stride 0: several indices share one element.
-inline bool overlaps_itself(AnyArray const& a) {
-    for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
-        if (a.shape[d] > 1 && a.strides[d] == 0) return true;
-    return false;
-}
+bool overlaps_itself(AnyArray const& a);
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/array.ipp>
+#endif

@@ -19,8 +19,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 #if XGRAD_CALL_STACK

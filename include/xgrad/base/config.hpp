@@ -58,15 +58,19 @@
 #endif
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
-// XGRAD_SEPARATE_COMPILATION is for programs of many files. All files define it; one file defines
-// XGRAD_SOURCE too, before it includes <xgrad/xgrad.hpp>. Only that file compiles the templates in
-// source.hpp and, with g++, the non-template functions of headers that say XGRAD_COMPILED_ONCE.
-// (Other compilers cannot leave those functions out of the other files.)
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
-#    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")
-#    ifdef XGRAD_SOURCE
-#        pragma implementation "xgrad"
+// Functions that are no templates have their bodies in impl/, and each header includes its bodies
+// where XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it
+// everywhere. Where all files of a program define XGRAD_SEPARATE_COMPILATION, exactly one of them
+// defines XGRAD_IMPLEMENTATION, before it includes the headers of xgrad that the program uses.
+// (CMake: xgrad::compiled is a library of such files.)
+//
+// A virtual function says XGRAD_FUNCTION in its class as well: if the first one were not inline
+// there, a header-only program would emit the class's functions in each file.
+#ifndef XGRAD_SEPARATE_COMPILATION
+#    define XGRAD_FUNCTION inline
+#    ifndef XGRAD_IMPLEMENTATION
+#        define XGRAD_IMPLEMENTATION
 #    endif
 #else
-#    define XGRAD_COMPILED_ONCE
+#    define XGRAD_FUNCTION
 #endif

@@ -12,8 +12,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Base of every exception that xgrad itself throws.
@@ -75,11 +73,7 @@ private:
     void const* of_;
     void (*append_)(std::string& message, void const* of);
 };
-[[gnu::cold]] inline std::string message_of(std::initializer_list<Piece> pieces) {
-    std::string message;
-    for (auto const& piece : pieces) piece.append_to(message);
-    return message;
-}
+[[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
 
 /// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
 /// branch.
@@ -102,14 +96,8 @@ struct Caller {
 /// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
 /// undefined. `operation` may have template arguments, which are cut:
 /// "transpose<xgrad::Tensor<double> >".
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
-    std::string_view operation, std::string_view what) {
-    auto const name =
-        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
-    fail<Error>(name, ": ", what,
-        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
-        "of a tensor that no backward pass has reached");
-}
+[[noreturn, gnu::cold, gnu::noinline]] void fail_undefined(
+    std::string_view operation, std::string_view what);
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
     std::string_view operation, std::string_view kind, std::size_t index) {
     fail_undefined(operation, message_of({kind, " ", index}));
@@ -117,3 +105,7 @@ struct Caller {
 
 } // namespace detail
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/error.ipp>
+#endif

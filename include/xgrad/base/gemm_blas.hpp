@@ -56,12 +56,8 @@ template <> struct Blas<std::complex<double>> {
     static constexpr auto gemv = &zgemv_;
 };
 
-inline bool blas_can_count(std::size_t n) {
-    return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-}
-inline bool blas_can_count(std::ptrdiff_t n) {
-    return std::abs(n) <= std::numeric_limits<int>::max();
-}
+bool blas_can_count(std::size_t n);
+bool blas_can_count(std::ptrdiff_t n);
 
 /// The arguments op and ld with which BLAS reads the transpose of an operand.
 struct BlasForm {
@@ -159,3 +155,7 @@ template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
     return true;
 }
 } // namespace xgrad::detail::kernel
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/gemm_blas.ipp>
+#endif

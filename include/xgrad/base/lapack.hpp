@@ -126,11 +126,7 @@ template <> struct Routines<std::complex<double>> {
 };
 
 /// A size as LAPACK's integer type; throws ShapeError if it is too large.
-inline int count(std::size_t n) {
-    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-        fail<ShapeError>("linalg: LAPACK does not count to ", n);
-    return static_cast<int>(n);
-}
+int count(std::size_t n);
 inline int leading(int rows) { return std::max(1, rows); }
 
 /// Calls run(work, size) twice: with size -1, which asks for the workspace size, and with the
@@ -272,3 +268,7 @@ template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* 
 }
 
 } // namespace xgrad::detail::lapack
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/lapack.ipp>
+#endif

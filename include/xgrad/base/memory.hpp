@@ -15,8 +15,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -29,14 +27,8 @@ inline constexpr std::size_t block_alignment = 64;
 /// add up to eighty bytes to a Node instead of eight.
 inline constexpr std::size_t small_block = 512;
 
-inline void* system_allocate(std::size_t bytes) {
-    return bytes <= small_block ? ::operator new(bytes)
-                                : ::operator new(bytes, std::align_val_t{block_alignment});
-}
-inline void system_deallocate(void* p, std::size_t bytes) noexcept {
-    if (bytes <= small_block) ::operator delete(p);
-    else ::operator delete(p, std::align_val_t{block_alignment});
-}
+void* system_allocate(std::size_t bytes);
+void system_deallocate(void* p, std::size_t bytes) noexcept;
 
 /// Size classes: multiples of 32 bytes up to 512, then four classes for each power of two.
 struct SizeClass {
@@ -79,27 +71,9 @@ class BlockCache {
 public:
     static constexpr std::size_t classes = SizeClass::even + 55 * 4;
 
-    void* take(SizeClass c) noexcept {
-        Link* const block = free_[c.index];
-        if (!block) return nullptr;
-        free_[c.index] = block->next;
-        held_ -= c.bytes;
-        return block;
-    }
-    bool give(void* p, SizeClass c) noexcept {
-        if (held_ + c.bytes > limit) return false;
-        free_[c.index] = ::new (p) Link{free_[c.index]};
-        held_ += c.bytes;
-        return true;
-    }
-    void clear() noexcept {
-        for (std::size_t i = 0; i < classes; ++i)
-            while (Link* const block = free_[i]) {
-                free_[i] = block->next;
-                system_deallocate(block, SizeClass::bytes_of(i));
-            }
-        held_ = 0;
-    }
+    void* take(SizeClass c) noexcept;
+    bool give(void* p, SizeClass c) noexcept;
+    void clear() noexcept;
     std::size_t held() const noexcept { return held_; }
 
     std::size_t limit = std::size_t{512} << 20;
@@ -141,11 +115,7 @@ inline BlockCache* this_thread_cache() noexcept {
     this_thread_cache();
     return system_allocate(c.bytes);
 }
-[[gnu::noinline, gnu::cold]] inline void deallocate_unkept(void* p, SizeClass c) noexcept {
-    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c))
-        return;
-    system_deallocate(p, c.bytes);
-}
+[[gnu::noinline, gnu::cold]] void deallocate_unkept(void* p, SizeClass c) noexcept;
 
 /// Takes a block from the cache of the calling thread, or allocates one. deallocate() returns a
 /// block to the cache of the thread that calls it, which may be another one.
@@ -162,16 +132,10 @@ inline BlockCache* this_thread_cache() noexcept {
 
 /// Allocates a block of at least `bytes` bytes, aligned to a cache line above 512 bytes. Throws
 /// std::bad_alloc.
-inline void* allocate(std::size_t bytes) {
-    if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
-    else return system_allocate(bytes);
-}
+void* allocate(std::size_t bytes);
 
 /// Frees a block of allocate(bytes).
-inline void deallocate(void* p, std::size_t bytes) noexcept {
-    if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
-    else system_deallocate(p, bytes);
-}
+void deallocate(void* p, std::size_t bytes) noexcept;
 
 /// A base class: operators new and delete use the cache.
 struct Cached {
@@ -264,23 +228,17 @@ private:
 } // namespace detail
 
 /// Gives the calling thread's cached free blocks back to the system.
-inline void empty_cache() noexcept {
-    if (auto* const cache = detail::this_thread_cache()) cache->clear();
-}
+void empty_cache() noexcept;
 
 /// Sets how many bytes of free blocks the calling thread keeps (512 MiB to begin with); 0 keeps
 /// none.
-inline void set_cache_limit(std::size_t bytes) noexcept {
-    if (auto* const cache = detail::this_thread_cache()) {
-        cache->limit = bytes;
-        if (cache->held() > bytes) cache->clear();
-    }
-}
+void set_cache_limit(std::size_t bytes) noexcept;
 
 /// Bytes of free blocks that the calling thread keeps now.
-inline std::size_t cached_bytes() noexcept {
-    auto const* const cache = detail::this_thread_cache();
-    return cache ? cache->held() : 0;
-}
+std::size_t cached_bytes() noexcept;
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/memory.ipp>
+#endif

@@ -13,8 +13,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -38,66 +36,16 @@ public:
     static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
     static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
 
-    void set_size(std::size_t threads) {
-        std::lock_guard const only(running_);
-        stop();
-        workers_.reserve(threads - 1);
-        for (std::size_t i = 1; i < threads; ++i)
-            workers_.emplace_back([this, seen = generation_] { work(seen); });
-        wanted = threads;
-    }
-    void run(IndexedJob const& job) {
-        std::unique_lock const only(running_, std::try_to_lock);
-        if (!only) {
-            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
-            return;
-        }
-        {
-            std::lock_guard const lock(mutex_);
-            job_ = &job;
-            next_.store(0, std::memory_order_relaxed);
-            busy_ = workers_.size();
-            ++generation_;
-        }
-        wake_.notify_all();
-        take_part(job);
-        std::unique_lock lock(mutex_);
-        done_.wait(lock, [this] { return busy_ == 0; });
-        job_ = nullptr;
-    }
+    void set_size(std::size_t threads);
+    void run(IndexedJob const& job);
 
 private:
     WorkerPool() = default;
     ~WorkerPool() { stop(); }
 
-    void take_part(IndexedJob const& job) {
-        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
-            job.call(job.context, i);
-    }
-    void work(std::size_t seen) {
-        std::unique_lock lock(mutex_);
-        for (;;) {
-            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
-            if (ending_) return;
-            seen = generation_;
-            IndexedJob const& job = *job_;
-            lock.unlock();
-            take_part(job);
-            lock.lock();
-            if (--busy_ == 0) done_.notify_one();
-        }
-    }
-    void stop() noexcept {
-        wanted = 1;
-        {
-            std::lock_guard const lock(mutex_);
-            ending_ = true;
-        }
-        wake_.notify_all();
-        for (auto& worker : workers_) worker.join();
-        workers_.clear();
-        ending_ = false;
-    }
+    void take_part(IndexedJob const& job);
+    void work(std::size_t seen);
+    void stop() noexcept;
 
     static inline constinit std::atomic<std::size_t> wanted{1};
 
@@ -150,11 +98,12 @@ template <class F> void for_each_part(std::size_t n, F f) {
 /// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
 /// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
 /// for every n. Matrix products follow the settings of the BLAS.
-inline void set_num_threads(std::size_t n) {
-    detail::WorkerPool::instance().set_size(
-        n ? n : std::max(1u, std::thread::hardware_concurrency()));
-}
+void set_num_threads(std::size_t n);
 /// The number of threads that run elementwise expressions over many elements.
 inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/parallel.ipp>
+#endif

@@ -11,8 +11,6 @@
 
 #include <xgrad/base/optimisation_barrier.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// True as long as the process never started a second thread: reference counts then need no atomic
@@ -51,13 +49,7 @@ public:
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
     /// Increments the count unless it is 0; returns whether it did. (As std::weak_ptr::lock.)
-    bool increment_if_owned() noexcept {
-        auto count = count_.load(std::memory_order_relaxed);
-        while (count != 0)
-            if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel))
-                return true;
-        return false;
-    }
+    bool increment_if_owned() noexcept;
     std::uint32_t load() const noexcept { return count_.load(std::memory_order_acquire); }
 
 private:
@@ -124,3 +116,7 @@ private:
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/ref.ipp>
+#endif

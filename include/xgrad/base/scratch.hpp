@@ -14,8 +14,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail::kernel {
 
 /// n / by, rounded up.

@@ -18,8 +18,6 @@
 
 #include <xgrad/base/error.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -197,23 +195,13 @@ inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
 
 /// The number of elements of a shape whose product of extents overflows: 0 if one extent is 0; else
 /// it throws.
-[[gnu::cold, gnu::noinline]] inline std::size_t numel_of_large(Shape const& shape) {
-    if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
-    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
-}
+[[gnu::cold, gnu::noinline]] std::size_t numel_of_large(Shape const& shape);
 
 } // namespace detail
 
 /// The number of elements of an array of this shape; throws ShapeError where it is more than any
 /// memory holds.
-inline std::size_t numel(Shape const& shape) {
-    std::size_t n = 1;
-    bool fits = true;
-    for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
-    if (!fits || n > detail::max_elements) [[unlikely]]
-        return detail::numel_of_large(shape);
-    return n;
-}
+std::size_t numel(Shape const& shape);
 
 namespace detail {
 
@@ -223,37 +211,13 @@ namespace detail {
         operation, ": an extent of ", a, sign, b, " would have more elements than any memory");
 }
 /// a + b; throws ShapeError if the extent is larger than any memory.
-inline std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
-    std::size_t sum;
-    if (__builtin_add_overflow(a, b, &sum) || sum > max_elements)
-        fail_extents(operation, a, " + ", b);
-    return sum;
-}
+std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b);
 /// a * b; throws ShapeError if the extent is larger than any memory.
-inline std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b) {
-    std::size_t product;
-    if (__builtin_mul_overflow(a, b, &product) || product > max_elements)
-        fail_extents(operation, a, " * ", b);
-    return product;
-}
+std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b);
 
 /// Writes row-major strides to an empty vector and returns the number of elements. Throws
 /// ShapeError if there are too many.
-inline std::size_t lay_out(Shape const& shape, Strides& strides) {
-    std::size_t const rank = shape.size();
-    strides.reserve_exactly(rank);
-    auto* const s = strides.data();
-    auto const* const extent = shape.data();
-    std::size_t step = 1;
-    bool fits = true;
-    for (std::size_t i = rank; i-- > 0;) {
-        s[i] = static_cast<std::ptrdiff_t>(step);
-        fits &= !__builtin_mul_overflow(step, extent[i], &step);
-    }
-    if (!fits || step > max_elements) [[unlikely]]
-        return numel_of_large(shape);
-    return step;
-}
+std::size_t lay_out(Shape const& shape, Strides& strides);
 
 /// Row-major strides in elements.
 inline Strides row_major(Shape const& shape) {
@@ -264,134 +228,49 @@ inline Strides row_major(Shape const& shape) {
 
 /// The distance in memory from the first to the last element plus one, in elements; strides must
 /// not be negative.
-inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept {
-    std::size_t extent = numel(shape) ? 1 : 0;
-    for (std::size_t i = 0; extent && i < shape.size(); ++i)
-        extent += (shape[i] - 1) * static_cast<std::size_t>(strides[i]);
-    return extent;
-}
+std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept;
 
 /// The row-major stride of an axis.
-inline std::size_t step_along(Shape const& shape, std::size_t axis) {
-    std::size_t step = 1;
-    for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
-    return step;
-}
+std::size_t step_along(Shape const& shape, std::size_t axis);
 
 /// True if the layout is C-contiguous. Axes of extent 1 may have any stride; an array without
 /// elements is contiguous.
-inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept {
-    std::size_t step = 1;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-        if (shape[i] == 0) return true;
-        if (shape[i] != 1 && static_cast<std::size_t>(strides[i]) != step)
-            return std::ranges::find(shape, std::size_t{0}) != shape.end();
-        step *= shape[i];
-    }
-    return true;
-}
+bool is_row_major(Shape const& shape, Strides const& strides) noexcept;
 
 /// The strides of a view that reshapes an array of `shape` and `strides` to the shape `to`, which
 /// has as many elements. Empty if no strides express it: reshape must copy.
-inline std::optional<Strides> reshaped_strides(
-    Shape const& shape, Strides const& strides, Shape const& to) {
-    if (numel(shape) == 0) return row_major(to);
-    Strides result(to.size(), 1);
-    std::size_t next = to.size();
-    for (std::size_t last = shape.size();
-         last-- > 0;) { // a block of axes that follow each other without gaps
-        auto const step = strides[last];
-        auto count = static_cast<std::ptrdiff_t>(shape[last]), taken = std::ptrdiff_t{1};
-        for (; last > 0 && (shape[last - 1] == 1 || strides[last - 1] == count * step); --last)
-            count *= static_cast<std::ptrdiff_t>(shape[last - 1]);
-        for (; next > 0 && (taken < count || to[next - 1] == 1); --next) {
-            result[next - 1] = taken * step;
-            taken *= static_cast<std::ptrdiff_t>(to[next - 1]);
-        }
-        if (taken != count) return {};
-    }
-    return result;
-}
+std::optional<Strides> reshaped_strides(
+    Shape const& shape, Strides const& strides, Shape const& to);
 
 /// True if `from` broadcasts to `to` by NumPy's rules.
-inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept {
-    if (from.size() > to.size()) return false;
-    for (std::size_t i = 0, lead = to.size() - from.size(); i < from.size(); ++i)
-        if (from[i] != to[lead + i] && from[i] != 1) return false;
-    return true;
-}
+bool broadcasts_to(Shape const& from, Shape const& to) noexcept;
 
 /// Broadcasts `shape` with another shape in place; false if they do not broadcast.
-inline bool widen(Shape& shape, Shape const& other) {
-    if (other.size() > shape.size()) {
-        auto const shorter = std::exchange(shape, other);
-        return widen(shape, shorter);
-    }
-    for (std::size_t i = 0, lead = shape.size() - other.size(); i < other.size(); ++i) {
-        auto& d = shape[lead + i];
-        if (d == 1) d = other[i];
-        else if (other[i] != 1 && other[i] != d) return false;
-    }
-    return true;
-}
+bool widen(Shape& shape, Shape const& other);
 /// The common shape of two operands by NumPy's rules; the message names the operation and both
 /// shapes.
-inline Shape broadcast(std::string_view operation, Shape const& a, Shape const& b) {
-    Shape out = a;
-    if (!widen(out, b))
-        fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
-    return out;
-}
+Shape broadcast(std::string_view operation, Shape const& a, Shape const& b);
 
 /// The strides that read an array of `shape` as one of shape `to`: 0 along each broadcast axis.
-inline Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to) {
-    Strides out(to.size(), 0);
-    for (std::size_t i = 0, lead = to.size() - shape.size(); i < shape.size(); ++i)
-        out[lead + i] = shape[i] == 1 ? 0 : strides[i];
-    return out;
-}
+Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to);
 
 /// An axis as a number in 0 ... rank - 1; the rank is that of the shape plus new_axes. Throws
 /// IndexError.
-inline std::size_t normalize_axis(
-    std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes = 0) {
-    auto const rank = static_cast<std::ptrdiff_t>(shape.size() + new_axes);
-    if (axis < -rank || axis >= rank)
-        fail<IndexError>(operation, ": axis ", axis, " is out of range for an array with ", rank,
-            " dimensions, of shape ", shape);
-    return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-}
+std::size_t normalize_axis(
+    std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes = 0);
 
 /// Axes as numbers in 0 ... rank - 1, sorted. Throws IndexError for an axis out of range or given
 /// twice.
-inline Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape) {
-    for (auto& axis : axes)
-        axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, shape));
-    for (std::size_t i = 1; i < axes.size(); ++i) // they are few
-        for (std::size_t j = i; j > 0 && axes[j - 1] > axes[j]; --j)
-            std::swap(axes[j - 1], axes[j]);
-    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-        fail<IndexError>(operation, ": an axis is given twice in ", axes, " of shape ", shape);
-    return axes;
-}
+Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape);
 
-inline Axes all_axes(std::size_t rank) {
-    Axes axes;
-    axes.reserve_exactly(rank);
-    std::iota(axes.begin(), axes.end(), std::ptrdiff_t{0});
-    return axes;
-}
+Axes all_axes(std::size_t rank);
 
 /// The shape after reducing normalised `axes`.
-inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims) {
-    Shape out = shape;
-    for (std::size_t i = axes.size(); i-- > 0;) {
-        auto const axis = static_cast<std::size_t>(axes[i]);
-        if (keepdims) out[axis] = 1;
-        else out.erase(axis);
-    }
-    return out;
-}
+Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims);
 
 } // namespace detail
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/shape.ipp>
+#endif

@@ -9,8 +9,6 @@
 #include <xgrad/base/config.hpp>
 #include <xgrad/base/vector.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// An element of this size, whatever its type is.
@@ -76,22 +74,11 @@ void copy_transposed_elements(W* to, std::ptrdiff_t to_row, W const* from,
 
 /// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, for elements of
 /// `element` bytes; strides count elements.
-inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
-    std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
-    auto const copy = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
-        copy_transposed_elements<Bytes>(reinterpret_cast<Opaque<Bytes>*>(to), to_row,
-            reinterpret_cast<Opaque<Bytes> const*>(from), from_column, rows, columns);
-    };
-    switch (element) {
-    case 1:
-        return copy(std::integral_constant<std::size_t, 1>{});
-    case 4:
-        return copy(std::integral_constant<std::size_t, 4>{});
-    case 8:
-        return copy(std::integral_constant<std::size_t, 8>{});
-    default:
-        return copy(std::integral_constant<std::size_t, 16>{});
-    }
-}
+void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
+    std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns);
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/transposed.ipp>
+#endif

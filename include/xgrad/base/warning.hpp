@@ -12,8 +12,6 @@
 
 #include <xgrad/base/error.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 using WarningHandler = std::function<void(std::string const&)>;
@@ -31,18 +29,7 @@ struct Warnings {
     }
 };
 
-[[gnu::cold]] inline void warn_of(std::string text) {
-    auto& warnings = Warnings::all();
-    std::unique_lock lock(warnings.mutex);
-    if (auto const handler = warnings.handler) {
-        lock.unlock();
-        handler(text);
-    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
-               warnings.printed.end()) {
-        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
-        warnings.printed.push_back(std::move(text));
-    }
-}
+[[gnu::cold]] void warn_of(std::string text);
 /// Passes the concatenated pieces to the handler. Without a handler, prints each text once to
 /// stderr.
 template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
@@ -53,10 +40,10 @@ template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
 
 /// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each
 /// text once. Returns the handler before.
-inline WarningHandler set_warning_handler(WarningHandler handler) {
-    auto& warnings = detail::Warnings::all();
-    std::lock_guard const lock(warnings.mutex);
-    return std::exchange(warnings.handler, std::move(handler));
-}
+WarningHandler set_warning_handler(WarningHandler handler);
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/base/warning.ipp>
+#endif

@@ -11,8 +11,6 @@
 #include <xgrad/data/file.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data {
 
 /// How a field that is empty or "NA" is read: as an error, or as NaN.
@@ -42,44 +40,19 @@ template <class T> struct Table {
 
 namespace detail {
 
-inline std::string_view trimmed(std::string_view s) noexcept {
-    auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
-    return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
-}
+std::string_view trimmed(std::string_view s) noexcept;
 
 /// The index of the first name that occurs before; the number of names if all differ.
-inline std::size_t first_repeated(std::vector<std::string> const& names) {
-    std::set<std::string_view> known;
-    std::size_t i = 0;
-    while (i < names.size() && known.insert(names[i]).second) ++i;
-    return i;
-}
+std::size_t first_repeated(std::vector<std::string> const& names);
 
 /// Fields of a text, line by line, without the blanks around them. A field between quotes may hold
 /// delimiters, ends of lines, doubled quotes and blanks at its ends.
 class CsvReader {
 public:
-    CsvReader(Input const& in, char delimiter)
-        : in_(in), delimiter_(delimiter),
-          text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table")) {
-        if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos)
-            fail("read_csv: quotes and ends of lines cannot be delimiters");
-        if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
-    }
+    CsvReader(Input const& in, char delimiter);
 
     /// The fields of the next line that is not empty; false where there is none.
-    bool next(std::vector<std::string>& fields) {
-        fields.clear();
-        while (at_ < text_.size() && end_of_line()) {}
-        if (at_ == text_.size()) return false;
-        line_ = next_line_;
-        for (;;) {
-            fields.push_back(field(fields.size()));
-            if (at_ == text_.size() || end_of_line()) return true;
-            ++at_; // a delimiter
-            if (at_ == text_.size()) return fields.emplace_back(), true;
-        }
-    }
+    bool next(std::vector<std::string>& fields);
     /// Throws FormatError for a field (counted from 0) of the line that was read most recently.
     template <class... Parts>
     [[noreturn]] void fail_at(std::size_t column, Parts const&... parts) const {
@@ -87,34 +60,8 @@ public:
     }
 
 private:
-    bool end_of_line() {
-        if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
-        if (text_[at_] != '\n' && text_[at_] != '\r') return false;
-        ++at_, ++next_line_;
-        return true;
-    }
-    std::string field(std::size_t column) {
-        if (text_[at_] != '"') {
-            auto const ends = std::string{delimiter_, '\n', '\r'};
-            auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
-            auto const begin = std::exchange(at_, end);
-            return std::string(trimmed(std::string_view(text_).substr(begin, end - begin)));
-        }
-        std::string s;
-        for (++at_;; ++at_) {
-            if (at_ == text_.size()) fail_at(column, "a quoted field does not end");
-            if (text_[at_] == '\n') ++next_line_;
-            if (text_[at_] == '"') {
-                ++at_;
-                if (at_ == text_.size() || text_[at_] != '"') break;
-            }
-            s += text_[at_];
-        }
-        if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' &&
-            text_[at_] != '\r')
-            fail_at(column, "something stands after the closing quote");
-        return s;
-    }
+    bool end_of_line();
+    std::string field(std::size_t column);
 
     Input const& in_;
     char delimiter_;
@@ -124,20 +71,7 @@ private:
 
 /// For a text outside the range of a type: true if the value underflows, by the position of its
 /// first digit that is not 0.
-inline bool is_tiny(std::string_view text) {
-    auto const e = std::min(text.find_first_of("eE"), text.size()),
-               point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
-    std::int64_t exponent = 0;
-    if (e < text.size()) {
-        bool const has_plus = text[e + 1] == '+';
-        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent)
-                .ec != std::errc())
-            return text[e + 1] == '-';
-    }
-    constexpr std::int64_t largest = std::int64_t{1} << 62;
-    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) <
-           static_cast<std::int64_t>(first) + 1;
-}
+bool is_tiny(std::string_view text);
 
 template <class T>
 T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing) {
@@ -235,3 +169,7 @@ void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
 }
 
 } // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/data/csv.ipp>
+#endif

@@ -9,8 +9,6 @@
 
 #include <xgrad/tensor/create.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data {
 
 namespace detail {

@@ -10,8 +10,6 @@
 #include <xgrad/data/file.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data::detail {
 
 /// An element type of files: its names in the formats (empty if a format does not have it), its
@@ -38,22 +36,9 @@ std::optional<std::size_t> convert_numbers(std::byte const* from, std::byte* to,
     }
     return {};
 }
-inline std::optional<std::size_t> convert_bool(
-    std::byte const* from, std::byte* to, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
-        if (from[i] > std::byte{1}) return i;
-        to[i] = from[i];
-    }
-    return {};
-}
+std::optional<std::size_t> convert_bool(std::byte const* from, std::byte* to, std::size_t n);
 /// binary16 of IEEE 754: a sign, 5 bits of exponent, 10 of mantissa.
-inline float float_of_half(std::uint16_t h) noexcept {
-    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u,
-                        mantissa = h & 1023u;
-    if (exponent == 0) return (sign ? -1.f : 1.f) * static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(
-        sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
-}
+float float_of_half(std::uint16_t h) noexcept;
 /// The upper half of a binary32.
 inline float float_of_bfloat16(std::uint16_t h) noexcept {
     return std::bit_cast<float>(std::uint32_t(h) << 16);
@@ -88,80 +73,24 @@ inline constexpr std::array elements{
 };
 
 /// The element type of this name in a format; null if there is none.
-inline Element const* element_of(
-    std::string_view Element::*format, std::string_view name) noexcept {
-    for (auto const& e : elements)
-        if (!name.empty() && e.*format == name) return &e;
-    return nullptr;
-}
+Element const* element_of(std::string_view Element::*format, std::string_view name) noexcept;
 /// The element type with which a tensor's elements are written without conversion.
-inline Element const& element_of(DType t) noexcept {
-    for (auto const& e : elements)
-        if (e.dtype == t && (!e.convert || t == DType::boolean)) return e;
-    return elements.back();
-}
+Element const& element_of(DType t) noexcept;
 
-inline xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept {
-    switch (t) {
-    case DType::boolean:
-        return xgrad::detail::type_info<bool>;
-    case DType::int64:
-        return xgrad::detail::type_info<std::int64_t>;
-    case DType::float32:
-        return xgrad::detail::type_info<float>;
-    case DType::float64:
-        return xgrad::detail::type_info<double>;
-    case DType::complex64:
-        return xgrad::detail::type_info<std::complex<float>>;
-    default:
-        return xgrad::detail::type_info<std::complex<double>>;
-    }
-}
+xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept;
 
 /// The largest number of axes in a file, as in NumPy.
 inline constexpr std::size_t max_axes = 64;
 
 /// The bytes of an array. Throws if a stride of it, also of an empty array, would overflow.
-inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t element) noexcept {
-    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max());
-    std::uint64_t bytes = 16 * element; // elements may become wider, hence 16 times
-    for (std::uint64_t const extent : shape) {
-        if (extent > 1 && bytes > most / extent) return {};
-        if (extent > 1) bytes *= extent;
-    }
-    return xgrad::numel(shape) == 0 ? 0 : bytes / 16;
-}
+std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t element) noexcept;
 
-inline void swap_bytes(std::byte* at, std::size_t unit, std::size_t bytes) noexcept {
-    for (auto const* const end = at + bytes; unit > 1 && at != end; at += unit)
-        std::reverse(at, at + unit);
-}
+void swap_bytes(std::byte* at, std::size_t unit, std::size_t bytes) noexcept;
 
 /// A new tensor from elements in row-major order at an offset. The caller has checked that the file
 /// has them.
-inline AnyTensor read_tensor(
-    Input const& in, std::uint64_t offset, Element const& e, bool swapped, Shape const& shape) {
-    AnyTensor t(xgrad::detail::TensorImpl::make(type_info_of(e.dtype), shape));
-    auto* to = t.impl().array.data;
-    std::size_t const n = t.numel();
-    if (!e.convert) {
-        in.read(offset, to, n * e.size, "the elements");
-        if (swapped) swap_bytes(to, e.unit, n * e.size);
-        return t;
-    }
-    std::vector<std::byte> part(std::min<std::size_t>(n, 1 << 14) * e.size);
-    std::size_t const width = t.impl().type->size;
-    for (std::size_t done = 0, count = 0; done < n; done += count) {
-        count = std::min<std::size_t>(n - done, 1 << 14);
-        in.read(offset + done * e.size, part.data(), count * e.size, "the elements");
-        if (swapped) swap_bytes(part.data(), e.unit, count * e.size);
-        if (auto const wrong = e.convert(part.data(), to + done * width, count))
-            in.fail_at(offset + (done + *wrong) * e.size,
-                e.dtype == DType::boolean ? "a truth value that is neither 0 nor 1"
-                                          : "an integer that is too large for int64");
-    }
-    return t;
-}
+AnyTensor read_tensor(
+    Input const& in, std::uint64_t offset, Element const& e, bool swapped, Shape const& shape);
 
 /// The elements in row-major order, in memory.
 inline AnyTensor contiguous(AnyTensor const& t) {
@@ -179,3 +108,7 @@ template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& f
 }
 
 } // namespace xgrad::data::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/data/element.ipp>
+#endif

@@ -15,8 +15,6 @@
 #include <xgrad/data/file.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data {
 
 namespace detail {
@@ -27,79 +25,24 @@ public:
     ProtoMessage& integer(unsigned field, std::uint64_t v) {
         return key(field, 0), varint(v), *this;
     }
-    ProtoMessage& number(unsigned field, double v) {
-        return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this;
-    }
-    ProtoMessage& number(unsigned field, float v) {
-        return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this;
-    }
-    ProtoMessage& bytes(unsigned field, std::string_view v) {
-        return key(field, 2), varint(v.size()), text_ += v, *this;
-    }
-    ProtoMessage& numbers(unsigned field, std::vector<double> const& all) {
-        key(field, 2), varint(8 * all.size());
-        for (double const v : all) put_little_endian(text_, std::bit_cast<std::uint64_t>(v));
-        return *this;
-    }
+    ProtoMessage& number(unsigned field, double v);
+    ProtoMessage& number(unsigned field, float v);
+    ProtoMessage& bytes(unsigned field, std::string_view v);
+    ProtoMessage& numbers(unsigned field, std::vector<double> const& all);
     std::string const& text() const noexcept { return text_; }
 
 private:
     void key(unsigned field, unsigned kind) { varint(field << 3 | kind); }
-    void varint(std::uint64_t v) {
-        for (; v >= 128; v >>= 7) text_ += static_cast<char>(v | 128);
-        text_ += static_cast<char>(v);
-    }
+    void varint(std::uint64_t v);
     std::string text_;
 };
 
 /// A record: its length and its content, each with a check.
-inline std::string tf_record(std::string const& content) {
-    auto const masked = [](std::string const& s) {
-        auto const c = crc<crc32c_polynomial>(s.data(), s.size());
-        return (c >> 15 | c << 17) + 0xa282ead8u;
-    };
-    std::string record;
-    put_little_endian(record, std::uint64_t{content.size()});
-    put_little_endian(record, masked(record));
-    record += content;
-    put_little_endian(record, masked(content));
-    return record;
-}
+std::string tf_record(std::string const& content);
 
 /// Sums and counts of a histogram, in bins that grow by a tenth from 1e-12 on, as TensorBoard's
 /// own.
-inline std::string histogram(std::vector<double> const& values) {
-    double least = std::numeric_limits<double>::infinity(), largest = -least, sum = 0, squares = 0;
-    std::vector<double> positive{0};
-    for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
-    positive.push_back(std::numeric_limits<double>::max());
-    std::vector<double> limits;
-    for (std::size_t i = positive.size(); i-- > 1;) limits.push_back(-positive[i]);
-    limits.insert(limits.end(), positive.begin(), positive.end());
-    std::vector<double> counts(limits.size(), 0.);
-    for (double const v : values) {
-        least = std::min(least, v), largest = std::max(largest, v), sum += v, squares += v * v;
-        ++counts[std::min(
-            static_cast<std::size_t>(std::ranges::lower_bound(limits, v) - limits.begin()),
-            counts.size() - 1)];
-    }
-    // empty bins before the first and after the last one are omitted
-    auto const used = [](double n) { return n > 0; };
-    auto const begin = std::ranges::find_if(counts, used) - counts.begin(),
-               end = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin();
-    auto const cut = [&](std::vector<double> const& v) {
-        return begin < end ? std::vector<double>(v.begin() + std::max<std::ptrdiff_t>(begin - 1, 0),
-                                 v.begin() + end)
-                           : std::vector<double>{0};
-    };
-    ProtoMessage message;
-    message.number(1, values.empty() ? 0. : least)
-        .number(2, values.empty() ? 0. : largest)
-        .number(3, static_cast<double>(values.size()))
-        .number(4, sum)
-        .number(5, squares);
-    return message.numbers(6, cut(limits)).numbers(7, cut(counts)).text();
-}
+std::string histogram(std::vector<double> const& values);
 
 } // namespace detail
 
@@ -107,61 +50,21 @@ inline std::string histogram(std::vector<double> const& values) {
 /// directory, which `tensorboard --logdir runs` shows.
 class EventLog {
 public:
-    explicit EventLog(std::filesystem::path const& directory) {
-        std::error_code error;
-        std::filesystem::create_directories(directory, error);
-        auto const seconds = static_cast<std::uint64_t>(now());
-        path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." +
-                                std::to_string(std::random_device()()) + ".xgrad");
-        file_.open(path_, std::ios::binary | std::ios::app);
-        write(detail::ProtoMessage().number(1, now()).bytes(3, "brain.Event:2"));
-        flush();
-    }
+    explicit EventLog(std::filesystem::path const& directory);
     ~EventLog() { file_.flush(); }
 
-    void add_scalar(std::string_view tag, double value, std::int64_t step) {
-        add(step, detail::ProtoMessage().bytes(1, tag).number(2, static_cast<float>(value)));
-    }
+    void add_scalar(std::string_view tag, double value, std::int64_t step);
     /// The distribution of a tensor's elements, or of the moduli of complex ones. They must be
     /// finite.
-    void add_histogram(std::string_view tag, AnyTensor const& t, std::int64_t step) {
-        std::vector<double> values;
-        xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& typed) {
-            for (T const v : xgrad::detail::contiguous(typed.array_of())) {
-                if constexpr (xgrad::detail::is_complex<T>)
-                    values.push_back(static_cast<double>(std::abs(v)));
-                else values.push_back(static_cast<double>(v));
-                if (!std::isfinite(values.back()))
-                    detail::fail("add_histogram: '", tag, "' has an element that is not finite");
-            }
-        });
-        add(step, detail::ProtoMessage().bytes(1, tag).bytes(5, detail::histogram(values)));
-    }
+    void add_histogram(std::string_view tag, AnyTensor const& t, std::int64_t step);
     /// Writes to disk what was added. The destructor and each 100th addition do so, too.
-    void flush() {
-        file_.flush();
-        if (!file_) detail::fail(path_.string(), ": cannot be written");
-    }
+    void flush();
     std::filesystem::path const& path() const noexcept { return path_; }
 
 private:
-    static double now() {
-        return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-            .count();
-    }
-    void add(std::int64_t step, detail::ProtoMessage const& value) {
-        auto const summary = detail::ProtoMessage().bytes(1, value.text());
-        write(detail::ProtoMessage()
-                  .number(1, now())
-                  .integer(2, static_cast<std::uint64_t>(step))
-                  .bytes(5, summary.text()));
-        if (++added_ % 100 == 0) flush();
-    }
-    void write(detail::ProtoMessage const& event) {
-        auto const record = detail::tf_record(event.text());
-        file_.write(record.data(), static_cast<std::streamsize>(record.size()));
-        if (!file_) detail::fail(path_.string(), ": cannot be written");
-    }
+    static double now();
+    void add(std::int64_t step, detail::ProtoMessage const& value);
+    void write(detail::ProtoMessage const& event);
 
     std::filesystem::path path_;
     std::ofstream file_;
@@ -169,3 +72,7 @@ private:
 };
 
 } // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/data/event_log.ipp>
+#endif

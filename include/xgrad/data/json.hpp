@@ -10,8 +10,6 @@
 #include <xgrad/base/array.hpp>
 #include <xgrad/data/scanner.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data {
 
 /// null, a boolean, an integer, a floating-point number, a string, an array or an object. The
@@ -37,24 +35,11 @@ public:
     template <class T> T const* get_if() const noexcept { return std::get_if<T>(&value_); }
     template <class T> T* get_if() noexcept { return std::get_if<T>(&value_); }
     /// The member of an object under a name. Null where there is none, or this is no object.
-    Json const* find(std::string_view name) const noexcept {
-        if (auto const* const members = get_if<Object>())
-            for (auto const& [key, value] : *members)
-                if (key == name) return &value;
-        return nullptr;
-    }
+    Json const* find(std::string_view name) const noexcept;
     /// Appends a member to an object; null becomes an object first.
-    Json& set(std::string name, Json value) {
-        if (is_null()) value_ = Object();
-        std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
-        return *this;
-    }
+    Json& set(std::string name, Json value);
     /// Appends an element to an array; null becomes an array first.
-    Json& push_back(Json value) {
-        if (is_null()) value_ = Array();
-        std::get<Array>(value_).push_back(std::move(value));
-        return *this;
-    }
+    Json& push_back(Json value);
     friend bool operator==(Json const& a, Json const& b) { return a.value_ == b.value_; }
 
 private:
@@ -98,121 +83,26 @@ template <class F> void read_json_array(Scanner& s, F value) {
 }
 
 /// An integer where it has neither fraction nor exponent and fits 64 bits, else a double.
-inline Json read_json_number(Scanner& s) {
-    auto const before = s;
-    auto const digits = [&s] {
-        auto const found = s.take_while([](char c) { return c >= '0' && c <= '9'; });
-        if (found.empty()) s.fail("here should be a digit");
-        return found;
-    };
-    std::string text(s.accept('-') ? "-" : "");
-    auto const whole = digits();
-    if (whole.size() > 1 && whole[0] == '0') before.fail("a number begins with 0");
-    text += whole;
-    bool integer = true;
-    if (s.accept('.')) text.append(".").append(digits()), integer = false;
-    if (s.accept('e') || s.accept('E')) {
-        text += 'e';
-        text += s.accept('-') ? "-" : (s.accept('+'), "");
-        text += digits();
-        integer = false;
-    }
-    auto const* const end = text.data() + text.size();
-    std::int64_t n = 0;
-    if (integer && std::from_chars(text.data(), end, n).ec == std::errc()) return n;
-    double v = 0;
-    if (std::from_chars(text.data(), end, v).ec != std::errc())
-        before.fail("a number is too large or too small");
-    return v;
-}
+Json read_json_number(Scanner& s);
 
 /// A value of any kind. `depth` is the number of objects and arrays around it.
-inline Json read_json(Scanner& s, int depth = 0) {
-    if (depth > max_json_depth)
-        s.fail("objects and arrays are nested more than ", max_json_depth, " deep");
-    if (s.next_is('{')) {
-        Json::Object members;
-        read_json_object(s, [&](std::string const& key, Scanner const& before) {
-            for (auto const& member : members)
-                if (member.first == key) before.fail("the key '", key, "' stands twice");
-            members.emplace_back(key, read_json(s, depth + 1));
-        });
-        return members;
-    }
-    if (s.next_is('[')) {
-        Json::Array array;
-        read_json_array(s, [&] { array.push_back(read_json(s, depth + 1)); });
-        return array;
-    }
-    if (s.next_is('"')) return s.json_string();
-    if (s.accept("null")) return {};
-    if (s.accept("true")) return true;
-    if (s.accept("false")) return false;
-    return read_json_number(s);
-}
+Json read_json(Scanner& s, int depth = 0);
 
 /// A string as JSON writes it.
-inline std::string json(std::string_view text) {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string s = "\"";
-    for (char const c : text) {
-        auto const code = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') s += {'\\', c};
-        else if (code < 0x20) s += std::string("\\u00") + digits[code >> 4] + digits[code & 15];
-        else s += c;
-    }
-    return s + '"';
-}
+std::string json(std::string_view text);
 
 /// Writes one member or element a line, indented by two more spaces than what is around it.
-inline void write_json(std::string& to, Json const& value, std::size_t indent) {
-    auto const write_all = [&](auto const& all, char open, char close, auto const& write) {
-        to += open;
-        for (auto const& each : all) {
-            to += (&each == &all.front() ? "\n" : ",\n") + std::string(indent + 2, ' ');
-            write(each);
-        }
-        if (!all.empty()) to += '\n' + std::string(indent, ' ');
-        to += close;
-    };
-    char digits[40];
-    if (auto const* const truth = value.get_if<bool>()) to += *truth ? "true" : "false";
-    else if (auto const* const n = value.get_if<std::int64_t>()) to += std::to_string(*n);
-    else if (auto const* const v = value.get_if<double>()) {
-        if (!std::isfinite(*v)) fail("JSON has no infinities and no NaN");
-        std::string const text(digits, std::to_chars(digits, digits + sizeof digits, *v).ptr);
-        to += text;
-        if (text.find_first_not_of("-0123456789") == text.npos) to += ".0";
-    } else if (auto const* const text = value.get_if<std::string>()) to += json(*text);
-    else if (auto const* const array = value.get_if<Json::Array>())
-        write_all(*array, '[', ']', [&](Json const& e) { write_json(to, e, indent + 2); });
-    else if (auto const* const members = value.get_if<Json::Object>())
-        write_all(*members, '{', '}', [&](auto const& member) {
-            to += json(member.first) + ": ";
-            write_json(to, member.second, indent + 2);
-        });
-    else to += "null";
-}
+void write_json(std::string& to, Json const& value, std::size_t indent);
 
 } // namespace detail
 
 /// Reads a text of JSON. Throws FormatError with the offset of the first wrong byte.
-inline Json read_json(Input const& in) {
-    auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
-    if (auto const good = detail::utf8_until(text); good != text.size())
-        in.fail_at(good, "the text is not UTF-8");
-    detail::Scanner s(in, text, 0);
-    s.skip(detail::json_space);
-    auto value = detail::read_json(s);
-    s.skip(detail::json_space);
-    if (!s.at_end()) s.fail("something stands after the value");
-    return value;
-}
+Json read_json(Input const& in);
 /// The text of a value, indented, with a line break at its end. Numbers are read back as the same.
-inline std::string to_text(Json const& value) {
-    std::string text;
-    detail::write_json(text, value, 0);
-    return text + '\n';
-}
+std::string to_text(Json const& value);
 
 } // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/data/json.ipp>
+#endif

@@ -15,8 +15,6 @@
 #include <xgrad/data/dataset.hpp>
 #include <xgrad/tensor/join.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data {
 
 /// Items to a batch: tensors are stacked, numbers become a vector (integers of int64), a std::tuple

@@ -4,8 +4,6 @@
 #include <xgrad/data/element.hpp>
 #include <xgrad/data/scanner.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data {
 
 namespace detail {
@@ -20,137 +18,20 @@ struct NpyHeader {
 };
 
 /// "<f8": byte order and element.
-inline void read_descr(Scanner& s, NpyHeader& header) {
-    if (s.accept('[')) s.fail("a structured type; load its fields one by one");
-    auto const before = s;
-    auto const descr = s.plain_string();
-    auto const order = descr.empty() ? '?' : descr[0];
-    header.element =
-        element_of(&Element::numpy, descr.substr(std::min<std::size_t>(1, descr.size())));
-    bool const known = order == '<' || order == '>' || order == '=' ||
-                       (order == '|' && header.element && header.element->size == 1);
-    if (!known || !header.element)
-        before.fail("elements of type '", descr.substr(0, 40), "' cannot be read");
-    header.swapped = order == (std::endian::native == std::endian::little ? '>' : '<');
-}
+void read_descr(Scanner& s, NpyHeader& header);
 /// "(2, 3)", "(2,)", "()"; Python 2 wrote 2L.
-inline Shape read_tuple(Scanner& s) {
-    Shape shape;
-    s.expect('(');
-    s.skip(" ");
-    while (!s.accept(')')) {
-        if (shape.size() == max_axes) s.fail("more than ", max_axes, " axes");
-        shape.push_back(s.number());
-        s.accept('L');
-        s.skip(" ");
-        bool const comma = s.accept(',');
-        s.skip(" ");
-        if (!comma && shape.size() == 1) s.fail("here should be ','");
-        if (!comma) {
-            s.expect(')');
-            break;
-        }
-    }
-    return shape;
-}
+Shape read_tuple(Scanner& s);
 
-inline NpyHeader read_npy_header(Input const& in) {
-    NpyHeader header;
-    if (in.size() < npy_magic.size() || in.text(0, npy_magic.size(), "") != npy_magic)
-        in.fail_at(0, "this is no npy file");
-    unsigned char start[6] = {};
-    in.read(6, start, 2, "the version");
-    int const version = start[0];
-    if (version < 1 || version > 3 || start[1] != 0)
-        in.fail_at(6, "version ", version, ".", int{start[1]}, " of the format is not known");
-    std::size_t const width = version == 1 ? 2 : 4;
-    in.read(8, start, width, "the length of the header");
-    std::uint32_t const length =
-        version == 1 ? little_endian<std::uint16_t>(start) : little_endian<std::uint32_t>(start);
-    header.end = 8 + width + length;
-    auto const text = in.text(8 + width, length, "the header");
-    Scanner s(in, text, 8 + width);
-    bool has_descr = false, has_order = false, has_shape = false;
-    s.expect('{');
-    s.skip(" ");
-    while (!s.accept('}')) {
-        auto const before = s;
-        auto const key = s.plain_string();
-        bool* const seen = key == "descr"           ? &has_descr
-                           : key == "fortran_order" ? &has_order
-                           : key == "shape"         ? &has_shape
-                                                    : nullptr;
-        if (!seen || *seen)
-            before.fail("the key '", key.substr(0, 40), seen ? "' stands twice" : "' is not known");
-        *seen = true;
-        s.skip(" ");
-        s.expect(':');
-        s.skip(" ");
-        if (seen == &has_descr) read_descr(s, header);
-        else if (seen == &has_shape) header.shape = read_tuple(s);
-        else if (!(header.fortran = s.accept("True")) && !s.accept("False"))
-            s.fail("here should be True or False");
-        s.skip(" ");
-        if (!s.accept(',')) {
-            s.expect('}');
-            break;
-        }
-        s.skip(" ");
-    }
-    if (!(has_descr && has_order && has_shape))
-        s.fail("the header has no '",
-            !has_descr   ? "descr"
-            : !has_order ? "fortran_order"
-                         : "shape",
-            "'");
-    s.skip(" \n");
-    if (!s.at_end()) s.fail("something stands after the header");
-    auto const bytes = bytes_of(header.shape, header.element->size);
-    if (!bytes) in.fail_at(header.end, "an array of shape ", header.shape, " is too large");
-    if (in.size() - header.end != *bytes)
-        in.fail_at(header.end, "an array of shape ", header.shape, " has ", *bytes,
-            " bytes, and the file has ", in.size() - header.end, " for it");
-    return header;
-}
+NpyHeader read_npy_header(Input const& in);
 
 /// The header before the elements, which follow in row-major order; its length is a multiple of 64.
-inline std::string npy_header(AnyTensor const& t) {
-    auto const& e = element_of(t.dtype());
-    char const order = e.size == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
-    std::string text =
-        "{'descr': '" + (order + std::string(e.numpy)) + "', 'fortran_order': False, 'shape': (";
-    for (auto const n : t.shape()) text += (text.back() == '(' ? "" : ", ") + std::to_string(n);
-    if (t.dim() == 1) text += ",";
-    text += "), }";
-    if (text.size() > 65000)
-        fail<ShapeError>("save_npy: a tensor of ", t.dim(), " axes cannot be written");
-    std::size_t const before = npy_magic.size() + 4;
-    text.resize((before + text.size() + 1 + 63) / 64 * 64 - before, ' ');
-    text.back() = '\n';
-    std::string header(npy_magic);
-    header += '\1';
-    header += '\0';
-    put_little_endian(header, static_cast<std::uint16_t>(text.size()));
-    return header + text;
-}
+std::string npy_header(AnyTensor const& t);
 
 } // namespace detail
 
 /// The array of an npy file, in C or Fortran order and either byte order. Integers become int64,
 /// float16 becomes float32.
-inline AnyTensor load_npy(Input const& in) {
-    auto const header = detail::read_npy_header(in);
-    bool const turned = header.fortran && header.shape.size() > 1;
-    if (!turned)
-        return detail::read_tensor(in, header.end, *header.element, header.swapped, header.shape);
-    auto const backwards = detail::read_tensor(in, header.end, *header.element, header.swapped,
-        Shape(header.shape.rbegin(), header.shape.rend()));
-    auto window = backwards.impl().array;
-    window.set_view(header.shape, Strides(window.strides.rbegin(), window.strides.rend()));
-    AnyTensor t(xgrad::detail::TensorImpl::make(*backwards.impl().type, header.shape));
-    t.impl().type->copy_elements(t.impl().array, window);
-    return t;
-}
+AnyTensor load_npy(Input const& in);
 /// The array as a tensor of T: precision is converted, and real elements become complex. Any other
 /// type is a TypeError.
 template <Scalar T> Tensor<T> load_npy(Input const& in) {
@@ -158,12 +39,10 @@ template <Scalar T> Tensor<T> load_npy(Input const& in) {
 }
 
 /// Writes a tensor's values, in C order.
-inline void save_npy(std::filesystem::path const& path, AnyTensor const& t) {
-    auto const values = detail::contiguous(t);
-    AtomicFile file(path);
-    file.write(detail::npy_header(values));
-    file.write(values.impl().array.data, values.numel() * values.impl().type->size);
-    file.commit();
-}
+void save_npy(std::filesystem::path const& path, AnyTensor const& t);
 
 } // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/data/npy.ipp>
+#endif

@@ -7,45 +7,13 @@
 
 #include <xgrad/data/file.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data::detail {
 
 /// The offset of the first byte that is not UTF-8 (surrogates and overlong forms are not); the size
 /// of the text if there is none.
-inline std::size_t utf8_until(std::string_view s) noexcept {
-    for (std::size_t at = 0; at < s.size();) {
-        auto const byte = [&](std::size_t i) {
-            return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u;
-        };
-        auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-        unsigned const first = byte(0), second = byte(1);
-        std::size_t length = 0;
-        if (first < 0x80) length = 1;
-        else if (first >= 0xc2 && first < 0xe0 && follows(1)) length = 2;
-        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) &&
-                 (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0))
-            length = 3;
-        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) &&
-                 (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90))
-            length = 4;
-        if (!length) return at;
-        at += length;
-    }
-    return s.size();
-}
+std::size_t utf8_until(std::string_view s) noexcept;
 
-inline void put_utf8(std::string& to, std::uint32_t code) {
-    auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
-    if (code < 0x80) return put(code);
-    if (code < 0x800) put(0xc0 | code >> 6);
-    else {
-        if (code < 0x10000) put(0xe0 | code >> 12);
-        else put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 63));
-        put(0x80 | (code >> 6 & 63));
-    }
-    put(0x80 | (code & 63));
-}
+void put_utf8(std::string& to, std::uint32_t code);
 
 class Scanner {
 public:
@@ -55,9 +23,7 @@ public:
 
     std::uint64_t offset() const noexcept { return offset_ + at_; }
     bool at_end() const noexcept { return at_ == text_.size(); }
-    void skip(std::string_view characters) noexcept {
-        at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
-    }
+    void skip(std::string_view characters) noexcept;
     bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
     /// The characters from here on for which f(c) is true.
     template <class F> std::string_view take_while(F f) noexcept {
@@ -70,86 +36,21 @@ public:
         ++at_;
         return true;
     }
-    bool accept(std::string_view keyword) noexcept {
-        if (text_.substr(at_, keyword.size()) != keyword) return false;
-        at_ += keyword.size();
-        return true;
-    }
-    void expect(char c) {
-        if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
-    }
+    bool accept(std::string_view keyword) noexcept;
+    void expect(char c);
     /// A non-negative integer without leading zeros.
-    std::uint64_t number() {
-        std::uint64_t value = 0;
-        auto const begin = at_;
-        for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
-            auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
-            if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
-                fail("a number is too large");
-            value = 10 * value + digit;
-        }
-        if (at_ == begin) fail("here should be a number that is not negative");
-        if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
-        return value;
-    }
+    std::uint64_t number();
     /// A quoted text, up to a closing quote like the opening one; there are no escapes.
-    std::string_view plain_string() {
-        char const quote = accept('"') ? '"' : '\'';
-        if (quote == '\'') expect('\'');
-        auto const end = text_.find(quote, at_);
-        if (end == text_.npos) fail("a string does not end");
-        auto const s = text_.substr(at_, end - at_);
-        at_ = end + 1;
-        return s;
-    }
+    std::string_view plain_string();
     /// A string of JSON.
-    std::string json_string() {
-        expect('"');
-        std::string s;
-        while (!accept('"')) {
-            if (at_end()) fail("a string does not end");
-            char const c = text_[at_];
-            if (static_cast<unsigned char>(c) < 0x20)
-                fail("a control character stands in a string");
-            ++at_;
-            if (c != '\\') s += c;
-            else escape(s);
-        }
-        return s;
-    }
+    std::string json_string();
     template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const {
         in_.fail_at(offset(), parts...);
     }
 
 private:
-    void escape(std::string& s) {
-        static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
-        if (accept('u')) {
-            auto code = hexadecimal();
-            if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
-            if (code >= 0xd800 && code < 0xdc00) {
-                if (!accept("\\u")) fail("half of a surrogate pair");
-                auto const low = hexadecimal();
-                if (low < 0xdc00 || low >= 0xe000) fail("half of a surrogate pair");
-                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-            }
-            return put_utf8(s, code);
-        }
-        auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
-        if (which == escapes.npos) fail("an escape that JSON does not have");
-        s += meanings[which];
-        ++at_;
-    }
-    std::uint32_t hexadecimal() {
-        static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
-        std::uint32_t code = 0;
-        for (int i = 0; i < 4; ++i, ++at_) {
-            auto const digit = at_end() ? digits.npos : digits.find(text_[at_]);
-            if (digit == digits.npos) fail("here should be four hexadecimal digits");
-            code = code << 4 | (digit & 15);
-        }
-        return code;
-    }
+    void escape(std::string& s);
+    std::uint32_t hexadecimal();
 
     Input const& in_;
     std::string_view text_;
@@ -158,3 +59,7 @@ private:
 };
 
 } // namespace xgrad::data::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/data/scanner.ipp>
+#endif

@@ -9,8 +9,6 @@
 #include <xgrad/functional/evaluation.hpp>
 #include <xgrad/tensor/create.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -33,14 +31,7 @@ struct CheckpointSlot {
     AnyTensor value;
 
     /// The tensor that was saved.
-    AnyTensor checked(AnyTensor const& t) const {
-        if (t.impl().array.storage->version() != version)
-            fail<VersionError>("one of the variables needed for gradient computation has been "
-                               "modified by an inplace operation: ",
-                describe(t), " is at version ", t.impl().array.storage->version(),
-                "; expected version ", version, " instead. It was saved under checkpoint().");
-        return t;
-    }
+    AnyTensor checked(AnyTensor const& t) const;
 };
 
 /// One call of a function under checkpoint(): all that is needed to call it again, and a list of
@@ -51,41 +42,10 @@ public:
 
     /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
     /// also by those of an outer checkpoint().
-    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs)
-        : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
-          generator_(generator) {
-        for (auto const& t : inputs) {
-            inputs_.push_back(SavedTensor::operand(alias(t)));
-            requires_grad_.push_back(t.requires_grad());
-            memory_.push_back(t.impl().array.storage.get());
-        }
-        for (auto const& t : arguments_)
-            if (t.impl().grad_fn) node_ = t.impl().grad_fn;
-        if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
-    }
+    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs);
 
     /// The first call.
-    [[gnu::cold]] Tensors run(Function f) {
-        function_ = std::move(f);
-        PackingScope const scope([this](AnyTensor const& t) {
-            auto slot = slot_of(t);
-            slot->call = shared_from_this();
-            slot->index = slots_.size();
-            slots_.push_back(slot);
-            return slot;
-        });
-        Tensors const arguments = std::move(arguments_);
-        std::vector<std::uint32_t> versions;
-        for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
-        auto results = function_(arguments);
-        for (std::size_t i = 0; i < arguments.size(); ++i)
-            if (arguments[i].impl().array.storage->version() != versions[i])
-                fail<GraphError>("checkpoint: the function changes its input ", i,
-                    " in place, so that it could not be called again");
-        for (auto const& weak : slots_)
-            if (auto const slot = weak.lock()) slot->value = {};
-        return results;
-    }
+    [[gnu::cold]] Tensors run(Function f);
 
 private:
     /// What a pass has computed again and not used yet, and what the current Node uses, which may
@@ -94,15 +54,7 @@ private:
         std::vector<std::shared_ptr<CheckpointSlot>> slots;
         std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
 
-        std::shared_ptr<CheckpointSlot> take(std::size_t index) {
-            for (auto const& slot : in_use)
-                if (slot->index == index) return slot;
-            auto slot = std::move(slots[index]);
-            if (!slot) return slot;
-            if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
-            in_use.push_back(slot);
-            return slot;
-        }
+        std::shared_ptr<CheckpointSlot> take(std::size_t index);
     };
 
     /// In its scope tensors are packed by `pack` instead of the hooks of the program.
@@ -133,83 +85,18 @@ private:
         std::mt19937_64 before_;
     };
 
-    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const {
-        auto const* const memory = t.impl().array.storage.get();
-        bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
-            t.shape(), is_input ? nullptr : memory, memory->version(), t});
-    }
+    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
 
-    [[gnu::cold]] static AnyTensor unpack(void const* packed) {
-        auto const& slot = *static_cast<CheckpointSlot const*>(packed);
-        return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
-    }
+    [[gnu::cold]] static AnyTensor unpack(void const* packed);
 
     /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
     /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
     /// needs.
-    AnyTensor recomputed(std::size_t index) const {
-        std::shared_ptr<Recomputed> all;
-        if (current_pass)
-            if (auto const* const known =
-                    std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->hook_data(identity_)))
-                all = *known;
-        auto slot = all ? all->take(index) : nullptr;
-        if (!slot) {
-            all = run_again();
-            if (current_pass) current_pass->hook_data(identity_) = all;
-            slot = all->take(index);
-        }
-        return slot->checked(slot->value);
-    }
+    AnyTensor recomputed(std::size_t index) const;
 
-    std::shared_ptr<Recomputed> run_again() const {
-        Tensors arguments;
-        for (std::size_t i = 0; i < inputs_.size(); ++i) {
-            arguments.push_back(alias(inputs_[i].unpack(*node_)));
-            arguments.back().impl().requires_grad = requires_grad_[i];
-        }
-        auto const all = std::make_shared<Recomputed>(
-            Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
-        std::size_t count = 0;
-        {
-            InferenceMode const normal(false);
-            DifferentiatedScope const scope(differentiated_);
-            RandomScope const random(generator_);
-            PackingScope const packing([&](AnyTensor const& t) {
-                auto const slot = slot_of(t);
-                if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
-                    compare(*first, *slot);
-                    slot->index = count;
-                    all->slots[count] = slot;
-                }
-                ++count;
-                return slot;
-            });
-            function_(arguments);
-        }
-        if (count != slots_.size())
-            fail<GraphError>("checkpoint: A different number of tensors was saved during the "
-                             "original forward and recomputation: ",
-                slots_.size(), " and ", count,
-                ". The function must do the same each time it is called with the same inputs.");
-        return all;
-    }
+    std::shared_ptr<Recomputed> run_again() const;
 
-    static void compare(CheckpointSlot const& first, CheckpointSlot const& now) {
-        if (first.dtype != now.dtype || first.shape != now.shape)
-            fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
-                             "the forward pass: saved tensor ",
-                first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
-                name(now.dtype), " ", now.shape,
-                "]. The function must do the same each time it is called with the same inputs.");
-        if (first.memory && first.memory == now.memory && first.version != now.version)
-            fail<VersionError>("one of the variables needed for gradient computation has been "
-                               "modified by an inplace operation: [",
-                name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
-                "captures, is at version ", now.version, "; expected version ", first.version,
-                " instead.");
-    }
+    static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
 
     Identity identity_;
     Tensors arguments_; // for the first evaluation
@@ -256,3 +143,7 @@ template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... i
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/functional/checkpoint.ipp>
+#endif

@@ -9,8 +9,6 @@
 #include <xgrad/base/callable.hpp>
 #include <xgrad/tensor/backward.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Options of the transforms.
@@ -83,11 +81,7 @@ template <class Tuple, bool as_tuple> auto typed(TensorSpan x) {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    AliasNode(std::string_view name, std::vector<Edge> edges)
-        : name_(name), edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-    }
+    AliasNode(std::string_view name, std::vector<Edge> edges);
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         std::ranges::move(gradients, results.begin());
     }
@@ -103,27 +97,9 @@ private:
 
 /// New handles with the same memory and grad_fn, so that a function's use of its arguments is
 /// distinct from its use of the same tensors as captured ones.
-[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, TensorSpan of) {
-    Tensors all;
-    std::vector<Edge> edges;
-    for (auto const& t : of) {
-        all.push_back(alias(t));
-        if (!t.requires_grad()) continue;
-        mark_view(all.back(), t, of.size() > 1);
-        all.back().impl().output_nr = static_cast<std::uint32_t>(edges.size());
-        edges.push_back(gradient_edge(t));
-    }
-    if (edges.empty()) return all;
-    Ref<Node> const node(new AliasNode(name, std::move(edges)));
-    for (std::size_t i = 0; i < of.size(); ++i)
-        if (of[i].requires_grad()) all[i].impl().grad_fn = node;
-    return all;
-}
+[[gnu::cold]] Tensors recorded_aliases(std::string_view name, TensorSpan of);
 
-inline void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
-}
+void check_defined(std::string_view name, std::string_view what, TensorSpan all);
 
 /// A call of a function whose derivatives are computed.
 struct Evaluation {
@@ -139,22 +115,11 @@ struct Evaluation {
 
 /// Turns tensors of the caller into the inputs of an evaluation: new handles that require
 /// gradients.
-inline void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x) {
-    check_defined(name, "input", x);
-    for (auto& t : x)
-        if (t.is_inference()) t = t.impl().type->copy(alias(t));
-        else if (!create_graph) t = alias(t);
-    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
-    for (auto const& t : x)
-        if (!t.impl().grad_fn) t.impl().requires_grad = true;
-}
+void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x);
 
 /// Turns the results of a function into results of its transform: without their graph, unless
 /// create_graph asks for it.
-inline void become_values(bool create_graph, std::span<AnyTensor> outputs) {
-    if (!create_graph)
-        for (auto& y : outputs) y = alias(y);
-}
+void become_values(bool create_graph, std::span<AnyTensor> outputs);
 
 /// F called with tensors of the types in the tuple In.
 template <class F, class In> struct CallOf;
@@ -252,3 +217,7 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
 
 } // namespace detail
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/functional/evaluation.ipp>
+#endif

@@ -4,35 +4,16 @@
 #include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/vjp.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
 
 /// Pushes the tangents v of the inputs along the graph to the outputs; undefined for an output that
 /// no tangent reaches.
-inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
-    check_vector(e.transform, v, e.inputs);
-    PassMode const mode(e.create_graph);
-    AnyTensor one;
-    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
-}
+void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents);
 
 /// J v.
-inline void jacobian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    check_outputs(e);
-    push_forward(e, v, products);
-    for (std::size_t k = 0; k < products.size(); ++k) {
-        if (products[k].defined()) continue;
-        if (e.strict)
-            fail<GraphError>(e.transform, ": Output ", k,
-                " of the user-provided function is independent of the inputs. This is not allowed "
-                "in strict mode.");
-        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
-    }
-}
+void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 template <class F, class X>
 auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
@@ -68,3 +49,7 @@ template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions co
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/functional/jvp.ipp>
+#endif

@@ -4,83 +4,30 @@
 
 #include <xgrad/functional/evaluation.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
 
 /// Checks that v has the shapes of the outputs; without v there must be one output of one element.
-inline void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
-    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
-        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
-                                    "tensor with a single element to multiply it with");
-    for (std::size_t i = 0; i < v.size(); ++i)
-        if (!v[i].defined() || v[i].shape() != fits[i].shape())
-            fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
-                " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
-}
+void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits);
 /// The given vector, or a 1, which is stored in `one`.
-inline TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
-    if (!v.empty()) return v;
-    one = fits[0].impl().type->filled(fits[0].shape(), 1);
-    return {&one, 1};
-}
+TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one);
 
 /// Checks that every output depends on the inputs (strict mode).
-inline void check_outputs(Evaluation const& e) {
-    for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
-        if (!e.outputs[i].requires_grad())
-            fail<GraphError>(e.transform, ": Output ", i,
-                " of the user-provided function does not require gradients. The outputs must be "
-                "computed in a differentiable manner from the input when running in strict mode.");
-}
+void check_outputs(Evaluation const& e);
 
 /// Computes the gradients of the inputs from those outputs that require one; an input on which they
 /// do not depend gets an undefined one. Without grad_outputs there is one output, a real scalar,
 /// whose gradient is 1.
-inline void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
-    bool keep_graph, std::span<AnyTensor> gradients) {
-    CachedVector<Root> roots;
-    roots.reserve(e.outputs.size());
-    for (std::size_t i = 0; i < e.outputs.size(); ++i)
-        if (auto const& y = e.outputs[i]; y.requires_grad())
-            roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(),
-                grad_outputs.empty() ? AnyTensor() : grad_outputs[i], i));
-    if (roots.empty()) return;
-    if (create_graph) FusedNode::link_second_order();
-    LocalArray<Capture, 4> captures(e.inputs.size());
-    for (std::size_t i = 0; i < e.inputs.size(); ++i)
-        captures[i] = capture_at(gradient_edge(e.inputs[i]));
-    run_backward(roots, captures.span(), keep_graph, create_graph);
-    for (std::size_t i = 0; i < e.inputs.size(); ++i)
-        gradients[i] = std::move(captures[i].gradient);
-}
+void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph, bool keep_graph,
+    std::span<AnyTensor> gradients);
 
 /// Replaces undefined derivatives by zeros. In strict mode they are an error, which says that
 /// `what` does not depend on an input.
-inline void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
-    std::span<AnyTensor> gradients) {
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (e.strict && !gradients[i].defined())
-            fail<GraphError>(e.transform, ": ", what, " is independent of input ", i,
-                ". This is not allowed in strict mode.");
-        if (e.strict && e.create_graph && !gradients[i].requires_grad())
-            fail<GraphError>(e.transform, ": The ", derivative,
-                " of the user-provided function is independent of input ", i,
-                ". This is not allowed in strict mode when create_graph=True.");
-        if (!gradients[i].defined())
-            gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
-    }
-}
+void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
+    std::span<AnyTensor> gradients);
 
-inline void vector_jacobian_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    check_outputs(e);
-    check_vector(e.transform, v, e.outputs);
-    pull_back(e, v, e.create_graph, e.create_graph, products);
-    fill_in(e, "The output of the user-provided function", "jacobian", products);
-}
+void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 } // namespace detail
 
@@ -154,3 +101,7 @@ auto grad(F&& f) {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/functional/vjp.ipp>
+#endif

@@ -7,8 +7,6 @@
 #include <xgrad/graph/any_tensor.hpp>
 #include <xgrad/graph/mode.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// True for a contiguous gradient without other references: it can become .grad or a sum without a
@@ -20,26 +18,10 @@ XGRAD_INLINE bool can_be_taken(AnyTensor const& gradient) noexcept {
 /// Adds a gradient to `grad`: in place without grad mode, unless elements of `grad` overlap, and
 /// out of place otherwise. A first gradient is moved into `grad` where can_be_taken(), and copied
 /// otherwise. A gradient that is a view of a base without other references stops being a view.
-inline void accumulate(AnyTensor& grad, AnyTensor gradient) {
-    if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
-        view.reset();
-    if (grad.defined()) {
-        if (grad.is_inference() && !inference_mode)
-            fail<GraphError>(
-                "Inplace update to inference tensor outside InferenceMode is not allowed. You can "
-                "make a clone to get a normal tensor before doing inplace "
-                "update. The tensor is a .grad that backward() made in InferenceMode.");
-        if (grad_mode || overlaps_itself(grad.impl().array))
-            grad = grad.impl().type->add(grad, gradient);
-        else grad.impl().type->add_in_place(grad, gradient);
-    } else if (can_be_taken(gradient)) grad = std::move(gradient);
-    else grad = gradient.impl().type->copy(gradient);
-}
+void accumulate(AnyTensor& grad, AnyTensor gradient);
 
 /// Adds to a sum that may be undefined; recorded in grad mode.
-inline void add_to(AnyTensor& sum, AnyTensor const& more) {
-    sum = sum.defined() ? sum.impl().type->add(sum, more) : more;
-}
+void add_to(AnyTensor& sum, AnyTensor const& more);
 
 class AccumulateGrad final : public Node {
 public:
@@ -49,11 +31,7 @@ public:
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override {
         accumulate_gradient(gradients[0]);
     }
-    void accumulate_gradient(AnyTensor& gradient) {
-        if (!gradient.defined() || !accumulates_gradient()) return;
-        if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
-        else add(std::move(gradient));
-    }
+    void accumulate_gradient(AnyTensor& gradient);
     std::string name() const override { return "AccumulateGrad"; }
 
     /// False where requires_grad was set to false after this Node was recorded.
@@ -71,24 +49,8 @@ public:
     }
 
 private:
-    [[gnu::cold]] static AccumulateGrad* made(TensorImpl& leaf) {
-        AccumulateGrad* node = nullptr;
-        auto* const fresh = new AccumulateGrad(leaf);
-        if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel))
-            return fresh;
-        delete fresh;
-        return node;
-    }
-    [[gnu::noinline]] void add(AnyTensor gradient) {
-        AnyTensor grad(std::move(leaf_->grad));
-        try {
-            accumulate(grad, std::move(gradient));
-        } catch (...) {
-            leaf_->grad = std::move(grad).handle();
-            throw;
-        }
-        leaf_->grad = std::move(grad).handle();
-    }
+    [[gnu::cold]] static AccumulateGrad* made(TensorImpl& leaf);
+    [[gnu::noinline]] void add(AnyTensor gradient);
     void end() noexcept override {
         if (leaf_->refs.decrement()) TensorImpl::destroy(leaf_);
     }
@@ -112,12 +74,10 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
 
 /// A second tensor of the same memory with the current grad_fn of t. A later in-place change gives
 /// t, but not the snapshot, another grad_fn. For a leaf the grad_fn is its AccumulateGrad.
-inline AnyTensor snapshot(AnyTensor const& t) {
-    AnyTensor a = alias(t);
-    auto edge = gradient_edge(t);
-    a.impl().grad_fn = std::move(edge.function);
-    a.impl().output_nr = edge.input_nr;
-    return a;
-}
+AnyTensor snapshot(AnyTensor const& t);
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/accumulate_grad.ipp>
+#endif

@@ -7,8 +7,6 @@
 #include <xgrad/base/warning.hpp>
 #include <xgrad/graph/node.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -45,44 +43,15 @@ private:
 };
 
 /// Text for messages: "demo.cpp:12, in int main()", or the call stack.
-[[gnu::cold]] inline std::string location_text(Origin const& origin) {
-    return origin.location.empty() ? call_stack_text(origin.stack) : origin.location;
-}
+[[gnu::cold]] std::string location_text(Origin const& origin);
 
 /// True for a location in xgrad's own headers; then the call stack is reported instead.
-[[gnu::cold]] inline bool is_own(SourceLocation const& at) {
-    std::string_view headers = __FILE__;
-    if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here))
-        headers.remove_suffix(here.size());
-    return std::string_view(at.file_name()).starts_with(headers);
-}
+[[gnu::cold]] bool is_own(SourceLocation const& at);
 
-[[gnu::cold]] inline std::shared_ptr<Origin const> make_origin() {
-    auto origin = std::make_shared<Origin>();
-    if (auto const* const at = anomaly.location; at && !is_own(*at))
-        origin->location = std::string(at->file_name()) + ":" + std::to_string(at->line()) +
-                           ", in " + at->function_name();
-    else origin->stack = call_stack();
-    if (anomaly.running) {
-        origin->parent_name = anomaly.running->name();
-        if (auto const* const hooks = NodeHooks::of(*anomaly.running))
-            origin->parent = hooks->origin;
-    }
-    return origin;
-}
+[[gnu::cold]] std::shared_ptr<Origin const> make_origin();
 
 /// Text for messages: " It was recorded at demo.cpp:12, ...", or "" where the location is unknown.
-[[gnu::cold]] inline std::string origin_text(Node const& node) {
-    auto const* const hooks = NodeHooks::of(node);
-    if (!hooks || !hooks->origin) return {};
-    std::string text = " It was recorded at " + location_text(*hooks->origin) + ".";
-    for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
-        text +=
-            " That was induced by the backward pass of " + o->parent_name +
-            (o->parent ? ", which was recorded at " + location_text(*o->parent) : std::string()) +
-            ".";
-    return text;
-}
+[[gnu::cold]] std::string origin_text(Node const& node);
 
 } // namespace detail
 
@@ -96,18 +65,14 @@ public:
     }
     AnomalyMode(AnomalyMode const&) = delete;
     AnomalyMode& operator=(AnomalyMode const&) = delete;
-    ~AnomalyMode() {
-        detail::anomaly.enabled = before_.enabled;
-        detail::anomaly.check_nan = before_.check_nan;
-    }
+    ~AnomalyMode();
 
 private:
     detail::AnomalyState before_;
 };
 
-inline Node::Node(std::uint64_t sequence) : sequence_(sequence) {
-    if (detail::anomaly.enabled) [[unlikely]]
-        detail::NodeHooks::made(*this).origin = detail::make_origin();
-}
-
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/anomaly.ipp>
+#endif

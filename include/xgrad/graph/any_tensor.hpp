@@ -13,8 +13,6 @@
 #include <xgrad/graph/mode.hpp>
 #include <xgrad/graph/node.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 template <Scalar T> class Tensor;
@@ -63,9 +61,7 @@ struct ViewInfo : Cached {
 
     /// Locks the grad_fn of the view while it is read or refreshed; no lock without a second
     /// thread.
-    [[nodiscard]] std::unique_lock<std::mutex> lock() {
-        return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
-    }
+    [[nodiscard]] std::unique_lock<std::mutex> lock();
 };
 
 /// Shared by the weak handles of a tensor; `tensor` becomes null when the tensor is destroyed.
@@ -98,36 +94,17 @@ struct TensorImpl {
     static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) {
         return make(t, AnyArray(a));
     }
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a) {
-        return Ref<TensorImpl>::adopt(
-            ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
-    }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a);
     /// Allocates memory without initialising it. A small array is allocated in one block with the
     /// TensorImpl. With `own_block` it has a block of its own, so that a Node that saves the array
     /// does not keep the block of the TensorImpl.
-    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false) {
-        if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
-        return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
-    }
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false);
     /// Allocates memory, without gaps, for a shape and an order of the axes.
-    static Ref<TensorImpl> make(
-        TypeInfo const& t, AnyArray::Layout layout, bool own_block = false) {
-        return make_laid_out(t, layout.of.numel * t.size, layout, own_block);
-    }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout, bool own_block = false);
 
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
-    static void destroy(TensorImpl* p) noexcept {
-        if (p->weak) [[unlikely]]
-            p->forget();
-        auto* const behind = p->shares_block ? Storage::behind(p, sizeof(TensorImpl)) : nullptr;
-        bool const is_last = behind && p->array.storage.get() == behind && behind->refs.load() == 1;
-        if (is_last) p->array.storage.release();
-        p->~TensorImpl();
-        if (!behind) Cached::operator delete(p, sizeof(TensorImpl));
-        else if (is_last) behind->free_block();
-        else Storage::release_block(behind);
-    }
+    static void destroy(TensorImpl* p) noexcept;
 
 private:
     template <class L>
@@ -164,14 +141,10 @@ private:
 };
 
 /// Updates the grad_fn of a view whose base was changed in place; see view.hpp.
-inline void refresh_view(TensorImpl& view);
+void refresh_view(TensorImpl& view);
 
 /// Returns t after refreshing its grad_fn where it is a view.
-inline TensorImpl& current(TensorImpl& t) {
-    if (t.view) [[unlikely]]
-        refresh_view(t);
-    return t;
-}
+TensorImpl& current(TensorImpl& t);
 
 } // namespace detail
 
@@ -215,20 +188,10 @@ public:
         return asked("is_contiguous", in).array.contiguous;
     }
     /// Number of in-place changes of the memory. Views and detach() share the counter.
-    std::uint32_t version() const {
-        if (impl().inference)
-            detail::fail<GraphError>("Inference tensors do not track version counter.");
-        return impl().array.storage->version();
-    }
+    std::uint32_t version() const;
 
     /// True for a leaf that requires a gradient, and for every tensor that is computed from one.
-    bool requires_grad(detail::Caller in = {}) const {
-        auto const& t = asked("requires_grad", in);
-        if (!t.view) [[likely]]
-            return t.requires_grad || t.grad_fn;
-        auto const lock = t.view->lock(); // another thread may be refreshing the view
-        return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
-    }
+    bool requires_grad(detail::Caller in = {}) const;
     /// True for a tensor that no recorded operation made.
     bool is_leaf() const { return !detail::current(impl()).grad_fn; }
     /// The Node that computed this tensor; null for a leaf.
@@ -247,11 +210,7 @@ public:
     /// True where both are handles to one tensor.
     bool is_same(AnyTensor const& o) const noexcept { return impl_ == o.impl_; }
 
-    detail::TensorImpl& impl(detail::Caller in = {}) const {
-        if (!impl_) [[unlikely]]
-            detail::fail_undefined(in.name, "a tensor");
-        return *impl_;
-    }
+    detail::TensorImpl& impl(detail::Caller in = {}) const;
     detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
     detail::Ref<detail::TensorImpl> handle() && noexcept { return std::move(impl_); }
 
@@ -260,16 +219,9 @@ protected:
 
 private:
     /// impl(), with an error that names `member` and the caller `in`.
-    detail::TensorImpl& asked(char const* member, detail::Caller in) const {
-        if (!impl_) [[unlikely]]
-            fail_asked(member, in);
-        return *impl_;
-    }
+    detail::TensorImpl& asked(char const* member, detail::Caller in) const;
     [[noreturn, gnu::cold, gnu::noinline]] static void fail_asked(
-        char const* member, detail::Caller in) {
-        detail::fail_undefined(
-            in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
-    }
+        char const* member, detail::Caller in);
 };
 
 namespace detail {
@@ -281,39 +233,17 @@ XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept {
 }
 
 /// Converts between a double and a real tensor without dimensions.
-inline AnyTensor real_scalar(TypeInfo const& type, double value) {
-    AnyTensor t(TensorImpl::make(type, Shape()));
-    auto* const at = t.handle()->array.data;
-    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
-    else ::new (at) double(value);
-    return t;
-}
-inline double real_scalar(AnyTensor const& t) {
-    auto const& a = t.impl().array;
-    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin())
-                                       : *as<double>(a).begin();
-}
+AnyTensor real_scalar(TypeInfo const& type, double value);
+double real_scalar(AnyTensor const& t);
 
 /// Text for messages: "[float64 [2, 3]]".
-inline std::string describe(AnyTensor const& t) {
-    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
-}
+std::string describe(AnyTensor const& t);
 
 /// A tensor with a shape and without memory.
-inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
-    AnyArray a;
-    a.shape = shape;
-    a.numel = numel(shape);
-    return AnyTensor(TensorImpl::make(type, std::move(a)));
-}
+AnyTensor shape_only(TypeInfo const& type, Shape const& shape);
 
 /// A second tensor of the same memory, without grad_fn.
-inline AnyTensor alias(AnyTensor const& t, Caller in = {}) {
-    auto const& of = t.impl(in);
-    AnyTensor a(TensorImpl::make(*of.type, of.array));
-    a.impl().inference = of.inference;
-    return a;
-}
+AnyTensor alias(AnyTensor const& t, Caller in = {});
 
 inline std::mutex& weak_cells_mutex() {
     static std::mutex mutex;
@@ -327,24 +257,15 @@ inline std::mutex& weak_cells_mutex() {
 class WeakTensor {
 public:
     WeakTensor() = default;
-    explicit WeakTensor(AnyTensor const& t) {
-        auto& impl = t.impl();
-        std::lock_guard const lock(detail::weak_cells_mutex());
-        if (!impl.weak) {
-            impl.weak = detail::Ref<detail::WeakCell>(new detail::WeakCell);
-            impl.weak->tensor = &impl;
-        }
-        cell_ = impl.weak;
-    }
-    AnyTensor lock() const {
-        if (!cell_) return {};
-        std::lock_guard const lock(cell_->mutex);
-        if (!cell_->tensor || !cell_->tensor->refs.increment_if_owned()) return {};
-        return AnyTensor(detail::Ref<detail::TensorImpl>::adopt(cell_->tensor));
-    }
+    explicit WeakTensor(AnyTensor const& t);
+    AnyTensor lock() const;
 
 private:
     detail::Ref<detail::WeakCell> cell_;
 };
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/any_tensor.ipp>
+#endif

@@ -10,8 +10,6 @@
 #include <xgrad/graph/graph_task.hpp>
 #include <xgrad/graph/thread_state.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 inline constinit thread_local std::size_t pass_depth = 0;

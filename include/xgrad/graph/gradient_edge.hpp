@@ -3,8 +3,6 @@
 
 #include <xgrad/graph/accumulate_grad.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Output `output_nr` of a Node. Constructed from a tensor it stands for the tensor as it is now,
@@ -18,16 +16,7 @@ public:
             detail::fail<GraphError>(
                 "Can only get a gradient edge for Tensors that require gradients.");
     }
-    GradientEdge(Node* node, std::uint32_t output_nr) {
-        if (!node)
-            detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
-        if (output_nr >= node->num_outputs())
-            detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
-                ", only ", node->num_outputs());
-        if (detail::is_leaf(*node))
-            *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
-        else edge_ = {detail::Ref<Node>(node), output_nr};
-    }
+    GradientEdge(Node* node, std::uint32_t output_nr);
     GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
 
     Node* node() const noexcept { return edge_.function.get(); }
@@ -90,3 +79,7 @@ private:
 };
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/gradient_edge.ipp>
+#endif

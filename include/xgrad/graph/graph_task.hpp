@@ -24,8 +24,6 @@
 
 #include <xgrad/graph/run_node.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

@@ -14,8 +14,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Removes the hook for which it was returned. Destroying the handle leaves the hook registered. A
@@ -24,9 +22,7 @@ class HookHandle {
 public:
     HookHandle() = default;
     explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
-    void remove() {
-        if (auto const r = std::exchange(remove_, nullptr)) r();
-    }
+    void remove();
 
 private:
     std::function<void()> remove_;
@@ -94,36 +90,13 @@ public:
     AnyHookList& operator=(AnyHookList const&) = delete;
 
     /// True where a hook is in the list.
-    bool any() const {
-        auto* const hooks = hooks_.get();
-        if (!hooks) return false;
-        std::lock_guard const lock(hooks->mutex);
-        return !hooks->slots.empty();
-    }
+    bool any() const;
 
     /// A copy of the list. A hook that is removed later is not called.
-    HookSlots slots() const {
-        auto* const hooks = hooks_.get();
-        if (!hooks) return {};
-        std::lock_guard const lock(hooks->mutex);
-        return hooks->slots;
-    }
+    HookSlots slots() const;
 
 protected:
-    HookHandle add(std::shared_ptr<HookSlot> slot, bool first) {
-        auto const& hooks = hooks_.made();
-        HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
-            auto const list = weak.lock();
-            auto const removed = weak_slot.lock();
-            if (!list || !removed) return;
-            removed->removed = true;
-            std::lock_guard const removing(list->mutex);
-            std::erase(list->slots, removed);
-        });
-        std::lock_guard const lock(hooks->mutex);
-        hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
-        return handle;
-    }
+    HookHandle add(std::shared_ptr<HookSlot> slot, bool first);
 
 private:
     struct Hooks {
@@ -165,3 +138,7 @@ private:
 
 } // namespace detail
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/hook.ipp>
+#endif

@@ -4,8 +4,6 @@
 #include <xgrad/graph/engine.hpp>
 #include <xgrad/graph/second_order.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// Identity. Has no edge until it is connected.

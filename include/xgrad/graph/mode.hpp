@@ -4,8 +4,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

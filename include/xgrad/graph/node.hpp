@@ -18,8 +18,6 @@
 #include <xgrad/base/ref.hpp>
 #include <xgrad/graph/hook.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 class AnyTensor;
@@ -186,11 +184,7 @@ struct NodeHooks {
             std::lock_guard const lock(mutex_);
             return retain_grad_;
         }
-        RetainGrad exchange_retain_grad(RetainGrad f) noexcept {
-            std::lock_guard const lock(mutex_);
-            retain_grad_.swap(f);
-            return f;
-        }
+        RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
 
     private:
         mutable std::mutex mutex_;
@@ -205,36 +199,13 @@ struct NodeHooks {
     NodeHooks() noexcept = default;
     NodeHooks(NodeHooks const&) = delete;
     NodeHooks& operator=(NodeHooks const&) = delete;
-    ~NodeHooks() {
-        for (auto* o = outputs.load(std::memory_order_relaxed); o;)
-            delete std::exchange(o, o->next.load(std::memory_order_relaxed));
-    }
+    ~NodeHooks();
 
     static NodeHooks* of(Node const& node) noexcept {
         return node.hooks_.load(std::memory_order_acquire);
     }
-    static NodeHooks& made(Node& node) {
-        auto* hooks = of(node);
-        if (!hooks) {
-            auto fresh = std::make_unique<NodeHooks>();
-            if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
-                hooks = fresh.release();
-        }
-        return *hooks;
-    }
-    static OutputHooks& at(Node& node, std::uint32_t output_nr) {
-        std::unique_ptr<OutputHooks> fresh;
-        for (auto* link = &made(node).outputs;;) {
-            auto* found = link->load(std::memory_order_acquire);
-            if (!found) {
-                if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
-                if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
-                    return *fresh.release();
-            }
-            if (found->output_nr == output_nr) return *found;
-            link = &found->next;
-        }
-    }
+    static NodeHooks& made(Node& node);
+    static OutputHooks& at(Node& node, std::uint32_t output_nr);
 };
 
 /// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
@@ -246,24 +217,10 @@ inline constinit thread_local void const* lock_identity = nullptr;
 /// Without a second thread it costs no atomic operation.
 class NodeLock {
 public:
-    explicit NodeLock(Node& node) noexcept {
-        if (single_threaded()) return;
-        void const* const me = lock_identity ? lock_identity : &own_lock_identity;
-        void const* before = nullptr;
-        while (!node.owner_.compare_exchange_weak(before, me, std::memory_order_acquire)) {
-            if (before == me) return;
-            if (before) node.owner_.wait(before, std::memory_order_relaxed);
-            before = nullptr;
-        }
-        held_ = &node;
-    }
+    explicit NodeLock(Node& node) noexcept;
     NodeLock(NodeLock const&) = delete;
     NodeLock& operator=(NodeLock const&) = delete;
-    ~NodeLock() {
-        if (!held_) return;
-        held_->owner_.store(nullptr, std::memory_order_release);
-        held_->owner_.notify_one();
-    }
+    ~NodeLock();
 
 private:
     Node* held_ = nullptr;
@@ -273,25 +230,8 @@ private:
 
 inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
 
-/// Destroying a Node releases the Nodes that only it refers to. They are queued here, so that
-/// destruction is a loop and not a recursion.
-inline void Node::destroy_later(Node* node) noexcept {
-    struct Queue {
-        Node* first = nullptr;
-        bool running = false;
-    };
-    static constinit thread_local Queue queue;
-    // nobody refers to the Node any more: edges_ becomes the link of the queue
-    node->edge_count_ = 0;
-    node->edges_ = reinterpret_cast<Edge*>(queue.first);
-    queue.first = node;
-    if (queue.running) return;
-    queue.running = true;
-    while (Node* const next = queue.first) {
-        queue.first = reinterpret_cast<Node*>(next->edges_);
-        next->dispose();
-    }
-    queue.running = false;
-}
-
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/node.ipp>
+#endif

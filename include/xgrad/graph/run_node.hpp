@@ -7,8 +7,6 @@
 #include <xgrad/graph/saved_tensor.hpp>
 #include <xgrad/graph/view.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

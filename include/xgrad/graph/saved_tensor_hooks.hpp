@@ -5,8 +5,6 @@
 #include <xgrad/base/callable.hpp>
 #include <xgrad/graph/any_tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -80,11 +78,7 @@ private:
 /// constructor throws the same where hooks are active.
 class DisableSavedTensorsHooks {
 public:
-    explicit DisableSavedTensorsHooks(std::string message)
-        : message_(std::move(message)), before_(detail::packing_disabled) {
-        if (detail::default_packing) detail::fail<GraphError>(message_);
-        detail::packing_disabled = &message_;
-    }
+    explicit DisableSavedTensorsHooks(std::string message);
     DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
     DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
     ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }
@@ -95,3 +89,7 @@ private:
 };
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/saved_tensor_hooks.ipp>
+#endif

@@ -8,8 +8,6 @@
 
 #include <xgrad/graph/any_tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 struct SecondOrder {
@@ -24,13 +22,11 @@ struct SecondOrder {
     /// Set by FusedNode::link_second_order().
     static inline std::atomic<SecondOrder const*> linked{nullptr};
 
-    static SecondOrder const& of(Node const& node) {
-        if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
-            return *all;
-        fail<GraphError>(node.name(),
-            ": for second derivatives, or tangents, a pass has to ask for them: give "
-            ".create_graph = true to backward() or grad()");
-    }
+    static SecondOrder const& of(Node const& node);
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/second_order.ipp>
+#endif

@@ -8,8 +8,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// A registered variable, in a linked list of all.
@@ -23,20 +21,10 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses() {
-        std::vector<void*> all;
-        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
-        return all;
-    }
+    static std::vector<void*> addresses();
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others) {
-        auto const* state = first;
-        for (void* const other : others) {
-            state->swap_(state->here_(), other);
-            state = state->next_;
-        }
-    }
+    static void swap_with(std::vector<void*> const& others);
 
 private:
     static inline constinit ThreadState const* first = nullptr;
@@ -47,3 +35,7 @@ private:
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/thread_state.ipp>
+#endif

@@ -3,8 +3,6 @@
 
 #include <xgrad/linalg/triangular.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

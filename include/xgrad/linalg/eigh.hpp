@@ -3,8 +3,6 @@
 
 #include <xgrad/linalg/matrices.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

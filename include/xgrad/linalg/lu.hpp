@@ -6,8 +6,6 @@
 #include <xgrad/linalg/triangular.hpp>
 #include <xgrad/ops/product.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

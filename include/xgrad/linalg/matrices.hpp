@@ -8,8 +8,6 @@
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/function.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Thrown if a decomposition fails: the matrix is singular, or not positive definite, ...
@@ -24,13 +22,8 @@ struct MatrixSizes {
     int rows, columns;
     std::size_t count = 1;
 
-    explicit MatrixSizes(Shape const& s)
-        : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back())) {
-        for (std::size_t d = 0; d + 2 < s.size(); ++d) count *= s[d];
-    }
-    std::size_t elements() const {
-        return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
-    }
+    explicit MatrixSizes(Shape const& s);
+    std::size_t elements() const;
 };
 
 /// `lead`, and then two extents.
@@ -40,9 +33,7 @@ inline Shape stacked(Shape lead, std::size_t rows, std::size_t columns) {
     return lead;
 }
 /// The shape without its last `n` extents.
-inline Shape without_last(Shape const& s, std::size_t n) {
-    return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n));
-}
+Shape without_last(Shape const& s, std::size_t n);
 /// The stack to which a matrix of a shape belongs.
 inline Shape stack_of(Shape const& s) { return without_last(s, 2); }
 
@@ -90,10 +81,7 @@ template <class T> bool are_finite(T const* a, std::size_t n) {
 }
 
 /// "linalg.inv: (Batch element 3): " where there are several matrices.
-inline std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i) {
-    return std::string(name) + ": " +
-           (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
-}
+std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i);
 
 /// One scalar for each matrix, with two axes of extent 1 that broadcast.
 template <Operand X> auto beside_matrices(X const& numbers) {
@@ -122,3 +110,7 @@ template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n) {
 
 } // namespace detail
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/linalg/matrices.ipp>
+#endif

@@ -6,8 +6,6 @@
 #include <xgrad/linalg/lu.hpp>
 #include <xgrad/tensor/join.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

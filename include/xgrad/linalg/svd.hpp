@@ -3,8 +3,6 @@
 
 #include <xgrad/linalg/eigh.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

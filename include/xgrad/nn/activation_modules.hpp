@@ -6,8 +6,6 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/tensor/print.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// x where it is positive, else 0.
@@ -82,10 +80,7 @@ struct LogSoftmax : Module<LogSoftmax> {
 /// its expectation.
 struct Dropout : Module<Dropout> {
     double p;
-    explicit Dropout(double probability = 0.5) : p(probability) {
-        if (!(p >= 0 && p <= 1))
-            xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
-    }
+    explicit Dropout(double probability = 0.5);
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout(x, p, is_training());
     }
@@ -94,10 +89,7 @@ struct Dropout : Module<Dropout> {
 /// Dropout of whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
     double p;
-    explicit Dropout2d(double probability = 0.5) : p(probability) {
-        if (!(p >= 0 && p <= 1))
-            xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
-    }
+    explicit Dropout2d(double probability = 0.5);
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout2d(x, p, is_training());
     }
@@ -110,9 +102,11 @@ struct Flatten : Module<Flatten> {
     template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::flatten(x, first, last);
     }
-    std::string extra_repr() const override {
-        return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
-    }
+    XGRAD_FUNCTION std::string extra_repr() const override;
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/activation_modules.ipp>
+#endif

@@ -7,8 +7,6 @@
 #include <xgrad/ops/comparison.hpp>
 #include <xgrad/tensor/views.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// An attention mask: booleans, or real numbers that are added to the scores. An undefined one
@@ -63,11 +61,7 @@ Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale
     return where(sees, functional::softmax(Tensor<T>(where(sees, scores, T(0))), -1), T(0));
 }
 /// The causal mask: true where j <= i.
-inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
-    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
-               j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
-    return unsqueeze(i, 1) >= j;
-}
+Tensor<bool> causal_mask(std::size_t queries, std::size_t keys);
 
 } // namespace detail
 
@@ -296,3 +290,7 @@ private:
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/attention.ipp>
+#endif

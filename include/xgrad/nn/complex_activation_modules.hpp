@@ -5,8 +5,6 @@
 #include <xgrad/ops/complex_activation.hpp>
 #include <xgrad/tensor/create.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or

@@ -4,8 +4,6 @@
 #include <xgrad/nn/convolution.hpp>
 #include <xgrad/tensor/views.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// Options of a convolution; `padding` adds zeros on both sides of each axis.

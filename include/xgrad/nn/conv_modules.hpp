@@ -5,8 +5,6 @@
 #include <xgrad/nn/init.hpp>
 #include <xgrad/nn/module.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {

@@ -14,8 +14,6 @@
 #include <xgrad/nn/weight_gradient.hpp>
 #include <xgrad/ops/reduction.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {

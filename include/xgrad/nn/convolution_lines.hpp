@@ -7,8 +7,6 @@
 #include <xgrad/nn/convolution_plan.hpp>
 #include <xgrad/nn/correlation_kernel.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 namespace kernel = xgrad::detail::kernel;
@@ -26,12 +24,8 @@ struct Tile {
     std::size_t row, rows, column, columns;
 
     /// The number of rows (columns) of a phase's results in this tile.
-    std::size_t rows_of(Phase const& phase) const {
-        return phase.count > row ? std::min(rows, phase.count - row) : 0;
-    }
-    std::size_t columns_of(Phase const& phase) const {
-        return phase.count > column ? std::min(columns, phase.count - column) : 0;
-    }
+    std::size_t rows_of(Phase const& phase) const;
+    std::size_t columns_of(Phase const& phase) const;
 };
 
 using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
@@ -169,3 +163,7 @@ private:
 };
 
 } // namespace xgrad::nn::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/convolution_lines.ipp>
+#endif

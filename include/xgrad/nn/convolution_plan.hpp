@@ -14,8 +14,6 @@
 #include <xgrad/base/scratch.hpp>
 #include <xgrad/nn/window.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 /// The extents of input [batch, channels, rows, columns], weight [out_channels, channels / groups,
@@ -41,10 +39,7 @@ struct ConvGeometry {
     }
 
 private:
-    Shape shape(
-        std::size_t first, std::size_t second, std::size_t height, std::size_t width) const {
-        return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width};
-    }
+    Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const;
 };
 
 /// A tap of the kernel along an axis: its index, the part of the line that it reads, and its offset
@@ -68,69 +63,19 @@ struct AxisPlan {
     std::size_t furthest = 0; // the largest offset of a tap
     xgrad::detail::CachedVector<Phase> phases = {};
 
-    void add(Phase phase) {
-        length = std::max(length, phase.count);
-        for (auto const& tap : phase.taps) {
-            furthest = std::max(furthest, tap.offset);
-            length = std::max(length, tap.offset + phase.count);
-        }
-        phases.push_back(std::move(phase));
-    }
-    std::size_t max_results() const {
-        std::size_t most = 0;
-        for (auto const& phase : phases) most = std::max(most, phase.count);
-        return most;
-    }
+    void add(Phase phase);
+    std::size_t max_results() const;
 };
 
 /// The stride between windows; 1 if there is a single window.
 inline std::size_t stride_of(AxisGeometry const& s) { return s.windows > 1 ? s.stride : 1; }
 
 /// The plan of an axis for computing the output: windows read the input.
-inline AxisPlan output_plan(AxisGeometry const& s) {
-    AxisPlan plan{
-        .extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
-    Phase all{0, 1, s.windows, {}};
-    for (std::size_t i = 0; i < s.kernel; ++i) {
-        std::size_t const at = i * s.dilation, remainder = at % plan.stride;
-        auto const part =
-            static_cast<std::size_t>(std::ranges::find(plan.parts, remainder) - plan.parts.begin());
-        if (part == plan.parts.size()) plan.parts.push_back(remainder);
-        all.taps.push_back({i, part, at / plan.stride});
-    }
-    plan.add(std::move(all));
-    return plan;
-}
+AxisPlan output_plan(AxisGeometry const& s);
 
 /// The plan of an axis for computing the input: pixel h reads window t of the output for each tap i
 /// with h + padding = t stride + i dilation. Pixels that are a stride apart read the same taps.
-inline AxisPlan input_plan(AxisGeometry const& s) {
-    std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
-    auto const each_tap = [&](std::size_t pixel,
-                              auto f) { // f(tap, window that the pixel reads; may be < 0)
-        for (std::size_t i = 0; i < s.kernel; ++i)
-            if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride)
-                f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) -
-                         static_cast<std::ptrdiff_t>(at / stride));
-    };
-    std::ptrdiff_t before = 0;
-    for (std::size_t pixel = 0; pixel < phases; ++pixel)
-        each_tap(
-            pixel, [&](std::size_t, std::ptrdiff_t window) { before = std::max(before, -window); });
-    AxisPlan plan{.extent = s.windows,
-        .before = static_cast<std::size_t>(before),
-        .stride = 1,
-        .kernel = s.kernel,
-        .parts = {0}};
-    for (std::size_t pixel = 0; pixel < phases; ++pixel) {
-        Phase phase{pixel, stride, (s.extent - 1 - pixel) / stride + 1, {}};
-        each_tap(pixel, [&](std::size_t i, std::ptrdiff_t window) {
-            phase.taps.push_back({i, 0, static_cast<std::size_t>(before + window)});
-        });
-        plan.add(std::move(phase));
-    }
-    return plan;
-}
+AxisPlan input_plan(AxisGeometry const& s);
 
 /// The number of rows and columns of results in a tile.
 struct TileSize {
@@ -143,22 +88,10 @@ inline constexpr std::size_t tile_bytes = std::size_t{1} << 19;
 /// The tile size for positions of `bytes` bytes: as many whole rows as fit tile_bytes. If too few
 /// fit, parts of a few rows, so many that the halo of the tiles copies the source at most about
 /// twice.
-inline TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
-    using xgrad::detail::kernel::divided_up;
-    auto const evenly = [](std::size_t all, std::size_t most) {
-        return divided_up(all, divided_up(all, most));
-    };
-    std::size_t const all_rows = std::max<std::size_t>(1, rows.max_results()),
-                      all_columns = std::max<std::size_t>(1, columns.max_results());
-    std::size_t const positions = tile_bytes / std::max<std::size_t>(1, bytes),
-                      fitting = positions / std::max<std::size_t>(1, columns.length),
-                      least = std::min(all_rows, rows.furthest + 1);
-    if (fitting >= least + rows.furthest)
-        return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
-    std::size_t const min_columns =
-        std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
-    return {least, evenly(all_columns,
-                       std::clamp(positions / (least + rows.furthest), min_columns, all_columns))};
-}
+TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes);
 
 } // namespace xgrad::nn::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/convolution_plan.ipp>
+#endif

@@ -9,8 +9,6 @@
 #include <xgrad/base/scratch.hpp>
 #include <xgrad/nn/convolution_lines.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 /// Computes result channels from the source channels of their group. The zeros of the padding are

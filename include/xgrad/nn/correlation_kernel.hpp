@@ -256,7 +256,7 @@ template <class Real> CorrelationLoops<Real> const& best_correlation_loops() {
     return loops;
 }
 
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_SOURCE)
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
 template CorrelationLoops<float> const& best_correlation_loops();
 template CorrelationLoops<double> const& best_correlation_loops();
 #elif defined(XGRAD_SEPARATE_COMPILATION)

@@ -7,20 +7,12 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/tensor/index_select.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {
 /// Normalises a row index: negative ones count from the end, as in PyTorch.
-inline std::int64_t padding_row(
-    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
-    auto const n = static_cast<std::int64_t>(count);
-    if (index && (*index < -n || *index >= n))
-        xgrad::detail::fail<IndexError>(
-            name, ": padding_idx ", *index, " must be within ", n, " rows");
-    return !index ? -1 : *index < 0 ? *index + n : *index;
-}
+std::int64_t padding_row(
+    std::string_view name, std::optional<std::int64_t> index, std::size_t count);
 } // namespace detail
 
 namespace functional {
@@ -71,3 +63,7 @@ private:
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/embedding.ipp>
+#endif

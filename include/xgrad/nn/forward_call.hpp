@@ -6,8 +6,6 @@
 
 #include <xgrad/nn/backward_hooks.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 template <class X> inline constexpr bool is_tensor = false;

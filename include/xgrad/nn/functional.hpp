@@ -22,10 +22,7 @@ Tensor<T> dropped(
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }
 /// The axis of a softmax; a tensor of no dimensions counts as a vector.
-inline Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
-    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
-    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
-}
+Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis);
 } // namespace detail
 
 namespace functional {
@@ -104,3 +101,7 @@ Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t l
 
 } // namespace functional
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/functional.ipp>
+#endif

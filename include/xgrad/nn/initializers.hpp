@@ -10,8 +10,6 @@
 #include <xgrad/nn/init.hpp>
 #include <xgrad/ops/linalg.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::init {
 
 using nn::normal_;
@@ -30,21 +28,7 @@ template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
 template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
 
 /// The recommended gain of a nonlinearity; param is the slope of leaky_relu (default 0.01).
-inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {}) {
-    double const slope = param.value_or(0.01);
-    switch (nonlinearity) {
-    case Nonlinearity::tanh:
-        return 5. / 3;
-    case Nonlinearity::relu:
-        return std::numbers::sqrt2;
-    case Nonlinearity::leaky_relu:
-        return std::sqrt(2 / (1 + slope * slope));
-    case Nonlinearity::selu:
-        return 0.75;
-    default:
-        return 1;
-    }
-}
+double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {});
 
 namespace detail {
 
@@ -53,16 +37,7 @@ struct Fans {
     double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
 };
 /// fan_in and fan_out of a weight [out, in, kernel...].
-inline Fans fans(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name,
-            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
-            "shape ",
-            shape);
-    double field = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
-    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
-}
+Fans fans(std::string_view name, Shape const& shape);
 /// Uniform around 0 with a given standard deviation; for complex types each part has half the
 /// variance.
 template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation) {
@@ -137,3 +112,7 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
 }
 
 } // namespace xgrad::nn::init
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/initializers.ipp>
+#endif

@@ -6,8 +6,6 @@
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/print.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace functional {

@@ -5,8 +5,6 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/ops/linalg.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace functional {

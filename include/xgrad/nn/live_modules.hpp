@@ -10,8 +10,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 class AnyModule;
@@ -30,20 +28,9 @@ public:
         all_.erase(m);
     }
     /// The module at `to` reuses the entry of the module that it was moved from: no allocation.
-    void move(AnyModule const* from, AnyModule const* to) noexcept {
-        std::lock_guard const lock(mutex_);
-        auto entry = all_.extract(from);
-        if (!entry) return; // moved from before
-        entry.value() = to;
-        all_.insert(std::move(entry));
-    }
+    void move(AnyModule const* from, AnyModule const* to) noexcept;
     /// The module with the lowest address in [begin, end), or null.
-    AnyModule const* first_in(std::uintptr_t begin, std::uintptr_t end) {
-        std::lock_guard const lock(mutex_);
-        auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
-        return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found
-                                                                                     : nullptr;
-    }
+    AnyModule const* first_in(std::uintptr_t begin, std::uintptr_t end);
     /// It is never destroyed: a module with static storage duration may outlive it otherwise.
     static LiveModules& instance() {
         static auto* const all = new LiveModules;
@@ -58,3 +45,7 @@ private:
 } // namespace detail
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/live_modules.ipp>
+#endif

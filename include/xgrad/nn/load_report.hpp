@@ -20,25 +20,13 @@ struct NamedModule {
 struct LoadReport {
     std::vector<std::string> missing, unexpected, mismatched;
     /// True if everything was loaded.
-    bool complete() const noexcept {
-        return missing.empty() && unexpected.empty() && mismatched.empty();
-    }
+    bool complete() const noexcept;
     /// A message that lists all mistakes by name, for a module of this class.
-    std::string message(std::string_view module_class) const {
-        std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
-        auto const list = [&](char const* what, std::vector<std::string> const& names) {
-            for (auto const& name : names) {
-                if (name == names.front())
-                    text.append("\n\t").append(what).append(" key(s) in state_dict: ");
-                else text += ", ";
-                text += '"' + name + '"';
-            }
-        };
-        list("Missing", missing);
-        list("Unexpected", unexpected);
-        for (auto const& name : mismatched) text += "\n\t" + name;
-        return text;
-    }
+    std::string message(std::string_view module_class) const;
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/load_report.ipp>
+#endif

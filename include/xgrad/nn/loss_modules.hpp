@@ -5,8 +5,6 @@
 #include <xgrad/nn/cross_entropy.hpp>
 #include <xgrad/nn/module.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 struct MSELoss : Module<MSELoss> {

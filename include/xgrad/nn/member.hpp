@@ -9,8 +9,6 @@
 #include <xgrad/nn/any_module.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 namespace nn::detail {
 

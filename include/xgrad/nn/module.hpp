@@ -7,8 +7,6 @@
 #include <xgrad/nn/member.hpp>
 #include <xgrad/nn/module_text.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 template <class Self> class Module : public AnyModule {

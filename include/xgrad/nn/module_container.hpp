@@ -7,8 +7,6 @@
 
 #include <xgrad/nn/forward_call.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// The exception of a call of a placeholder module.

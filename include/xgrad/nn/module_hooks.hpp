@@ -6,8 +6,6 @@
 
 #include <xgrad/graph/any_tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 class AnyModule;
@@ -45,13 +43,7 @@ public:
     virtual bool returns_tensors() const = 0;
 
     /// True if a hook must run: after a failure, only an always_call hook that has not run.
-    bool begin(xgrad::detail::Identity hook, bool always) {
-        if (failed && !always) return false;
-        for (auto const other : called_)
-            if (other == hook) return false;
-        if (always) called_.push_back(hook);
-        return true;
-    }
+    bool begin(xgrad::detail::Identity hook, bool always);
 
     bool failed = false;
 
@@ -80,9 +72,7 @@ struct ModuleHooks {
 
     explicit ModuleHooks(AnyModule* m = nullptr) noexcept : module(m) {}
 
-    bool any() const {
-        return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
-    }
+    bool any() const;
     static ModuleHooks& of_all_modules() {
         static ModuleHooks hooks;
         return hooks;
@@ -123,3 +113,7 @@ ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always) {
 
 } // namespace detail
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/module_hooks.ipp>
+#endif

@@ -4,8 +4,6 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/nn/module_container.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// A list of modules M, named "0", "1", ... It has no forward: the module that contains it calls

@@ -5,23 +5,7 @@
 
 #include <xgrad/nn/any_module.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
-
-inline void AnyModule::print(std::string const& indent, std::string& out) const {
-    out += std::string(kind()) + "(" + extra_repr();
-    bool has_children = false;
-    for (auto const& m : members_) {
-        if (m.kind != Kind::module) continue;
-        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
-        out += "\n" + indent + "  (" + m.name + "): ";
-        module_of(m).print(indent + "  ", out);
-    }
-    out += has_children ? "\n" + indent + ")" : ")";
-    if (auto const n = parameter_count())
-        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
-}
 
 /// Prints the tree of modules, each with its number of parameters.
 inline std::string to_string(AnyModule const& m) {
@@ -34,3 +18,7 @@ inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) {
 }
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/module_text.ipp>
+#endif

@@ -8,21 +8,12 @@
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/print.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {
 
 /// The geometry of an input [N, C, ...]: each channel is a group.
-inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
-            "D input), not of shape ", shape);
-    std::size_t positions = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
-    return {.samples = shape[0], .groups = shape[1], .positions = positions};
-}
+StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape);
 template <Scalar T>
 void check_of_channels(
     std::string_view name, std::string_view which, Tensor<T> const& t, std::size_t channels) {
@@ -213,3 +204,7 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/normalization.ipp>
+#endif

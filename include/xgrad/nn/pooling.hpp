@@ -10,8 +10,6 @@
 #include <xgrad/nn/pooling_windows.hpp>
 #include <xgrad/tensor/views.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {
@@ -53,16 +51,7 @@ template <class T> void spread_windows(Windows const& w, T const* numbers, T* li
 
 /// The first column of each window along a row, then the second column of each, and so on. A window
 /// with fewer columns repeats its last one.
-inline std::vector<std::int64_t> columns_in_turn(Windows const& w) {
-    std::vector<std::int64_t> all;
-    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
-        for (auto const& c : w.columns) {
-            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
-            most = std::max(most, count);
-            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
-        }
-    return all;
-}
+std::vector<std::int64_t> columns_in_turn(Windows const& w);
 /// a where the bits of a mask are ones, b where they are zeros.
 template <RealScalar T> T chosen(std::int64_t mask, T a, T b) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -331,3 +320,7 @@ Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size) {
 
 } // namespace functional
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/pooling.ipp>
+#endif

@@ -4,8 +4,6 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/nn/pooling.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {

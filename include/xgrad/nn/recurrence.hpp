@@ -9,8 +9,6 @@
 #include <xgrad/tensor/function.hpp>
 #include <xgrad/tensor/join.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 /// All states h, and c if the cell has one, [L, N, H], computed step by step by differentiable

@@ -7,8 +7,6 @@
 #include <xgrad/nn/recurrence.hpp>
 #include <xgrad/tensor/print.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// Options of RNN, LSTM and GRU.

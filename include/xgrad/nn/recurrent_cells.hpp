@@ -6,8 +6,6 @@
 #include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/views.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// The activation of RNN and RNNCell.

@@ -4,8 +4,6 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/nn/module_container.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result

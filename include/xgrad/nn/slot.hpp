@@ -4,8 +4,6 @@
 #include <xgrad/nn/module.hpp>
 #include <xgrad/nn/module_container.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 template <class Signature> class Slot;

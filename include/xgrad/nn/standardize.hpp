@@ -11,8 +11,6 @@
 #include <xgrad/ops/exponential.hpp>
 #include <xgrad/tensor/views.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 struct StandardizeGeometry {
@@ -28,10 +26,7 @@ struct StandardizeGeometry {
         return over_samples ? line / channels % groups : line / channels;
     }
     std::size_t channel_of(std::size_t line) const { return line % (groups * channels); }
-    double count() const {
-        return static_cast<double>(channels * positions) *
-               static_cast<double>(over_samples ? samples : 1);
-    }
+    double count() const;
 };
 
 /// Mean and variance of one set of elements, in double.
@@ -242,3 +237,7 @@ std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const
 }
 
 } // namespace xgrad::nn::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/nn/standardize.ipp>
+#endif

@@ -6,8 +6,6 @@
 #include <xgrad/nn/layer_norm.hpp>
 #include <xgrad/nn/module_list.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// The activation of transformer layers.

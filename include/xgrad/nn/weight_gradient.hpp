@@ -7,8 +7,6 @@
 #include <xgrad/nn/convolution_lines.hpp>
 #include <xgrad/ops/gather_scatter.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 template <class T> class WeightGradient {

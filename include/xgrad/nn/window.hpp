@@ -6,8 +6,6 @@
 
 #include <xgrad/base/shape.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// An integer for each of D spatial axes: one for all of them, or {one for each}.

@@ -10,8 +10,6 @@
 
 #include <xgrad/ops/element_type.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// The leaves that are broadcast.

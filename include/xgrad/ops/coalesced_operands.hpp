@@ -8,8 +8,6 @@
 #include <xgrad/base/transposed.hpp>
 #include <xgrad/ops/tile_operand.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 struct CoalescedOperands {

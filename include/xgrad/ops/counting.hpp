@@ -4,8 +4,6 @@
 #include <xgrad/ops/comparison.hpp>
 #include <xgrad/ops/reduction.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Counts the elements over axes that are true or not 0, as int64; NaN counts. Not differentiable.

@@ -8,8 +8,6 @@
 #include <xgrad/ops/gather_scatter.hpp>
 #include <xgrad/ops/padding.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

@@ -8,8 +8,6 @@
 #include <xgrad/ops/dual_kernel.hpp>
 #include <xgrad/ops/gather_scatter.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// A scalar type T at run time: how its elements are gathered into tiles of E, and scattered or

@@ -5,8 +5,6 @@
 #include <xgrad/ops/block_loop.hpp>
 #include <xgrad/ops/part_loop.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 [[gnu::noinline]] inline void evaluate_parts(KernelTable const& table, void const* expression,

@@ -10,8 +10,6 @@
 #include <xgrad/base/shape.hpp>
 #include <xgrad/ops/operation_check.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Tensors, Expressions, and the types on which rules are traced.
@@ -91,13 +89,8 @@ concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
 namespace detail {
 /// Throws ShapeError if an argument of an operation does not broadcast with another one.
-inline void check_broadcasts(std::string_view operation, std::string_view argument,
-    Shape const& shape, std::string_view other, Shape const& shape_of_other) {
-    Shape both = shape;
-    if (!widen(both, shape_of_other))
-        fail<ShapeError>(operation, ": ", argument, " of shape ", shape,
-            " does not broadcast with ", other, " of shape ", shape_of_other);
-}
+void check_broadcasts(std::string_view operation, std::string_view argument, Shape const& shape,
+    std::string_view other, Shape const& shape_of_other);
 
 /// Throws an Error if an argument of an operation is an undefined tensor.
 template <class X>
@@ -231,3 +224,7 @@ auto apply(X const&... x) {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/expression.ipp>
+#endif

@@ -11,8 +11,6 @@
 
 #include <xgrad/ops/expression.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// Stands for a tensor in a flattened expression.
@@ -127,20 +125,10 @@ template <class F> constexpr auto make_vertices() {
 template <class F> inline constexpr auto vertices_of = make_vertices<F>();
 
 /// The name of the i-th tensor in printed expressions: "a", "b", ...
-inline std::string tensor_name(std::size_t i) {
-    return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
-}
+std::string tensor_name(std::size_t i);
 
 /// "Add(Mul(Sin(a), b), number)": prints an expression.
-[[gnu::cold]] inline std::string expression_text(Vertex const*& v, std::size_t& tensors) {
-    Vertex const here = *v++;
-    if (here.is_tensor) return tensor_name(tensors++);
-    if (here.name.empty()) return "number";
-    std::string s(here.name);
-    for (std::size_t i = 0; i < here.operands; ++i)
-        s += (i ? ", " : "(") + expression_text(v, tensors);
-    return s + ")";
-}
+[[gnu::cold]] std::string expression_text(Vertex const*& v, std::size_t& tensors);
 
 template <class L, class P> using batch_for = simd::batch_of<typename L::template over<P>, P>;
 
@@ -349,3 +337,7 @@ XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
 }
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/flat_expression.ipp>
+#endif

@@ -3,8 +3,6 @@
 
 #include <xgrad/ops/shaping.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Reverses the elements along some axes. Flip is its own adjoint.
@@ -69,10 +67,7 @@ private:
 
 namespace detail {
 /// A shift modulo the extent.
-inline std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
-    auto const n = static_cast<std::ptrdiff_t>(extent);
-    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
-}
+std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent);
 } // namespace detail
 
 /// Rotates the elements by a shift along each of some axes, backwards if it is negative. A copy.
@@ -124,3 +119,7 @@ template <Operand X> auto ifftshift(X const& x, Axes const& axes = {}) {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/flipping.ipp>
+#endif

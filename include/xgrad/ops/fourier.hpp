@@ -9,8 +9,6 @@
 #include <xgrad/ops/element_type.hpp>
 #include <xgrad/ops/indexing.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Where the factor 1/n goes: to the inverse transform, to the forward one, or as 1/sqrt(n) to
@@ -33,10 +31,7 @@ void transform_axis(Array<std::complex<P>> const& x, std::size_t axis, int sign)
             fft_many(x.begin() + block, step, 1, x.begin() + block, step, 1, n, after, sign);
 }
 
-inline double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
-    if (norm == FftNorm::ortho) return 1 / std::sqrt(static_cast<double>(n));
-    return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
-}
+double fft_scale(FftNorm norm, bool inverse, std::size_t n);
 
 /// The weights of the bins of a half spectrum: 1 for bins that are their own mirror image, else 2
 /// for the bin and its mirror image; inverse 1 and 1/2.
@@ -165,21 +160,11 @@ template <class X> auto as_complex(X const& x) {
     return cast<std::complex<P>>(t);
 }
 
-inline std::size_t checked_length(std::string_view operation, std::size_t n) {
-    if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
-    return n;
-}
+std::size_t checked_length(std::string_view operation, std::size_t n);
 
 /// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
-inline void check_real_axes(
-    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
-    if (axes.empty()) axes = all_axes(shape.size());
-    normalize_axes(operation, axes, shape);
-    if (axes.empty())
-        fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
-    if (!lengths.empty() && lengths.size() != axes.size())
-        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
-}
+void check_real_axes(
+    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape);
 
 template <class X>
 auto complex_transform(std::string_view operation, X const& x, Axes const& axes,
@@ -288,3 +273,7 @@ auto irfftn(
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/fourier.ipp>
+#endif

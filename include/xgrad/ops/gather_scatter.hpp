@@ -11,8 +11,6 @@
 #include <xgrad/ops/kernel.hpp>
 #include <xgrad/ops/tile_loop.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// The type in which sums of elements of type T are accumulated.

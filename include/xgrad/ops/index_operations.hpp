@@ -8,8 +8,6 @@
 
 #include <xgrad/ops/shaping.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Selects slices along an axis. The axes of the index replace that axis.

@@ -9,8 +9,6 @@
 #include <xgrad/base/xtensor.hpp>
 #include <xgrad/ops/shaping.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The
@@ -50,11 +48,7 @@ struct Window : Arraywise {
     explicit Window(Shape const& shape)
         : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
 
-    void add(detail::AxisPart const& part) {
-        start.push_back(part.start);
-        count.push_back(part.count);
-        step.push_back(part.step);
-    }
+    void add(detail::AxisPart const& part);
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out;
         look(x, out, sizeof(T));
@@ -63,33 +57,7 @@ struct Window : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 
 private:
-    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
-        std::size_t const indices = step.size(),
-                          kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
-        out.shape.reserve_exactly(kept);
-        out.strides.reserve_exactly(kept);
-        std::ptrdiff_t offset = 0;
-        bool const has_elements = x.numel != 0;
-        for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
-            bool const is_new = step[i] == new_axis;
-            auto const stride = is_new ? 0 : x.strides[axis++];
-            if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
-            if (step[i] == 0) continue;
-            out.shape[at] = count[i];
-            // For a single position the step is ignored: the product with it might overflow.
-            out.strides[at++] = is_new                         ? 0
-                                : count[i] > 1 && has_elements ? stride * step[i]
-                                                               : stride;
-        }
-        out.numel = numel(out.shape);
-        if (out.numel == 0) {
-            offset = 0;
-            out.strides = detail::row_major(out.shape);
-        }
-        out.storage = x.storage;
-        out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
-        out.contiguous = detail::is_row_major(out.shape, out.strides);
-    }
+    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const;
 };
 
 /// Zeros of a shape with x in the selected part: the adjoint of Window.
@@ -124,24 +92,8 @@ template <class I>
 concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> ||
                     requires(I const& i) { i.get(std::size_t{}); };
 
-inline AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
-    auto const extent = static_cast<std::ptrdiff_t>(n);
-    if (i < -extent || i >= extent)
-        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
-    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
-}
-inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
-    if (s.step < 1)
-        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
-    auto const extent = static_cast<std::ptrdiff_t>(n);
-    auto const bounded = [extent](std::ptrdiff_t i) {
-        return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
-    };
-    auto const start = bounded(s.start.value_or(0)),
-               stop = std::max(start, bounded(s.stop.value_or(extent)));
-    return {static_cast<std::size_t>(start),
-        static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
-}
+AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis);
+AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis);
 inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
 /// xt::range and its kin.
 template <class I>
@@ -183,10 +135,7 @@ public:
             ++axis_;
         }
     }
-    Window finish() {
-        while (axis_ < shape_.size()) whole();
-        return std::move(window_);
-    }
+    Window finish();
 
 private:
     void whole() { window_.add({0, shape_[axis_++]}); }
@@ -210,3 +159,7 @@ template <class... Index> Window window(Shape const& shape, Index const&... inde
 
 } // namespace detail
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/indexing.ipp>
+#endif

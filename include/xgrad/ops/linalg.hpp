@@ -5,8 +5,6 @@
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/reduction.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// The role of a factor in a matrix product: matrices, or a last axis of rows or columns.
@@ -57,31 +55,14 @@ struct Matmul : Arraywise {
 
 private:
     using Form = MatmulFactor::Form;
-    Form result_form() const noexcept {
-        return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix;
-    }
+    Form result_form() const noexcept;
 
     /// The matrices of a factor as the product reads them.
     struct Matrix {
         std::size_t rows = 1, columns = 1;
         std::ptrdiff_t row_step = 1, column_step = 1;
 
-        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is) {
-            if (is.form != Form::column) {
-                columns = shape.back();
-                column_step = strides.back();
-            } else {
-                rows = shape.back();
-                row_step = strides.back();
-            }
-            if (is.form == Form::matrix) {
-                rows = *(shape.end() - 2);
-                row_step = *(strides.end() - 2);
-            }
-            if (!is.transposed) return;
-            std::swap(rows, columns);
-            std::swap(row_step, column_step);
-        }
+        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is);
     };
 
     [[noreturn, gnu::cold]] static void fail_to_fit(Shape const& a, Shape const& b) {
@@ -249,3 +230,7 @@ template <Operand A> auto adjoint(A const& a) {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/linalg.ipp>
+#endif

@@ -3,14 +3,10 @@
 
 #include <xgrad/ops/shaping.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
-inline std::size_t count_true(Array<bool> const& mask) {
-    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
-}
+std::size_t count_true(Array<bool> const& mask);
 } // namespace detail
 
 /// The elements where the mask is true, in row-major order, as a vector.
@@ -60,3 +56,7 @@ auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) con
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/masking.ipp>
+#endif

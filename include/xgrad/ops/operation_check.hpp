@@ -5,8 +5,6 @@
 
 #include <xgrad/ops/probe.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace verdict {

@@ -3,8 +3,6 @@
 
 #include <xgrad/ops/shaping.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2
@@ -113,52 +111,18 @@ auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const 
 namespace detail {
 
 /// The widths with positive ones replaced by 0.
-inline Axes negative_ones(Axes widths) {
-    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
-    return widths;
-}
-inline std::size_t if_positive(std::ptrdiff_t width) {
-    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
-}
+Axes negative_ones(Axes widths);
+std::size_t if_positive(std::ptrdiff_t width);
 
 /// The widths of pad(), for each axis: before it and after it.
 struct PadWidths {
     Axes before, after;
     bool cut = false, add = false; // some widths are negative; some are positive
 
-    PadWidths(Axes const& widths, Shape const& extents)
-        : before(extents.size(), 0), after(extents.size(), 0) {
-        auto const rank = extents.size();
-        if (widths.size() % 2 || widths.size() > 2 * rank)
-            fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank,
-                " axes of shape ", extents);
-        for (std::size_t i = 0; i < widths.size() / 2; ++i) {
-            auto const d = rank - 1 - i;
-            auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
-            cut |= std::min(first, last) < 0;
-            add |= std::max(first, last) > 0;
-            constexpr auto most = static_cast<std::ptrdiff_t>(max_elements);
-            if (std::max(first, last) > most || std::min(first, last) < -most ||
-                static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) +
-                        std::min<std::ptrdiff_t>(last, 0) <
-                    0)
-                fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ",
-                    extents, ", or add more than any memory holds");
-        }
-    }
+    PadWidths(Axes const& widths, Shape const& extents);
 };
 
-inline void check_border(PadBorder const& b, std::size_t extent) {
-    auto const longest = std::max(b.before, b.after);
-    if (b.mode == PadMode::reflect && longest >= extent)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ",
-            longest, " positions, which must be fewer");
-    if (b.mode == PadMode::circular && longest > extent)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ",
-            longest, " positions, which must be no more");
-    if (b.mode == PadMode::replicate && extent == 0)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
-}
+void check_border(PadBorder const& b, std::size_t extent);
 
 } // namespace detail
 
@@ -184,3 +148,7 @@ auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant,
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/padding.ipp>
+#endif

@@ -16,8 +16,6 @@
 #include <xgrad/base/stream.hpp>
 #include <xgrad/ops/tile_loop.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// Chooses between non-temporal and ordinary stores. Non-temporal stores save the read for

@@ -7,8 +7,6 @@
 
 #include <xgrad/ops/operation.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// A set of values that are read: bit 0 is the result y, bit 1 + i is argument i.

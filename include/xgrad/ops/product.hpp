@@ -4,8 +4,6 @@
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/reducing.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

@@ -8,8 +8,6 @@
 #include <xgrad/ops/evaluate_into.hpp>
 #include <xgrad/ops/shaping.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }

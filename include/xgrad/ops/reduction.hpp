@@ -6,8 +6,6 @@
 #include <xgrad/ops/extremum.hpp>
 #include <xgrad/ops/product.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Integers and masks as double; anything else as it is.

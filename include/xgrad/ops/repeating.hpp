@@ -5,8 +5,6 @@
 
 #include <xgrad/ops/shaping.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// repeat: inserts axes of extent 1, broadcasts them and reshapes the result. The adjoint sums.

@@ -7,8 +7,6 @@
 #include <xgrad/base/array.hpp>
 #include <xgrad/ops/expression.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Converts the elements to another scalar type; the gradient is converted back.
@@ -51,24 +49,7 @@ struct Reshape : Arraywise {
     }
 
 private:
-    Shape resolve(Shape const& from) const {
-        auto const n = numel(from);
-        Shape shape(to.size(), 1);
-        std::optional<std::size_t> open;
-        for (std::size_t i = 0; i < to.size(); ++i) {
-            if (to[i] < -1 || (to[i] == -1 && open))
-                detail::fail<ShapeError>(asked_by, ": ", to, " is no shape; one extent may be -1");
-            if (to[i] == -1) open = i;
-            else shape[i] = static_cast<std::size_t>(to[i]);
-        }
-        auto known = numel(shape);
-        bool const found = !open || (known != 0 && n % known == 0);
-        if (open && found) known *= shape[*open] = n / known;
-        if (!found || known != n)
-            detail::fail<ShapeError>(
-                asked_by, ": shape ", to, " does not hold the ", n, " elements of shape ", from);
-        return shape;
-    }
+    Shape resolve(Shape const& from) const;
 };
 template <Operand X> auto reshape(X const& x, Axes const& shape) {
     return express(Reshape{{}, shape}, x);
@@ -92,12 +73,7 @@ template <Operand X> auto flatten(X const& x) { return detail::in_one_row("flatt
 
 namespace detail {
 /// The inverse permutation.
-inline Axes inverse_of(Axes const& order) {
-    Axes inverse(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-        inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
-    return inverse;
-}
+Axes inverse_of(Axes const& order);
 } // namespace detail
 
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
@@ -124,12 +100,7 @@ struct Permute : Arraywise {
     }
 
 private:
-    Axes normalized(Shape const& shape) const {
-        Axes order = axes;
-        for (auto& a : order)
-            a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));
-        return order;
-    }
+    Axes normalized(Shape const& shape) const;
 };
 template <Operand X> auto permute(X const& x, Axes const& axes) {
     return express(Permute{{}, axes}, x);
@@ -254,3 +225,7 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape) {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/shaping.ipp>
+#endif

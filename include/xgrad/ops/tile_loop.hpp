@@ -15,8 +15,6 @@
 
 #include <xgrad/ops/coalesced_operands.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class TileLoop : CoalescedOperands {

@@ -4,8 +4,6 @@
 
 #include <xgrad/base/array.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;

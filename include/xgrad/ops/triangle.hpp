@@ -3,8 +3,6 @@
 
 #include <xgrad/ops/shaping.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Sets the elements above or below a diagonal to zero. Triangle is its own adjoint.

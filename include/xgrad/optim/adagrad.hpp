@@ -27,13 +27,7 @@ struct AdagradRule {
         double const rate = o.lr / (1 + static_cast<double>(state.steps - 1) * o.lr_decay);
         p -= rate * (g / (sqrt(s) + o.eps));
     }
-    static void check(Options const& o) {
-        check_not_negative("learning rate", o.lr);
-        check_not_negative("lr_decay value", o.lr_decay);
-        check_not_negative("weight_decay value", o.weight_decay);
-        check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
-        check_not_negative("epsilon value", o.eps);
-    }
+    static void check(Options const& o);
     static double* momentum(Options&) { return nullptr; }
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("lr_decay", o.lr_decay), f("weight_decay", o.weight_decay),
@@ -46,3 +40,7 @@ struct AdagradRule {
 using Adagrad = Optimizing<detail::AdagradRule>;
 
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/optim/adagrad.ipp>
+#endif

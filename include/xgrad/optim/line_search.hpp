@@ -9,8 +9,6 @@
 
 #include <xgrad/base/config.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::optim::detail {
 
 /// A point on the line: its position, the function's value, its slope along the line, and its
@@ -22,14 +20,7 @@ struct LinePoint {
 
 /// The minimiser of the cubic through the values and slopes of two points, clamped to two bounds;
 /// the middle of the bounds if the cubic has no minimum.
-inline double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high) {
-    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
-                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
-    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
-                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
-    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
-    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
-}
+double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high);
 
 /// A point t > 0 with value <= value(0) + c1 t slope(0) and |slope| <= c2 |slope(0)|; the best one
 /// found after max_trials evaluations, or when the interval that contains one is narrower than
@@ -88,3 +79,7 @@ LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narr
 }
 
 } // namespace xgrad::optim::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/optim/line_search.ipp>
+#endif

@@ -9,8 +9,6 @@
 #include <xgrad/tensor/state_dict.hpp>
 #include <xgrad/tensor/views.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::optim {
 
 /// A parameter group: parameters with the same options.
@@ -57,10 +55,7 @@ public:
         return loss;
     }
     /// Clears the gradients of all parameters.
-    void zero_grad() {
-        for (std::size_t k = 0; k < group_count(); ++k)
-            for (auto const& p : parameters(k)) p.impl().grad = nullptr;
-    }
+    void zero_grad();
 
     virtual std::size_t group_count() const noexcept = 0;
     virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
@@ -68,10 +63,7 @@ public:
     virtual double& lr(std::size_t group = 0) = 0;
     /// The initial learning rate of a group: the one that it had when its first schedule was
     /// constructed.
-    double initial_lr(std::size_t group) {
-        while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
-        return initial_lr_[group];
-    }
+    double initial_lr(std::size_t group);
     /// The momentum of a group (for Adam beta1); null if the algorithm has none.
     virtual double* momentum(std::size_t group) = 0;
 
@@ -90,15 +82,8 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-inline AnyTensor number_tensor(double v) {
-    return xgrad::detail::type_info<double>.filled(Shape{}, v);
-}
-inline double number_in(StateDict const& state, std::string const& name) {
-    auto const* const t = state.find(name);
-    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
-        fail("load_state_dict: there is no number '", name, "'");
-    return t->as<double>().item();
-}
+AnyTensor number_tensor(double v);
+double number_in(StateDict const& state, std::string const& name);
 /// The option as a V, which may be an integer type.
 template <class V> V value_in(StateDict const& state, std::string const& name) {
     double const v = number_in(state, name);
@@ -115,33 +100,15 @@ template <class V> auto& element_of(V& all, std::size_t i, char const* what) {
 }
 
 /// Parameters must be leaves, each in one group.
-[[gnu::cold]] inline void check_parameters(
-    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
-    if (fresh.empty()) fail("optimizer got an empty parameter list");
-    for (auto const& p : fresh) {
-        if (!p.defined())
-            xgrad::detail::fail_undefined(
-                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
-        if (!is_differentiable(p.dtype()))
-            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
-        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
-        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
-            fail("optimizer: some parameters appear more than once, or in more than one parameter "
-                 "group");
-        all.push_back(p);
-    }
-}
+[[gnu::cold]] void check_parameters(
+    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all);
 
 /// A real tensor as it is, a complex one as a real view with a last axis of 2.
 template <Scalar T> auto as_real(Tensor<T> const& t) {
     if constexpr (xgrad::detail::is_complex<T>) return view_as_real(t);
     else return t;
 }
-inline Shape real_shape(AnyTensor const& t) {
-    Shape shape = t.shape();
-    if (is_complex(t.dtype())) shape.push_back(2);
-    return shape;
-}
+Shape real_shape(AnyTensor const& t);
 
 } // namespace detail
 
@@ -284,13 +251,8 @@ private:
 };
 
 namespace detail {
-inline void check_not_negative(char const* what, double v) {
-    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
-}
-inline void check_fraction(char const* what, double v) {
-    if (!(v >= 0 && v < 1))
-        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
-}
+void check_not_negative(char const* what, double v);
+void check_fraction(char const* what, double v);
 
 /// The gradient that a rule uses: negated to maximise, plus weight_decay times the parameter.
 template <RealScalar T, class Options>
@@ -302,3 +264,7 @@ Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Optio
 } // namespace detail
 
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/optim/optimizer.ipp>
+#endif

@@ -36,13 +36,7 @@ struct RMSpropRule {
         b.copy_(o.momentum * b + direction);
         p -= o.lr * b;
     }
-    static void check(Options const& o) {
-        check_not_negative("learning rate", o.lr);
-        check_not_negative("epsilon value", o.eps);
-        check_not_negative("momentum value", o.momentum);
-        check_not_negative("weight_decay value", o.weight_decay);
-        check_not_negative("alpha value", o.alpha);
-    }
+    static void check(Options const& o);
     static double* momentum(Options& o) { return &o.momentum; }
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("alpha", o.alpha), f("eps", o.eps), f("weight_decay", o.weight_decay),
@@ -54,3 +48,7 @@ struct RMSpropRule {
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/optim/rmsprop.ipp>
+#endif

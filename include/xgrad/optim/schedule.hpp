@@ -9,8 +9,6 @@
 
 #include <xgrad/optim/optimizer.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::optim {
 
 /// A schedule in closed form: the rate of each group as a function of its initial rate. Call step()
@@ -26,63 +24,24 @@ public:
     void step() { go_to(count_ + 1); }
     /// The number of calls of step().
     std::int64_t count() const noexcept { return count_; }
-    StateDict state_dict() const {
-        StateDict state{{"count", detail::number_tensor(static_cast<double>(count_))}};
-        for (std::size_t k = 0; k < base_.size(); ++k) {
-            state.set("base." + std::to_string(k), detail::number_tensor(base_[k]));
-            state.set("rate." + std::to_string(k), detail::number_tensor(optimizer_.lr(k)));
-        }
-        return state;
-    }
+    StateDict state_dict() const;
     /// Continues from a saved state: the optimiser gets the rates that it had then.
-    void load_state_dict(StateDict const& state) {
-        auto const count = detail::value_in<std::int64_t>(state, "count");
-        auto const numbers = [&](std::string const& name) {
-            std::vector<double> of_groups;
-            for (std::size_t k = 0; k < base_.size(); ++k)
-                of_groups.push_back(detail::number_in(state, name + std::to_string(k)));
-            return of_groups;
-        };
-        auto base = numbers("base.");
-        set(count, alone(base, count), numbers("rate."));
-        base_ = std::move(base);
-    }
+    void load_state_dict(StateDict const& state);
 
 protected:
-    explicit Schedule(Optimizer& o) : optimizer_(o) {
-        for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.initial_lr(k));
-        expected_ = base_;
-    }
+    explicit Schedule(Optimizer& o);
     virtual double rate(double base, std::int64_t count) const = 0;
     /// The rate at this count, computed from the rate at the count before, which something else has
     /// changed.
-    virtual double chained(double now, double base, std::int64_t count) const {
-        double const before = count == 0 ? base : rate(base, count - 1), after = rate(base, count);
-        return after == before ? now : now * (after / before);
-    }
-    void go_to(std::int64_t count) {
-        auto const expected = alone(base_, count);
-        auto rates = expected;
-        for (std::size_t k = 0; k < rates.size(); ++k)
-            if (double const now = optimizer_.lr(k); now != expected_[k])
-                rates[k] = chained(now, base_[k], count);
-        set(count, expected, rates);
-    }
-    virtual void set(
-        std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) {
-        expected_ = expected;
-        for (std::size_t k = 0; k < rates.size(); ++k) optimizer_.lr(k) = rates[k];
-        count_ = count;
-    }
+    XGRAD_FUNCTION virtual double chained(double now, double base, std::int64_t count) const;
+    void go_to(std::int64_t count);
+    XGRAD_FUNCTION virtual void set(
+        std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates);
     Optimizer& optimizer() const noexcept { return optimizer_; }
 
 private:
     /// The rates if nothing else changes them.
-    std::vector<double> alone(std::vector<double> const& base, std::int64_t count) const {
-        std::vector<double> rates;
-        for (double const b : base) rates.push_back(rate(b, count));
-        return rates;
-    }
+    std::vector<double> alone(std::vector<double> const& base, std::int64_t count) const;
 
     Optimizer& optimizer_;
     // initial rates, and those that this schedule alone would set
@@ -99,9 +58,7 @@ public:
     }
 
 private:
-    double rate(double base, std::int64_t n) const override {
-        return base * std::pow(gamma_, static_cast<double>(n / step_size_));
-    }
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
     std::int64_t step_size_;
     double gamma_;
 };
@@ -135,17 +92,9 @@ private:
     double rate(double base, std::int64_t n) const override {
         return lowest_ + (base - lowest_) * height(n);
     }
-    double chained(double now, double base, std::int64_t n) const override {
-        double const before = height(n - 1);
-        return before == 0 ? now + (base - lowest_) * height(n)
-                           : lowest_ + (now - lowest_) * (height(n) / before);
-    }
+    XGRAD_FUNCTION double chained(double now, double base, std::int64_t n) const override;
     /// The factor: from 1 down to 0 and up again.
-    double height(std::int64_t n) const {
-        return (1 + std::cos(
-                        std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) /
-               2;
-    }
+    double height(std::int64_t n) const;
     std::int64_t t_max_;
     double lowest_;
 };
@@ -154,22 +103,10 @@ private:
 /// warm-up.
 class LinearLR final : public Schedule {
 public:
-    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5)
-        : Schedule(o), start_(start), end_(end), steps_(steps) {
-        if (!(start > 0 && start <= 1))
-            detail::fail("Starting multiplicative factor expected to be greater than 0 and less or "
-                         "equal to 1.");
-        if (!(end >= 0 && end <= 1))
-            detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
-        if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
-        go_to(0);
-    }
+    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5);
 
 private:
-    double rate(double base, std::int64_t n) const override {
-        return base * (start_ + (end_ - start_) * static_cast<double>(std::min(n, steps_)) /
-                                    static_cast<double>(steps_));
-    }
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
     double start_, end_;
     std::int64_t steps_;
 };
@@ -191,48 +128,15 @@ struct OneCycleOptions {
 /// Topin, 2017), in all groups alike. Call step() after each batch.
 class OneCycleLR final : public Schedule {
 public:
-    OneCycleLR(Optimizer& o, OneCycleOptions const& options) : Schedule(o), options_(options) {
-        if (options.total_steps < 1)
-            detail::fail("OneCycleLR: the number of steps must be positive");
-        if (!(options.pct_start >= 0 && options.pct_start <= 1))
-            detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
-        if (options.cycle_momentum)
-            for (std::size_t k = 0; k < o.group_count(); ++k)
-                if (!o.momentum(k))
-                    detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` "
-                                 "option enabled");
-        go_to(0);
-    }
+    OneCycleLR(Optimizer& o, OneCycleOptions const& options);
 
 private:
     /// Anneals from a to b in the first part of the steps, and from b to c in the rest.
-    double between(double a, double b, double c, std::int64_t count) const {
-        double const n = static_cast<double>(count),
-                     peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1,
-                     last = static_cast<double>(options_.total_steps) - 1;
-        auto const anneal = [&](double from, double to, double part) {
-            return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part))
-                                   : from + (to - from) * part;
-        };
-        return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1)
-                         : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
-    }
-    double rate(double, std::int64_t n) const override {
-        double const first = options_.max_lr / options_.div_factor;
-        return between(first, options_.max_lr, first / options_.final_div_factor, n);
-    }
+    double between(double a, double b, double c, std::int64_t count) const;
+    XGRAD_FUNCTION double rate(double, std::int64_t n) const override;
     double chained(double, double base, std::int64_t n) const override { return rate(base, n); }
-    void set(std::int64_t count, std::vector<double> const& expected,
-        std::vector<double> const& rates) override {
-        if (count > options_.total_steps)
-            detail::fail("Tried to step ", count, " times. The specified number of total steps is ",
-                options_.total_steps);
-        Schedule::set(count, expected, rates);
-        if (!options_.cycle_momentum) return;
-        for (std::size_t k = 0; k < optimizer().group_count(); ++k)
-            *optimizer().momentum(k) = between(
-                options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
-    }
+    XGRAD_FUNCTION void set(std::int64_t count, std::vector<double> const& expected,
+        std::vector<double> const& rates) override;
     OneCycleOptions options_;
 };
 
@@ -256,48 +160,16 @@ struct PlateauOptions {
 /// improving.
 class ReduceLROnPlateau {
 public:
-    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {})
-        : optimizer_(o), options_(options), best_(worst()) {
-        if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
-    }
+    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {});
 
-    void step(double metric) {
-        if (improves(metric)) best_ = metric, bad_ = 0;
-        else ++bad_;
-        if (waiting_ > 0) --waiting_, bad_ = 0;
-        if (bad_ <= options_.patience) return;
-        for (std::size_t k = 0; k < optimizer_.group_count(); ++k) {
-            double const now = optimizer_.lr(k),
-                         next = std::max(now * options_.factor, options_.min_lr);
-            if (now - next > options_.eps) optimizer_.lr(k) = next;
-        }
-        waiting_ = options_.cooldown;
-        bad_ = 0;
-    }
+    void step(double metric);
     double best() const noexcept { return best_; }
-    StateDict state_dict() const {
-        return {{"best", detail::number_tensor(best_)},
-            {"bad", detail::number_tensor(static_cast<double>(bad_))},
-            {"waiting", detail::number_tensor(static_cast<double>(waiting_))}};
-    }
-    void load_state_dict(StateDict const& state) {
-        double const best = detail::number_in(state, "best");
-        auto const bad = detail::value_in<std::int64_t>(state, "bad"),
-                   waiting = detail::value_in<std::int64_t>(state, "waiting");
-        best_ = best, bad_ = bad, waiting_ = waiting;
-    }
+    StateDict state_dict() const;
+    void load_state_dict(StateDict const& state);
 
 private:
-    double worst() const noexcept {
-        return options_.maximize ? -std::numeric_limits<double>::infinity()
-                                 : std::numeric_limits<double>::infinity();
-    }
-    bool improves(double v) const {
-        double const t = options_.threshold;
-        if (options_.absolute || std::isinf(best_))
-            return options_.maximize ? v > best_ + t : v < best_ - t;
-        return options_.maximize ? v > best_ * (1 + t) : v < best_ * (1 - t);
-    }
+    double worst() const noexcept;
+    bool improves(double v) const;
     Optimizer& optimizer_;
     PlateauOptions options_;
     double best_;
@@ -305,3 +177,7 @@ private:
 };
 
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/optim/schedule.ipp>
+#endif

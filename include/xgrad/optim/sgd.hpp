@@ -31,13 +31,7 @@ struct SGDRule {
         if (o.nesterov) p -= o.lr * (g + o.momentum * b);
         else p -= o.lr * b;
     }
-    static void check(Options const& o) {
-        check_not_negative("learning rate", o.lr);
-        check_not_negative("momentum", o.momentum);
-        check_not_negative("weight_decay", o.weight_decay);
-        if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
-            fail("Nesterov momentum requires a momentum and zero dampening");
-    }
+    static void check(Options const& o);
     static double* momentum(Options& o) { return &o.momentum; }
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening),
@@ -51,3 +45,7 @@ struct SGDRule {
 using SGD = Optimizing<detail::SGDRule>;
 
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/optim/sgd.ipp>
+#endif

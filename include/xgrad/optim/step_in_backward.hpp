@@ -5,8 +5,6 @@
 #include <xgrad/optim/optimizer.hpp>
 #include <xgrad/tensor/hooks.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::optim {
 
 /// From now on each backward() updates the parameters, so that the gradients of all of them never

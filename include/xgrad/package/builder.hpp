@@ -15,22 +15,7 @@ struct StoredModule {
     std::map<std::string, std::size_t, std::less<>> elements; // of each tensor of the state
     std::string where;
 
-    StoredModule(Archive const& archive, Archive::Resource const& r)
-        : where(archive.title(r.base + ".json")) {
-        auto const json = archive.json(r.base + ".json");
-        auto const* const root = json.find("module");
-        if (!root) fail<data::FormatError>(where, ": there is no module");
-        module = record_from(*root, where);
-        for (auto const& [key, names] : {std::pair("parameters", &parameters),
-                 std::pair("frozen", &frozen), std::pair("evaluating", &evaluating)}) {
-            auto const* const list = json.find(key);
-            if (!list) fail<data::FormatError>(where, ": there is no list of names '", key, "'");
-            auto const all = from_json<std::vector<std::string>>(*list, where + ", " + key);
-            names->insert(all.begin(), all.end());
-        }
-        state = archive.tensors(r);
-        for (auto const& [name, tensor] : state) elements.emplace(name, tensor.numel());
-    }
+    StoredModule(Archive const& archive, Archive::Resource const& r);
     /// Calls f(the rest of the name, elements) for each tensor of a module and of those inside it.
     template <class F> void for_each_within(std::string const& path, F f) const {
         auto const prefix = path.empty() ? path : path + ".";
@@ -46,165 +31,39 @@ public:
         : archive_(archive), provided_(provided), stored_(stored) {}
 
     /// The module of the resource. `container` is an empty one of the type that is wanted, or null.
-    std::unique_ptr<nn::AnyModule> root(std::unique_ptr<nn::AnyModule> container) {
-        auto const& r = stored_.module;
-        if (!container || action_of(r, "") != Action::intern || !is_container_of(*container, r))
-            return build(r, "");
-        fill(*container, r, "");
-        return container;
-    }
+    std::unique_ptr<nn::AnyModule> root(std::unique_ptr<nn::AnyModule> container);
 
     /// Parameters and buffers, which of them are trained, and which modules are training.
-    void load_state(nn::AnyModule& module) const {
-        auto const report = module.load_state_dict(stored_.state, false);
-        if (!report.mismatched.empty()) wrong("", report.mismatched[0]);
-        if (!report.unexpected.empty())
-            wrong("", "the module has no parameter or buffer '" + report.unexpected[0] + "'");
-        for (auto const& name : report.missing)
-            if (!is_left_out(name))
-                wrong("", "the parameter or buffer '" + name + "' is not stored");
-        for (auto const& [name, p] : module.named_parameters())
-            if (!is_left_out(name)) p.impl().requires_grad = !stored_.frozen.contains(name);
-        for (auto const& [name, m] : module.named_modules())
-            m->train(!stored_.evaluating.contains(name));
-    }
+    void load_state(nn::AnyModule& module) const;
 
 private:
     [[noreturn]] void wrong(std::string const& path, std::string const& what) const {
         fail<data::FormatError>(where(path), ": ", what);
     }
-    std::string where(std::string const& path) const {
-        return path.empty() ? stored_.where : stored_.where + ", module '" + path + "'";
-    }
+    std::string where(std::string const& path) const;
     static std::string title(ModuleRecord const& r) { return TypeEntry::title(r.type, r.dtype); }
-    static std::string title(nn::AnyModule const& m, TypeEntry const* e) {
-        return e && !e->name.empty() ? e->title() : std::string(m.kind());
-    }
+    static std::string title(nn::AnyModule const& m, TypeEntry const* e);
 
-    Action action_of(ModuleRecord const& r, std::string const& path) const {
-        auto const* const node = archive_.dependencies().find(r.type);
-        if (!node || !node->action) wrong(path, "what becomes of '" + r.type + "' is not said");
-        return *node->action;
-    }
-    bool is_left_out(std::string_view name) const {
-        return std::ranges::any_of(
-            left_out_, [&](auto const& path) { return is_within(name, path); });
-    }
-    double elements_within(std::string const& path) const {
-        double sum = 0;
-        stored_.for_each_within(
-            path, [&](std::string_view, std::size_t n) { sum += static_cast<double>(n); });
-        return sum;
-    }
+    Action action_of(ModuleRecord const& r, std::string const& path) const;
+    bool is_left_out(std::string_view name) const;
+    double elements_within(std::string const& path) const;
 
-    std::unique_ptr<nn::AnyModule> build(ModuleRecord const& r, std::string const& path) {
-        if (auto const action = action_of(r, path); action != Action::intern) {
-            left_out_.push_back(path);
-            if (action == Action::extern_) return provided_.make(r.type, where(path));
-            return std::make_unique<Mock>(r.type, archive_.name());
-        }
-        if (auto container = make_container(r.type, r.dtype)) {
-            fill(*container, r, path);
-            return container;
-        }
-        auto const* const entry = registry().find(r.type, r.dtype);
-        if (!entry || !entry->make) return build_generic(r, path);
-        auto module = entry->make(r.arguments, where(path), elements_within(path));
-        fill(*module, r, path);
-        return module;
-    }
+    std::unique_ptr<nn::AnyModule> build(ModuleRecord const& r, std::string const& path);
 
-    std::unique_ptr<nn::AnyModule> build_generic(ModuleRecord const& r, std::string const& path) {
-        auto module = std::make_unique<GenericModule>(r.type, r.dtype, r.arguments);
-        stored_.for_each_within(path, [&](std::string_view name, std::size_t) {
-            if (name.find('.') != name.npos) return;
-            auto const full = join(path, std::string(name));
-            auto const& tensor = stored_.state.at(full);
-            if (!stored_.parameters.contains(full))
-                return module->add_buffer(name, xgrad::detail::value_copy(tensor));
-            if (!is_differentiable(tensor.dtype()))
-                wrong(path, "a parameter '" + std::string(name) + "' of type " +
-                                std::string(xgrad::name(tensor.dtype())));
-            module->add_parameter(name, xgrad::detail::value_copy(tensor));
-        });
-        for (auto const& inside : r.modules)
-            module->add_module(inside.name, build(inside, join(path, inside.name)));
-        return module;
-    }
+    std::unique_ptr<nn::AnyModule> build_generic(ModuleRecord const& r, std::string const& path);
 
-    static bool is_container_of(nn::AnyModule& m, ModuleRecord const& r) {
-        auto const* const container = dynamic_cast<nn::ModuleContainer*>(&m);
-        return container && r.type == "xgrad.nn." + std::string(container->container_kind()) &&
-               r.dtype == container->container_dtype();
-    }
+    static bool is_container_of(nn::AnyModule& m, ModuleRecord const& r);
     /// Whether the modules inside have these names.
-    static bool has_modules(std::vector<nn::NamedModule> const& children, ModuleRecord const& r) {
-        return std::ranges::equal(children, r.modules,
-            [](auto const& child, auto const& inside) { return child.name == inside.name; });
-    }
+    static bool has_modules(std::vector<nn::NamedModule> const& children, ModuleRecord const& r);
 
     /// Makes the modules inside m what the package says.
-    void fill(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) {
-        auto const children = m.named_children();
-        bool const same_names = has_modules(children, r);
-        if (auto* const container = dynamic_cast<nn::ModuleContainer*>(&m)) {
-            bool const same =
-                same_names &&
-                std::ranges::equal(children, r.modules, [&](auto const& child, auto const& inside) {
-                    return is_stored_as(*child.module, inside, join(path, inside.name));
-                });
-            if (!same) return refill(*container, r, path);
-        } else if (!same_names) {
-            std::string text = "the modules inside a " + std::string(m.kind()) + " are";
-            for (auto const& child : children) text += " '" + child.name + "'";
-            wrong(path, text + " in this program, and others in the package");
-        }
-        for (std::size_t i = 0; i < children.size(); ++i)
-            fit(*children[i].module, r.modules[i], join(path, children[i].name));
-    }
-    void refill(nn::ModuleContainer& container, ModuleRecord const& r, std::string const& path) {
-        std::vector<std::unique_ptr<nn::AnyModule>> modules;
-        for (auto const& inside : r.modules)
-            modules.push_back(build(inside, join(path, inside.name)));
-        try {
-            container.replace_modules(
-                std::move(modules), [this](nn::AnyModule& m, std::type_info const& signature) {
-                    return provided_.find_call(m, signature);
-                });
-        } catch (Error const& e) { wrong(path, e.what()); }
-    }
+    void fill(nn::AnyModule& m, ModuleRecord const& r, std::string const& path);
+    void refill(nn::ModuleContainer& container, ModuleRecord const& r, std::string const& path);
     /// Whether the module has the type that the package says, and that is interned.
-    bool is_stored_as(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) const {
-        if (action_of(r, path) != Action::intern) return false;
-        if (dynamic_cast<nn::ModuleContainer*>(&m)) return is_container_of(m, r);
-        auto const* const entry = registry().find(m);
-        return entry && entry->name == r.type && entry->dtype == r.dtype;
-    }
+    bool is_stored_as(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) const;
     /// Makes a module that another one holds by value what the package says.
-    void fit(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) {
-        auto const action = action_of(r, path);
-        if (action == Action::mock) {
-            fail<PackageError>(where(path), ": '", r.type,
-                "' was mocked, but the module around holds a ", m.kind(),
-                " by value; hold it in an nn::Slot");
-        }
-        if (action == Action::intern && !is_stored_as(m, r, path))
-            wrong(path, "it is a " + title(r) + ", and this program has a " +
-                            title(m, registry().find(m)) + " there");
-        if (action == Action::intern &&
-            (dynamic_cast<nn::ModuleContainer*>(&m) || has_arguments(m, r)))
-            return fill(m, r, path);
-        auto const made = build(r, path);
-        auto const* const type = provided_.type_of(m);
-        if (!type || !type->assign || !type->is_type_of(*made))
-            fail<PackageError>(where(path), ": the module around holds a ", m.kind(),
-                " by value, which a ", made->kind(), " cannot replace; hold it in an nn::Slot");
-        type->assign(m, *made);
-    }
-    static bool has_arguments(nn::AnyModule& m, ModuleRecord const& r) {
-        auto const* const entry = registry().find(m);
-        return entry->arguments && entry->arguments(m) == r.arguments;
-    }
+    void fit(nn::AnyModule& m, ModuleRecord const& r, std::string const& path);
+    static bool has_arguments(nn::AnyModule& m, ModuleRecord const& r);
 
     Archive const& archive_;
     Provided const& provided_;
@@ -213,3 +72,7 @@ private:
 };
 
 } // namespace xgrad::package::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/package/builder.ipp>
+#endif

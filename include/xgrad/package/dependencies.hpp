@@ -31,126 +31,36 @@ public:
         std::vector<std::string> targets;
     };
 
-    Node& add(std::string const& name) {
-        auto const [at, fresh] = nodes_.try_emplace(name);
-        if (fresh) order_.push_back(name);
-        return at->second;
-    }
-    void add_edge(std::string const& from, std::string const& to) {
-        add(to);
-        auto& targets = add(from).targets;
-        if (std::ranges::find(targets, to) == targets.end()) targets.push_back(to);
-    }
-    Node const* find(std::string const& name) const {
-        auto const at = nodes_.find(name);
-        return at == nodes_.end() ? nullptr : &at->second;
-    }
+    Node& add(std::string const& name);
+    void add_edge(std::string const& from, std::string const& to);
+    Node const* find(std::string const& name) const;
     std::vector<std::string> const& names() const noexcept { return order_; }
-    std::vector<std::string> names(Action action) const {
-        std::vector<std::string> found;
-        for (auto const& name : order_)
-            if (nodes_.at(name).action == action) found.push_back(name);
-        return found;
-    }
+    std::vector<std::string> names(Action action) const;
 
     /// Every way from one name to another that passes no name twice.
     std::vector<std::vector<std::string>> all_paths(
-        std::string const& from, std::string const& to) const {
-        std::vector<std::vector<std::string>> found;
-        std::vector<std::string> path;
-        if (nodes_.contains(from) && nodes_.contains(to)) extend(path, from, to, found);
-        return found;
-    }
+        std::string const& from, std::string const& to) const;
     /// "acme.model -> acme.Net -> acme.Logger": a shortest way from a resource to a name.
-    std::string path_to(std::string const& name) const {
-        std::map<std::string, std::string> before;
-        std::vector<std::string> queue;
-        for (auto const& start : order_)
-            if (nodes_.at(start).is_resource && (start != name || !nodes_.at(name).action))
-                queue.push_back(start), before[start] = "";
-        for (std::size_t i = 0; i < queue.size(); ++i) {
-            auto const at = queue[i];
-            if (at == name) break;
-            for (auto const& next : nodes_.at(at).targets)
-                if (before.try_emplace(next, at).second) queue.push_back(next);
-        }
-        std::string text = name;
-        for (auto at = before.find(name); at != before.end() && !at->second.empty();
-             at = before.find(at->second))
-            text = at->second + " -> " + text;
-        return text;
-    }
+    std::string path_to(std::string const& name) const;
     /// All names that can be reached from one, that one left out. Cycles do no harm.
-    std::vector<std::string> reachable(std::string const& from) const {
-        std::vector<std::string> queue{from};
-        std::set<std::string> seen{from};
-        for (std::size_t i = 0; i < queue.size(); ++i) {
-            auto const* const node = find(queue[i]);
-            if (!node) continue;
-            auto const targets = node->targets;
-            for (auto const& next : targets)
-                if (seen.insert(next).second) queue.push_back(next);
-        }
-        queue.erase(queue.begin());
-        return queue;
-    }
+    std::vector<std::string> reachable(std::string const& from) const;
     /// In the language of Graphviz.
-    std::string dot() const {
-        std::string text = "digraph dependencies {\n  rankdir = LR;\n  node [shape = box];\n";
-        for (auto const& name : order_) {
-            auto const& node = nodes_.at(name);
-            text += "  " + data::detail::json(name) + " [";
-            if (node.is_resource) text += "shape = folder";
-            else if (node.action)
-                text += "label = \"" + name + "\\n" + std::string(name_of(*node.action)) + '"';
-            else text += "style = dashed";
-            text += "];\n";
-        }
-        for (auto const& name : order_)
-            for (auto const& target : nodes_.at(name).targets)
-                text +=
-                    "  " + data::detail::json(name) + " -> " + data::detail::json(target) + ";\n";
-        return text + "}\n";
-    }
+    std::string dot() const;
 
 private:
     void extend(std::vector<std::string>& path, std::string const& at, std::string const& to,
-        std::vector<std::vector<std::string>>& found) const {
-        path.push_back(at);
-        if (at == to) found.push_back(path);
-        else
-            for (auto const& next : nodes_.at(at).targets)
-                if (std::ranges::find(path, next) == path.end()) extend(path, next, to, found);
-        path.pop_back();
-    }
+        std::vector<std::vector<std::string>>& found) const;
 
     std::map<std::string, Node> nodes_;
     std::vector<std::string> order_;
 };
 
 /// Files as a tree, one a line, each folder before what it holds.
-inline std::string tree_of(std::vector<std::string> files, std::string const& root) {
-    std::ranges::sort(files);
-    std::string text = root + '\n';
-    std::vector<std::string> open; // the folders of the line before
-    for (auto const& file : files) {
-        std::vector<std::string> parts;
-        every_segment(file, '/', [&](std::string_view part) {
-            parts.emplace_back(part);
-            return true;
-        });
-        std::size_t common = 0;
-        while (common < open.size() && common + 1 < parts.size() && open[common] == parts[common])
-            ++common;
-        open.resize(common);
-        for (auto i = common; i < parts.size(); ++i) {
-            text +=
-                std::string(2 * (i + 1), ' ') + parts[i] + (i + 1 < parts.size() ? "/\n" : "\n");
-            if (i + 1 < parts.size()) open.push_back(parts[i]);
-        }
-    }
-    return text;
-}
+std::string tree_of(std::vector<std::string> files, std::string const& root);
 
 } // namespace detail
 } // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/package/dependencies.ipp>
+#endif

@@ -66,48 +66,22 @@ public:
         detail::fail<PackageError>(archive_.name(), ": '", package, ".", resource, "' is no ",
             xgrad::detail::type_name<M>, " here: it is a ", any->kind());
     }
-    AnyTensor load_tensor(std::string_view package, std::string_view resource) const {
-        auto const& r =
-            archive_.resource("load_tensor", package, resource, detail::ResourceKind::tensor);
-        auto const state = archive_.tensors(r);
-        if (state.size() != 1 || !state.contains("tensor"))
-            detail::fail<data::FormatError>(
-                archive_.name(), ": ", r.base, ": here should be one tensor");
-        return state.at("tensor");
-    }
+    AnyTensor load_tensor(std::string_view package, std::string_view resource) const;
     /// With elements of type T: precision is converted, and real numbers become complex; nothing
     /// else does.
     template <Scalar T>
     Tensor<T> load_tensor(std::string_view package, std::string_view resource) const {
         return data::detail::converted<T>(load_tensor(package, resource), archive_.name());
     }
-    StateDict load_tensors(std::string_view package, std::string_view resource) const {
-        return archive_.tensors(
-            archive_.resource("load_tensors", package, resource, detail::ResourceKind::tensors));
-    }
-    std::string load_text(std::string_view package, std::string_view resource) const {
-        auto const bytes = archive_.read(
-            archive_.resource("load_text", package, resource, detail::ResourceKind::text).base);
-        return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
-    }
-    std::vector<std::byte> load_binary(std::string_view package, std::string_view resource) const {
-        return archive_.read(
-            archive_.resource("load_binary", package, resource, detail::ResourceKind::binary).base);
-    }
+    StateDict load_tensors(std::string_view package, std::string_view resource) const;
+    std::string load_text(std::string_view package, std::string_view resource) const;
+    std::vector<std::byte> load_binary(std::string_view package, std::string_view resource) const;
 
     bool has_resource(std::string_view package, std::string_view resource) const {
         return archive_.find(package, resource) != nullptr;
     }
     /// All resources, in alphabetical order.
-    std::vector<ResourceInfo> resources() const {
-        std::vector<ResourceInfo> all;
-        for (auto const& [base, r] : archive_.resources()) {
-            auto const length = base.size() - base.rfind('/') - 1;
-            all.push_back({r.name.substr(0, r.name.size() - length - 1),
-                r.name.substr(r.name.size() - length), std::string(detail::name_of(r.kind))});
-        }
-        return all;
-    }
+    std::vector<ResourceInfo> resources() const;
     std::int64_t format() const noexcept { return archive_.format(); }
     /// The version of xgrad that wrote the package, "0.1.0".
     std::string const& xgrad_version() const noexcept { return archive_.xgrad_version(); }
@@ -130,38 +104,9 @@ public:
 
 private:
     std::unique_ptr<nn::AnyModule> load(std::string_view package, std::string_view resource,
-        std::unique_ptr<nn::AnyModule> container) {
-        auto const& r =
-            archive_.resource("load_module", package, resource, detail::ResourceKind::module);
-        check_externals(r.name);
-        detail::StoredModule const stored(archive_, r);
-        struct Restored { // constructors draw random numbers
-            decltype(xgrad::detail::generator) before = xgrad::detail::generator;
-            ~Restored() { xgrad::detail::generator = before; }
-        } const restored;
-        detail::ModuleBuilder builder(archive_, provided_, stored);
-        auto module = builder.root(std::move(container));
-        builder.load_state(*module);
-        return module;
-    }
+        std::unique_ptr<nn::AnyModule> container);
     /// Names all external names that are missing at once, before anything is constructed.
-    void check_externals(std::string const& resource) const {
-        auto const& graph = archive_.dependencies();
-        std::string missing;
-        for (auto const& name : graph.reachable(resource)) {
-            auto const* const node = graph.find(name);
-            if (!node || node->action != Action::extern_) continue;
-            if (options_.allowed && !options_.allowed(name))
-                detail::fail<PackageError>(archive_.name(), ": needs the external '", name, "' (",
-                    graph.path_to(name), "), which this importer does not allow");
-            if (!provided_.provides(name))
-                missing += "\n    " + name + " (" + graph.path_to(name) + ")";
-        }
-        if (!missing.empty())
-            detail::fail<PackageError>(archive_.name(),
-                ": needs what this program does not provide; call provide() for it first:",
-                missing);
-    }
+    void check_externals(std::string const& resource) const;
 
     detail::Archive archive_;
     ImporterOptions options_;
@@ -169,3 +114,7 @@ private:
 };
 
 } // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/package/importer.ipp>
+#endif

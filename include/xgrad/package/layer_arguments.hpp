@@ -184,9 +184,7 @@ inline double extent(std::size_t n) { return n ? static_cast<double>(n) : 1; }
 inline double size_of_linear(std::size_t in, std::size_t out, bool) {
     return extent(in) * extent(out) + extent(out);
 }
-inline double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool) {
-    return (extent(in1) * extent(in2) + 1) * extent(out);
-}
+double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool);
 template <std::size_t D, class Options>
 double size_of_conv(
     std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options, bool) {
@@ -194,17 +192,11 @@ double size_of_conv(
     for (auto const n : kernel.along) size *= n > 0 ? static_cast<double>(n) : 1;
     return size + extent(out);
 }
-inline double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o) {
-    return (2. * o.affine + 2. * o.track_running_stats) * extent(features) + 1;
-}
+double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o);
 inline double size_of_group_norm(std::size_t, std::size_t channels, double, bool affine) {
     return affine ? 2 * extent(channels) : 0;
 }
-inline double size_of_shape(Shape const& shape) {
-    double size = 1;
-    for (auto const n : shape) size *= extent(n);
-    return size;
-}
+double size_of_shape(Shape const& shape);
 inline double size_of_layer_norm(Shape const& shape, double, bool affine) {
     return affine ? 2 * size_of_shape(shape) : 0;
 }
@@ -229,20 +221,11 @@ template <std::size_t gates> double size_of_cell(std::size_t in, std::size_t hid
 inline double size_of_elman_cell(std::size_t in, std::size_t hidden, bool bias, nn::Nonlinearity) {
     return size_of_cell<1>(in, hidden, bias);
 }
-inline double size_of_attention(
-    std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o) {
-    auto const of = [embed](std::size_t dim) { return extent(dim ? dim : embed); };
-    return extent(embed) * (2 * extent(embed) + of(o.kdim) + of(o.vdim) + 4);
-}
-inline double size_of_encoder_layer(
-    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o) {
-    return size_of_attention(d_model, nhead, {}) +
-           extent(d_model) * (2 * extent(o.dim_feedforward) + 5) + extent(o.dim_feedforward);
-}
-inline double size_of_encoder(std::size_t d_model, std::size_t nhead,
-    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
-    return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
-}
+double size_of_attention(std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o);
+double size_of_encoder_layer(
+    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o);
+double size_of_encoder(std::size_t d_model, std::size_t nhead,
+    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>);
 inline double size_of_weighted_nll(
     std::optional<std::size_t> classes, nn::Reduction, std::int64_t) {
     return classes ? extent(*classes) : 0;
@@ -251,10 +234,12 @@ inline double size_of_weighted_cross_entropy(
     std::optional<std::size_t> classes, nn::Reduction, std::int64_t, double) {
     return classes ? extent(*classes) : 0;
 }
-inline double size_of_weighted_binary_cross_entropy(
-    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
-    return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
-}
+double size_of_weighted_binary_cross_entropy(
+    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight);
 
 } // namespace detail
 } // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/package/layer_arguments.ipp>
+#endif

@@ -206,31 +206,11 @@ template <Scalar T, class R> void add_calls(R& registry) {
 }
 
 /// The types of this program, those of xgrad's layers included.
-inline Registry& registry() {
-    [[maybe_unused]] static bool const added = (add_layers(Registry::program()), true);
-    return Registry::program();
-}
+Registry& registry();
 
 /// An empty container of this name; null where there is none, or its type has to be known to the
 /// compiler.
-inline std::unique_ptr<nn::AnyModule> make_container(
-    std::string_view name, std::optional<DType> dtype) {
-    if (name == "xgrad.nn.ModuleList" && !dtype)
-        return std::make_unique<nn::ModuleList<nn::AnyModule>>();
-    if (name != "xgrad.nn.Sequential" || !dtype) return nullptr;
-    switch (*dtype) {
-    case DType::float32:
-        return std::make_unique<nn::Sequential<float>>();
-    case DType::float64:
-        return std::make_unique<nn::Sequential<double>>();
-    case DType::complex64:
-        return std::make_unique<nn::Sequential<std::complex<float>>>();
-    case DType::complex128:
-        return std::make_unique<nn::Sequential<std::complex<double>>>();
-    default:
-        return nullptr;
-    }
-}
+std::unique_ptr<nn::AnyModule> make_container(std::string_view name, std::optional<DType> dtype);
 
 } // namespace detail
 /// Lets xgrad's layers be called with tensors of type T inside a Sequential or a Slot that comes
@@ -242,3 +222,7 @@ template <Differentiable T> void register_layer_calls() {
 }
 
 } // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/package/layers.ipp>
+#endif

@@ -69,16 +69,7 @@ constexpr bool is_type_name(std::string_view s) {
 /// segments (none included). "torch.**" matches "torch" and all below it.
 class Pattern {
 public:
-    explicit Pattern(std::string text, char separator = '.')
-        : text_(std::move(text)), separator_(separator) {
-        segments_ = split(text_);
-        for (auto const segment : segments_) {
-            if (segment.empty())
-                detail::fail<PackageError>("the pattern '", text_, "' has an empty segment");
-            if (segment.find("**") != segment.npos && segment != "**")
-                detail::fail<PackageError>("the pattern '", text_, "': ** must be a whole segment");
-        }
-    }
+    explicit Pattern(std::string text, char separator = '.');
     Pattern(Pattern const& o) : Pattern(o.text_, o.separator_) {}
     Pattern& operator=(Pattern const&) = delete;
 
@@ -88,37 +79,10 @@ public:
 private:
     using Segments = std::vector<std::string_view>;
 
-    Segments split(std::string_view s) const {
-        Segments all;
-        detail::every_segment(s, separator_, [&](std::string_view segment) {
-            all.push_back(segment);
-            return true;
-        });
-        return all;
-    }
-    bool matches(std::size_t i, Segments const& name, std::size_t j) const {
-        for (; i < segments_.size(); ++i, ++j) {
-            if (segments_[i] == "**") {
-                while (i + 1 < segments_.size() && segments_[i + 1] == "**") ++i;
-                for (; j <= name.size(); ++j)
-                    if (matches(i + 1, name, j)) return true;
-                return false;
-            }
-            if (j == name.size() || !matches_segment(segments_[i], name[j])) return false;
-        }
-        return j == name.size();
-    }
+    Segments split(std::string_view s) const;
+    bool matches(std::size_t i, Segments const& name, std::size_t j) const;
     /// The last `*` takes one more character each time that what follows it does not match.
-    static bool matches_segment(std::string_view pattern, std::string_view text) {
-        std::size_t p = 0, t = 0, star = pattern.npos, taken = 0;
-        while (t < text.size()) {
-            if (p < pattern.size() && pattern[p] == '*') star = p++, taken = t;
-            else if (p < pattern.size() && pattern[p] == text[t]) ++p, ++t;
-            else if (star != pattern.npos) p = star + 1, t = ++taken;
-            else return false;
-        }
-        return pattern.find_first_not_of('*', p) == pattern.npos;
-    }
+    static bool matches_segment(std::string_view pattern, std::string_view text);
 
     std::string text_;
     char separator_;
@@ -139,28 +103,21 @@ namespace detail {
 /// Whether any of these patterns matches, and none of those that are excluded.
 class Glob {
 public:
-    Glob(Patterns const& include, Patterns const& exclude, char separator = '.') {
-        for (auto const& text : include) include_.emplace_back(text, separator);
-        for (auto const& text : exclude) exclude_.emplace_back(text, separator);
-    }
+    Glob(Patterns const& include, Patterns const& exclude, char separator = '.');
     bool matches(std::string_view name) const {
         return any(include_, name) && !any(exclude_, name);
     }
     /// As it was written in a call: `"a.**", "b"`.
-    std::string text() const {
-        std::string all;
-        for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
-        return all;
-    }
+    std::string text() const;
 
 private:
-    static bool any(std::vector<Pattern> const& patterns, std::string_view name) {
-        for (auto const& p : patterns)
-            if (p.matches(name)) return true;
-        return false;
-    }
+    static bool any(std::vector<Pattern> const& patterns, std::string_view name);
     std::vector<Pattern> include_, exclude_;
 };
 
 } // namespace detail
 } // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/package/names.ipp>
+#endif

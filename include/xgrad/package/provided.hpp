@@ -45,15 +45,7 @@ public:
         return entries_.contains(name) || type_named(name);
     }
     /// A module for an external name.
-    std::unique_ptr<nn::AnyModule> make(std::string const& name, std::string const& where) const {
-        if (auto const at = entries_.find(name); at != entries_.end()) {
-            if (!at->second.make)
-                fail<PackageError>(where, ": what is provided as '", name, "' is no module");
-            if (auto made = at->second.make()) return made;
-            fail<PackageError>(where, ": the factory of '", name, "' returned no module");
-        }
-        return type_named(name)->make(Json::Object(), where, 0);
-    }
+    std::unique_ptr<nn::AnyModule> make(std::string const& name, std::string const& where) const;
     template <class X> X const& object(std::string const& name) const {
         auto const at = entries_.find(name);
         if (at == entries_.end())
@@ -62,18 +54,9 @@ public:
         fail<PackageError>("PackageImporter: what is provided as '", name, "' is of another type");
     }
     /// What is known of the type of a module; null where it is neither provided nor registered.
-    TypeEntry const* type_of(nn::AnyModule const& m) const {
-        for (auto const& [name, e] : entries_)
-            if (e.type && e.type->is_type_of(m)) return &*e.type;
-        return registry().find(m);
-    }
+    TypeEntry const* type_of(nn::AnyModule const& m) const;
     nn::ModuleContainer::AnyFunction find_call(
-        nn::AnyModule const& m, std::type_info const& signature) const {
-        for (auto const& [name, e] : entries_)
-            if (e.type && e.type->is_type_of(m))
-                if (auto const call = e.type->call(signature)) return call;
-        return registry().find_call(m, signature);
-    }
+        nn::AnyModule const& m, std::type_info const& signature) const;
 
 private:
     struct Entry {
@@ -82,11 +65,7 @@ private:
         std::function<std::unique_ptr<nn::AnyModule>()> make;
     };
 
-    static void check(std::string const& name) {
-        if (!is_dotted(name))
-            fail<PackageError>(
-                "PackageImporter: '", name, "' cannot be the name of something external");
-    }
+    static void check(std::string const& name);
     template <class M>
     void put(std::string const& name, std::function<std::unique_ptr<nn::AnyModule>()> make) {
         check(name);
@@ -99,12 +78,13 @@ private:
         entries_[name] = std::move(e);
     }
     /// A type of this program that is constructed from nothing.
-    static TypeEntry const* type_named(std::string const& name) {
-        auto const* const e = registry().find(name, {});
-        return e && e->make && e->without_arguments ? e : nullptr;
-    }
+    static TypeEntry const* type_named(std::string const& name);
 
     std::map<std::string, Entry> entries_;
 };
 
 } // namespace xgrad::package::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/package/provided.ipp>
+#endif

@@ -39,43 +39,18 @@ struct TypeEntry {
     bool is_type_of(nn::AnyModule const& m) const {
         return typeid(m) == *type || typeid(m) == *child_type;
     }
-    nn::ModuleContainer::AnyFunction call(std::type_info const& signature) const noexcept {
-        for (auto const& c : calls)
-            if (*c.signature == signature) return c.function;
-        return nullptr;
-    }
+    nn::ModuleContainer::AnyFunction call(std::type_info const& signature) const noexcept;
     std::string title() const { return title(name, dtype); }
-    static std::string title(std::string_view name, std::optional<DType> dtype) {
-        std::string text(name);
-        return dtype ? text + " (" + std::string(xgrad::name(*dtype)) + ")" : text;
-    }
+    static std::string title(std::string_view name, std::optional<DType> dtype);
 };
 
 class Registry {
 public:
     /// Any thread may add types and look for them.
-    void add(TypeEntry entry) {
-        std::lock_guard const lock(mutex_);
-        entries_.push_back(std::make_unique<TypeEntry const>(std::move(entry)));
-    }
+    void add(TypeEntry entry);
     /// Null where no type has this name. Throws where several C++ types have it.
-    TypeEntry const* find(std::string_view name, std::optional<DType> dtype) const {
-        TypeEntry const* found = nullptr;
-        std::lock_guard const lock(mutex_);
-        for (auto const& e : entries_) {
-            if (e->name != name || e->dtype != dtype) continue;
-            if (found && *found->type != *e->type)
-                fail<PackageError>("the name '", e->title(), "' was given to two C++ types");
-            found = e.get();
-        }
-        return found;
-    }
-    TypeEntry const* find(nn::AnyModule const& m) const {
-        std::lock_guard const lock(mutex_);
-        for (auto const& e : entries_)
-            if (e->is_type_of(m)) return e.get();
-        return nullptr;
-    }
+    TypeEntry const* find(std::string_view name, std::optional<DType> dtype) const;
+    TypeEntry const* find(nn::AnyModule const& m) const;
     /// Lets modules of type M be called with this signature.
     template <class M, class Signature> void add_call() {
         std::lock_guard const lock(mutex_);
@@ -83,22 +58,8 @@ public:
     }
     /// Null where the module cannot be called with this signature.
     nn::ModuleContainer::AnyFunction find_call(
-        nn::AnyModule const& m, std::type_info const& signature) const {
-        if (auto const* const e = find(m))
-            if (auto const call = e->call(signature)) return call;
-        std::lock_guard const lock(mutex_);
-        for (auto const& c : calls_)
-            if (*c.call.signature == signature &&
-                (typeid(m) == *c.type || typeid(m) == *c.child_type))
-                return c.call.function;
-        return nullptr;
-    }
-    bool knows(std::string_view name) const {
-        std::lock_guard const lock(mutex_);
-        for (auto const& e : entries_)
-            if (e->name == name) return true;
-        return false;
-    }
+        nn::AnyModule const& m, std::type_info const& signature) const;
+    bool knows(std::string_view name) const;
     /// Of this program; those of xgrad's own layers are added by the first who asks for them
     /// (layers.hpp).
     static Registry& program() {
@@ -118,3 +79,7 @@ private:
 };
 
 } // namespace xgrad::package::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/package/registry.ipp>
+#endif

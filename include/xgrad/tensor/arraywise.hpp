@@ -8,8 +8,6 @@
 #include <xgrad/tensor/arraywise_record.hpp>
 #include <xgrad/tensor/record.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

@@ -4,8 +4,6 @@
 #include <xgrad/tensor/function_check.hpp>
 #include <xgrad/tensor/function_node.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

@@ -6,8 +6,6 @@
 #include <xgrad/graph/thread_state.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// A tensor whose elements are `value`.

@@ -4,8 +4,6 @@
 
 #include <xgrad/tensor/fused_node.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class DualPass {

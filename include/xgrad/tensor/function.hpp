@@ -4,8 +4,6 @@
 
 #include <xgrad/tensor/context.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

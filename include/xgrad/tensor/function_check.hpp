@@ -4,8 +4,6 @@
 
 #include <xgrad/tensor/function_types.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace verdict {

@@ -6,8 +6,6 @@
 #include <xgrad/graph/local_graph.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class AnyFunctionNode : public Node {
@@ -15,80 +13,29 @@ public:
     using Tensors = std::vector<AnyTensor>;
 
     /// Edges of the inputs of a Function; an empty vector where no input requires a gradient.
-    static std::vector<Edge> edges_to(Tensors const& inputs) {
-        auto const wants_gradient = [](AnyTensor const& t) {
-            return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
-        };
-        std::vector<Edge> edges;
-        if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
-        for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
-        return edges;
-    }
+    static std::vector<Edge> edges_to(Tensors const& inputs);
 
     /// `first` has the index of the first input of each argument of forward, and the number of
     /// inputs.
     AnyFunctionNode(std::string_view function, Tensors inputs, std::vector<std::uint32_t> first,
-        std::vector<Edge> edges)
-        : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
-          edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
-        if (is_recorded())
-            for (auto const& t : inputs_) shapes_.push_back(t.defined() ? t.shape() : Shape());
-    }
+        std::vector<Edge> edges);
 
     std::string name() const override { return backward_name(function_); }
     void release_saved() noexcept override {
         for (auto& s : saved_) s.tensor.release();
     }
-    std::vector<NamedSavedTensor> saved_tensors() override {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t i = 0; i < saved_.size(); ++i)
-            if (saved_[i].defined) all.push_back({std::to_string(i), &saved_[i].tensor});
-        return all;
-    }
+    XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
     std::string_view function() const noexcept { return function_; }
     /// Zeros with the shapes of the results; undefined where a result has no gradient.
-    Tensors zero_outputs() const {
-        Tensors zeros(outputs_.size());
-        for (std::size_t i = 0; i < zeros.size(); ++i)
-            if (outputs_[i].differentiable)
-                zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
-        return zeros;
-    }
+    Tensors zero_outputs() const;
     /// True where the call is recorded.
     bool is_recorded() const noexcept { return !edges_.empty(); }
 
-    bool needs_input_grad(std::size_t argument) const {
-        if (argument + 1 >= first_.size())
-            fail<IndexError>(function_, ": needs_input_grad(", argument, "): forward was given ",
-                first_.size() - 1, " arguments");
-        bool needed = false;
-        for (std::size_t k = first_[argument]; k < first_[argument + 1]; ++k)
-            needed |= needs_gradient(k);
-        return needed;
-    }
-    bool needs_input_grad(std::size_t argument, std::size_t element) const {
-        if (argument + 1 >= first_.size() || first_[argument] + element >= first_[argument + 1])
-            fail<IndexError>(function_, ": needs_input_grad(", argument, ", ", element,
-                "): forward was given no such tensor");
-        return needs_gradient(first_[argument] + element);
-    }
+    bool needs_input_grad(std::size_t argument) const;
+    bool needs_input_grad(std::size_t argument, std::size_t element) const;
 
-    void mark_dirty(AnyTensor const& t) {
-        check_in_forward("mark_dirty");
-        if (!contains(inputs_, t)) {
-            warn(function_, ": Only input Tensors should be given to mark_dirty(). If a Tensor is "
-                            "not an input, there is no need to pass it to mark_dirty().");
-            return;
-        }
-        bool const recorded = is_recorded() && is_differentiable(t.dtype());
-        if (recorded && !t.is_view() && t.requires_grad() && t.is_leaf())
-            fail<GraphError>(function_,
-                ": a leaf Variable that requires grad has been used in an in-place operation.");
-        check_in_place(t, std::string(function_) + "::mark_dirty", recorded);
-        if (!contains(dirty_, t)) dirty_.push_back(t);
-    }
+    void mark_dirty(AnyTensor const& t);
     void mark_non_differentiable(AnyTensor const& t) {
         check_in_forward("mark_non_differentiable");
         non_differentiable_.push_back(t);
@@ -97,12 +44,7 @@ public:
         check_in_forward("save_for_backward");
         to_save_ = std::move(tensors);
     }
-    AnyTensor unpack_saved(std::size_t i) {
-        if (i >= saved_.size())
-            fail<GraphError>(function_, ": there are no saved_tensors() here: they are what "
-                                        "forward gave to save_for_backward()");
-        return saved_[i].defined ? saved_[i].tensor.unpack(*this) : AnyTensor();
-    }
+    AnyTensor unpack_saved(std::size_t i);
 
     bool materialize_grads = true, materialize_non_diff_grads = true;
 
@@ -110,58 +52,14 @@ protected:
     /// Connects the results of forward to the graph and saves tensors. Some results are replaced by
     /// other tensors with the same values. Everything that can throw is done before the first
     /// grad_fn changes.
-    void finish_forward(Tensors& results) {
-        check_marks(results);
-        for (auto const& t : dirty_) t.impl().array.storage->bump();
-        Tensors const returned = results;
-        std::vector<std::uint32_t> fresh;
-        std::vector<NewGradFn> changes;
-        for (std::uint32_t i = 0; i < returned.size(); ++i) {
-            auto const& t = returned[i];
-            auto& output = outputs_.emplace_back();
-            if (!t.defined()) continue;
-            output = {t.impl().type, t.shape(),
-                is_recorded() && is_differentiable(t.dtype()) && !contains(non_differentiable_, t)};
-            if (auto const before = find(returned, t); before < i) results[i] = results[before];
-            else if (contains(dirty_, t)) {
-                if (output.differentiable) changes.emplace_back(t, Edge{Ref<Node>(this), i});
-            } else {
-                results[i] = output.differentiable ? as_result(t) : as_constant(t);
-                if (output.differentiable) fresh.push_back(i);
-            }
-        }
-        set_num_outputs(static_cast<std::uint32_t>(std::max<std::size_t>(1, outputs_.size())));
-        save(returned, results);
-
-        for (auto const i : fresh) {
-            auto& t = results[i].impl();
-            t.grad_fn = Ref<Node>(this);
-            t.output_nr = i;
-            if (!t.view) continue;
-            t.view->meta = CreationMeta::in_custom_function;
-            t.view->version = t.array.storage->version();
-        }
-        for (auto& change : changes) change.take();
-        for (auto* const list : {&inputs_, &dirty_, &non_differentiable_, &to_save_})
-            *list = Tensors();
-        in_forward_ = false;
-    }
+    void finish_forward(Tensors& results);
 
     /// Replaces undefined gradients by zeros.
-    void fill_undefined(std::span<AnyTensor> gradients) const {
-        if (!materialize_grads) return;
-        for (std::size_t i = 0; i < outputs_.size(); ++i)
-            if (auto const& o = outputs_[i]; !gradients[i].defined() && o.type &&
-                                             is_differentiable(o.type->dtype) &&
-                                             (o.differentiable || materialize_non_diff_grads))
-                gradients[i] = o.type->filled(o.shape, 0);
-    }
+    void fill_undefined(std::span<AnyTensor> gradients) const;
 
     std::size_t first_of(std::size_t argument) const { return first_[argument]; }
     Shape const& shape_of(std::size_t input) const { return shapes_[input]; }
-    std::size_t count_of(std::size_t argument) const {
-        return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0;
-    }
+    std::size_t count_of(std::size_t argument) const;
 
     /// Stores the gradient of a tensor of an argument, summed to its shape where it was broadcast.
     template <Scalar T>
@@ -179,33 +77,12 @@ protected:
     }
     /// Stores the tangent of result i, where i < end.
     void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end,
-        std::span<AnyTensor> results) const {
-        if (!tangent.defined()) return;
-        if (i >= end)
-            fail<GraphError>(
-                "function ", function_, ": jvp returned more tangents than there are results");
-        if (!outputs_[i].differentiable) return;
-        if (!(tangent.shape() == outputs_[i].shape))
-            fail<ShapeError>("function ", function_, ": jvp returned a tangent of shape ",
-                tangent.shape(), " for result ", i, " of shape ", outputs_[i].shape);
-        results[i] = tangent;
-    }
-    void check_number_of_gradients(std::size_t got, std::size_t argument) const {
-        if (argument + 1 < first_.size() && got != count_of(argument))
-            fail<GraphError>("function ", name(),
-                " returned an incorrect number of gradients (expected ", count_of(argument),
-                ", got ", got, ") for argument ", argument, ", a vector of tensors");
-    }
+        std::span<AnyTensor> results) const;
+    void check_number_of_gradients(std::size_t got, std::size_t argument) const;
 
     /// Gives unrecorded gradients an ErrorNode: differentiating them throws.
     void forbid_differentiation(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
-        Ref<Node> const error(error_node(
-            "trying to differentiate twice a function that was marked with once_differentiable",
-            gradients));
-        for (auto& result : results)
-            if (result.defined()) result = with_error(result, error);
-    }
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const;
 
     using Backward = void (*)(
         AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
@@ -214,13 +91,7 @@ protected:
     /// tensors: they would count as constants. Backward is linear in grad_output: a gradient that
     /// is not 0 and does not depend on it was not recorded.
     void forbid_unrecorded(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
-        auto const is_constant = [](AnyTensor const& result) {
-            return result.defined() && !result.requires_grad();
-        };
-        if (std::ranges::any_of(results, is_constant))
-            find_unrecorded(gradients, results, backward);
-    }
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
 private:
     struct Saved {
@@ -233,127 +104,34 @@ private:
         bool differentiable = false;
     };
 
-    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const {
-        std::vector<Edge> edges(edges_);
-        for (auto const& g : gradients)
-            if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
-        return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
-    }
+    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const;
     [[gnu::cold]] void find_unrecorded(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
-        LocalGraph graph;
-        Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
-        for (auto& g : incoming)
-            if (g.defined()) g = graph.input(g, {});
-        backward(*this, incoming, again);
-        for (std::size_t k = 0; k < results.size(); ++k) {
-            if (!results[k].defined() || results[k].requires_grad() ||
-                (again[k].defined() && again[k].requires_grad()) || is_zero(results[k]))
-                continue;
-            results[k] = with_error(results[k],
-                Ref<Node>(error_node("its backward was not recorded, so that it cannot be "
-                                     "differentiated: let it compute with operations on tensors, "
-                                     "or mark the function with once_differentiable",
-                    gradients)));
-        }
-    }
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
-    static std::size_t find(Tensors const& all, AnyTensor const& t) {
-        return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) {
-            return other.is_same(t);
-        }) - all.begin());
-    }
+    static std::size_t find(Tensors const& all, AnyTensor const& t);
     static bool contains(Tensors const& all, AnyTensor const& t) {
         return find(all, t) < all.size();
     }
 
-    bool needs_gradient(std::size_t k) const {
-        if (!is_recorded() || !edges_[k]) return false;
-        return in_forward_ || !current_pass || current_pass->reaches(*edges_[k].function);
-    }
+    bool needs_gradient(std::size_t k) const;
 
-    void check_in_forward(std::string_view call) const {
-        if (!in_forward_)
-            fail<GraphError>(function_, ": ", call, "() is for forward; it has returned");
-    }
-    void check_marks(Tensors const& results) const {
-        for (auto const& t : dirty_) {
-            if (!contains(results, t))
-                fail<GraphError>(function_,
-                    ": Some elements marked as dirty during the forward method were not "
-                    "returned as output. The inputs that are modified inplace must all "
-                    "be outputs of the Function.");
-            if (is_recorded() && contains(non_differentiable_, t) && t.requires_grad())
-                fail<GraphError>(function_,
-                    ": an input that requires a gradient is marked both dirty and "
-                    "non-differentiable: return a detach() of it");
-            for (auto const& other : dirty_)
-                if (is_recorded() && !other.is_same(t) &&
-                    other.impl().array.storage == t.impl().array.storage)
-                    fail<GraphError>(function_, ": two inputs that share memory are marked dirty");
-        }
-        for (auto const& t : non_differentiable_)
-            if (!contains(results, t))
-                fail<GraphError>(
-                    function_, ": a tensor that is no output is marked as non-differentiable");
-    }
+    void check_in_forward(std::string_view call) const;
+    void check_marks(Tensors const& results) const;
 
     /// Converts a value to a result of this Node: a tensor of its own.
-    AnyTensor as_result(AnyTensor const& t) const {
-        NoGradGuard const off;
-        auto& impl = t.impl();
-        if (impl.inference) return impl.type->copy(t);
-        if (contains(inputs_, t) || impl.grad_fn || impl.requires_grad) {
-            auto const other = alias(t);
-            mark_view(other, t);
-            return other;
-        }
-        if (impl.view && impl.view->base->refs.load() == 1)
-            impl.view.reset(); // a view of memory that forward allocated
-        return t;
-    }
+    AnyTensor as_result(AnyTensor const& t) const;
     /// Converts a value to a constant: an input that has no grad_fn, or an array that forward
     /// created.
-    AnyTensor as_constant(AnyTensor const& t) const {
-        bool const has_grad_fn = t.impl().grad_fn || t.impl().requires_grad ||
-                                 (contains(inputs_, t) && t.requires_grad());
-        return has_grad_fn ? alias(t) : t;
-    }
+    AnyTensor as_constant(AnyTensor const& t) const;
 
-    void save(Tensors const& returned, Tensors const& results) {
-        if (!is_recorded()) return;
-        saved_.reserve(to_save_.size());
-        for (auto const& t : to_save_) {
-            auto& saved = saved_.emplace_back();
-            if (!(saved.defined = t.defined())) continue;
-            auto const i = find(returned, t);
-            bool const is_output = i < returned.size() && outputs_[i].differentiable &&
-                                   (!contains(inputs_, t) || contains(dirty_, t));
-            saved.tensor = is_output
-                               ? SavedTensor::result(results[i], static_cast<std::uint32_t>(i))
-                               : SavedTensor::operand(t);
-        }
-    }
+    void save(Tensors const& returned, Tensors const& results);
 
     [[noreturn, gnu::cold]] void fail_gradient_for_nothing(std::size_t argument) const {
         fail<GraphError>("function ", name(),
             " returned a gradient different than std::nullopt at position ", argument,
             ", but the corresponding forward input was not a tensor");
     }
-    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const {
-        auto const k = first_[argument] + element;
-        auto const& wanted = shapes_[k];
-        bool fits = wanted.size() <= got.size();
-        for (std::size_t d = 0; fits && d < wanted.size(); ++d) {
-            auto const n = wanted[wanted.size() - 1 - d];
-            fits = n == 1 || n == got[got.size() - 1 - d];
-        }
-        if (fits) return;
-        auto const position = count_of(argument) == 1 ? "" : ", element " + std::to_string(element);
-        fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k,
-            " - got ", got, " but expected shape compatible with ", wanted, " (argument ", argument,
-            " of forward", position, ")");
-    }
+    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const;
 
     std::string_view function_;
     Tensors inputs_, dirty_, non_differentiable_, to_save_; // while forward runs
@@ -366,3 +144,7 @@ private:
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/function_node.ipp>
+#endif

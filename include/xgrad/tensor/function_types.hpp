@@ -8,8 +8,6 @@
 
 #include <xgrad/tensor/tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 template <class F> class Context;

@@ -6,8 +6,6 @@
 #include <xgrad/graph/local_graph.hpp>
 #include <xgrad/tensor/dual_pass.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they

@@ -12,8 +12,6 @@
 #include <xgrad/graph/second_order.hpp>
 #include <xgrad/tensor/fused_sum.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class FusedNode final : public FusedSum {

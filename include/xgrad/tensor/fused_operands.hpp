@@ -15,8 +15,6 @@
 #include <xgrad/tensor/bound_operands.hpp>
 #include <xgrad/tensor/waiting_gradients.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class alignas(16) FusedOperands : public Node {

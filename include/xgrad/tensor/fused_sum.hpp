@@ -9,8 +9,6 @@
 #include <xgrad/ops/part_loop.hpp>
 #include <xgrad/tensor/fused_operands.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class FusedSum : public FusedOperands {

@@ -4,8 +4,6 @@
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/tensor/traced.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, AnyTensor const& b) {

@@ -6,8 +6,6 @@
 #include <xgrad/graph/graph_task.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Selects when register_multi_grad_hook() calls its hook.
@@ -19,21 +17,9 @@ inline constexpr struct Any {
 namespace detail {
 
 /// Writes a gradient to .grad of a tensor that is no leaf.
-inline void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
-    AnyTensor grad(t.impl().grad);
-    accumulate(grad, std::move(gradient));
-    t.impl().grad = grad.handle();
-}
+void keep_gradient(AnyTensor const& t, AnyTensor gradient);
 
-inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
-    if (!t.requires_grad("register_hook"))
-        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
-    auto const edge = gradient_edge(t);
-    if (!edge)
-        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
-                         "no place in the graph");
-    return NodeHooks::at(*edge.function, edge.input_nr);
-}
+NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t);
 
 /// True where a hook on a Tensor<T> may return Result. An AnyTensor is checked at run time.
 template <class Result, class T> consteval bool find_tensor_hook_result() {
@@ -203,3 +189,7 @@ template <Scalar T> void Tensor<T>::retain_grad() {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/hooks.ipp>
+#endif

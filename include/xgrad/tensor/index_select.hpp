@@ -5,25 +5,14 @@
 #include <xgrad/ops/index_operations.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
 
 /// A row-major copy of an index, which the caller may change before the backward pass. Throws where
 /// an element is not in [0, extent).
-inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index,
-    std::size_t axis, std::size_t extent) {
-    if (!index.defined()) fail_undefined(name, "the index");
-    Array<std::int64_t> copy(index.shape());
-    copy_elements(copy, index.array_of());
-    for (auto const i : copy)
-        if (i < 0 || i >= static_cast<std::int64_t>(extent))
-            fail<IndexError>(
-                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
-    return copy;
-}
+Array<std::int64_t> checked_index(
+    std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent);
 
 template <Operand X>
 IndexSelect picked_slices(
@@ -120,3 +109,7 @@ auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& in
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/index_select.ipp>
+#endif

@@ -5,8 +5,6 @@
 
 #include <xgrad/ops/expression.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

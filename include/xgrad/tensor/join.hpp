@@ -3,8 +3,6 @@
 
 #include <xgrad/tensor/views.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -17,13 +15,7 @@ struct Joint {
     CachedVector<std::size_t> counts;
 
     /// The view of tensor i, which begins at `start`.
-    Window part(std::size_t i, std::size_t start) const {
-        Window w(shape);
-        w.start[axis] = start;
-        w.count[axis] = counts[i];
-        if (stacked) w.step[axis] = 0;
-        return w;
-    }
+    Window part(std::size_t i, std::size_t start) const;
     /// Calls f(i, view) for each tensor.
     template <class F> void for_each_part(F f) const {
         for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
@@ -121,3 +113,7 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/join.ipp>
+#endif

@@ -5,25 +5,13 @@
 #include <xgrad/ops/masking.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
 
 /// A row-major copy of a mask, broadcast to the shape of x.
-inline Array<bool> full_mask(
-    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)") {
-    check_defined(name, x);
-    if (!mask.defined()) fail_undefined(name, "the mask");
-    auto const& shape = x.shape();
-    if (!broadcasts_to(mask.shape(), shape))
-        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
-            " does not broadcast to the shape ", shape, " of what it is to pick from");
-    Array<bool> copy(shape);
-    copy_elements(copy, broadcast_view(mask.array_of(), shape));
-    return copy;
-}
+Array<bool> full_mask(
+    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)");
 
 } // namespace detail
 
@@ -87,3 +75,7 @@ template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& ma
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/mask_indexing.ipp>
+#endif

@@ -12,8 +12,6 @@
 #include <xgrad/graph/node.hpp>
 #include <xgrad/tensor/record_table.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// A contiguous saved array, without the rest of a SavedTensor.
@@ -33,17 +31,7 @@ struct OperandPattern {
     LeafMask requires_grad = 0;
     bool result_exists = true; // false where a fused reduction consumes the values
 
-    bool is_same(OperandPattern const& o, std::size_t n) const noexcept {
-        std::uint64_t difference = (requires_grad ^ o.requires_grad) |
-                                   static_cast<std::uint64_t>(result_exists ^ o.result_exists);
-        for (std::size_t k = 0; k < n; k += 8) {
-            std::uint64_t mine, others;
-            std::memcpy(&mine, &first[k], 8);
-            std::memcpy(&others, &o.first[k], 8);
-            difference |= mine ^ others;
-        }
-        return difference == 0;
-    }
+    bool is_same(OperandPattern const& o, std::size_t n) const noexcept;
 };
 
 /// What the gradient of each operand reads: operands, one bit each. `result` tells whether the
@@ -65,33 +53,12 @@ void each_operand_with_gradient(
         if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients())
             f(child, v.table->uses(v.object, i));
 }
-[[gnu::cold]] inline void add_reads(
-    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads) {
-    auto const& v = vertices[at];
-    if (v.table->is_leaf) {
-        reads.of[v.first_leaf] = above;
-        reads.reached |= v.leaves;
-    }
-    each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
-        LeafMask mask = above;
-        std::size_t argument = at + 1;
-        for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
-            if (uses & uses_argument(j)) mask |= vertices[argument].leaves;
-        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.leaves;
-        add_reads(vertices, child, mask, reads);
-    });
-}
+[[gnu::cold]] void add_reads(
+    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads);
 /// The result is saved, instead of operands, where the gradient rules of the outermost operation
 /// read it and nothing else, as that of exp does: no second evaluation. `result_exists` is false
 /// under a fused reduction.
-[[gnu::cold]] inline Reads reads_of(std::vector<TracedVertex> const& vertices, bool result_exists) {
-    Uses outermost = 0;
-    each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
-    Reads reads;
-    reads.result = result_exists && outermost == uses_result;
-    add_reads(vertices, 0, 0, reads);
-    return reads;
-}
+[[gnu::cold]] Reads reads_of(std::vector<TracedVertex> const& vertices, bool result_exists);
 
 struct OperandPlan {
     OperandPattern pattern;
@@ -122,67 +89,18 @@ struct OperandPlan {
 
     /// The plan of a pattern; made at its first use.
     static OperandPlan const& of(
-        RecordTable const& table, void const* expression, OperandPattern const& pattern) {
-        for (auto const* plan = table.plans->load(std::memory_order_acquire); plan;
-             plan = plan->next)
-            if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
-                return *plan;
-        return made(table, expression, pattern);
-    }
+        RecordTable const& table, void const* expression, OperandPattern const& pattern);
 
 private:
     /// Never freed: an expression has few patterns.
     [[gnu::cold]] static OperandPlan const& made(
-        RecordTable const& table, void const* expression, OperandPattern const& pattern) {
-        auto* const plan = new OperandPlan(table, expression, pattern);
-        plan->next = table.plans->load(std::memory_order_relaxed);
-        while (!table.plans->compare_exchange_weak(
-            plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
-        return *plan;
-    }
+        RecordTable const& table, void const* expression, OperandPattern const& pattern);
 
-    OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p)
-        : pattern(p), table(t) {
-        std::size_t const n = t.kernels.leaves;
-        auto const reads = reads_of(traced_vertices(t, expression), p.result_exists);
-        gradients.wanted = p.requires_grad & reads.reached;
-        gradients.saved_result = reads.result;
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const first = gradients.target[k] = p.first[k];
-            if (!(gradients.wanted >> k & 1)) continue;
-            read |= reads.of[k];
-            std::size_t behind =
-                k; // the nearest leaf before k that gets a gradient of the same tensor
-            while (behind > 0 &&
-                   !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1))
-                --behind;
-            if (behind > 0) gradients.send_to(behind - 1, k);
-            else {
-                gradients.keep(k);
-                target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
-            }
-        }
-        for (std::size_t k = 0; k < n; ++k) {
-            if (!(read >> k & 1)) continue;
-            auto const first = p.first[k];
-            if (!(saved >> first & 1)) {
-                saved |= LeafMask{1} << first;
-                slot_operand[slot[first] = slots++] = first;
-                bool gets_one = false;
-                for (std::size_t j = 0; j < n; ++j)
-                    gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
-                saves_unconnected |= p.requires_grad >> first & !gets_one;
-            }
-            slot[k] = slot[first];
-        }
-        reads_all = read == (LeafMask{1} << n) - 1;
-        auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
-        edges_at = saved_values() * sizeof(SavedValue);
-        expression_at = aligned(edges_at + edges * sizeof(Edge));
-        bytes = expression_at + t.expression_bytes;
-        sum_at = aligned(bytes);
-        bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
-    }
+    OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p);
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/operand_plan.ipp>
+#endif

@@ -3,8 +3,6 @@
 
 #include <xgrad/tensor/index_select.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Elements, and their indices along the axis.
@@ -84,11 +82,7 @@ template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis,
                       Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
 }
 /// Throws where rows along an axis are empty.
-inline void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
-    if (shape[axis] == 0 &&
-        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
-        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
-}
+void check_choice(std::string_view name, Shape const& shape, std::size_t axis);
 
 template <Operand X>
 Tensor<std::int64_t> extreme_index(
@@ -175,3 +169,7 @@ auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = tr
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/ordering.ipp>
+#endif

@@ -7,8 +7,6 @@
 
 #include <xgrad/tensor/tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -51,12 +49,7 @@ void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::str
 namespace detail {
 /// ", grad_fn=<MulBackward>", or <Invalid> for a view whose grad_fn was lost when its base was
 /// changed.
-[[gnu::cold]] inline std::string grad_fn_text(AnyTensor const& t) {
-    try {
-        if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
-    } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
-    return t.requires_grad() ? ", requires_grad=true" : "";
-}
+[[gnu::cold]] std::string grad_fn_text(AnyTensor const& t);
 } // namespace detail
 
 /// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".
@@ -109,3 +102,7 @@ std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/print.ipp>
+#endif

@@ -4,8 +4,6 @@
 #include <xgrad/tensor/join.hpp>
 #include <xgrad/tensor/ordering.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {

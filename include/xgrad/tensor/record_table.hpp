@@ -5,8 +5,6 @@
 #include <xgrad/graph/any_tensor.hpp>
 #include <xgrad/ops/element_type.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class FusedNode;
@@ -63,28 +61,10 @@ struct RecordTable {
 };
 
 /// Computes `end`, `first_leaf` and `leaves` of a vertex and of those below it.
-[[gnu::cold]] inline void measure(
-    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf) {
-    auto& v = vertices[at];
-    v.first_leaf = leaf;
-    v.end = at + 1;
-    if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
-    for (std::size_t i = 0; i < v.table->operands; ++i) {
-        auto const child = v.end;
-        measure(vertices, child, leaf);
-        v.end = vertices[child].end;
-        v.leaves |= vertices[child].leaves;
-    }
-}
+[[gnu::cold]] void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf);
 /// The vertices of an expression in prefix order: each before its operands.
-[[gnu::cold]] inline std::vector<TracedVertex> traced_vertices(
-    RecordTable const& table, void const* expression) {
-    std::vector<TracedVertex> vertices;
-    table.list_vertices(expression, vertices);
-    std::size_t leaves = 0;
-    measure(vertices, 0, leaves);
-    return vertices;
-}
+[[gnu::cold]] std::vector<TracedVertex> traced_vertices(
+    RecordTable const& table, void const* expression);
 
 /// A fused sum over axes, times a factor.
 struct SumOver {
@@ -95,31 +75,14 @@ struct SumOver {
     SumKernel kernel = nullptr; // of a full sum that is computed together with its gradients
 
     /// The shape of the sum of an array of shape `space`.
-    Shape reduced(Shape const& space, bool keep) const {
-        if (kernel) return keep ? Shape(space.size(), 1) : Shape();
-        return reduced_shape(space, axes, keep);
-    }
+    Shape reduced(Shape const& space, bool keep) const;
 
     /// The gradient of each summand: a view of the gradient of the sum, broadcast to `space`.
-    AnyArray spread(AnyTensor const& gradient, Shape const& space) const {
-        AnyArray g = scale == 1 ? gradient.impl().array
-                                : gradient.impl().type->scaled(gradient, scale).impl().array;
-        if (g.numel == 1) {
-            g.shape = {};
-            g.strides = {};
-            return g;
-        }
-        Strides strides(space.size(), 0);
-        bool const keepdims = g.shape.size() == space.size();
-        for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
-            bool const summed = axis < axes.size() && static_cast<std::size_t>(axes[axis]) == d;
-            axis += summed;
-            if (!summed && space[d] != 1) strides[d] = g.strides[at];
-            at += !summed || keepdims;
-        }
-        g.set_view(space, std::move(strides));
-        return g;
-    }
+    AnyArray spread(AnyTensor const& gradient, Shape const& space) const;
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/record_table.ipp>
+#endif

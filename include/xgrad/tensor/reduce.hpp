@@ -4,8 +4,6 @@
 #include <xgrad/ops/reduction.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Evaluates an expression to a Tensor; returns a Tensor itself.

@@ -4,8 +4,6 @@
 
 #include <xgrad/graph/view.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// The view of row i in a contiguous tensor: a row has the last axes, the first ones count the

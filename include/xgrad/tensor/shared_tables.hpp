@@ -34,7 +34,7 @@ template <class Op, class Y, class... L>
 inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> =
     takes_gradients<Y> && is_among<Op, SharedOperations>;
 
-/// The table of X where it is compiled once; source.hpp defines this function.
+/// The table of X where it is compiled once; impl/instances.ipp defines this function.
 template <class X> TracedTable const* shared_table();
 
 /// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.

@@ -13,8 +13,6 @@
 #include <xgrad/tensor/tensor_arguments.hpp>
 #include <xgrad/tensor/type_info.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Options of backward() and grad(); see backward.hpp.

@@ -10,8 +10,6 @@
 #include <xgrad/tensor/arraywise.hpp>
 #include <xgrad/tensor/shared_tables.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// A tensor to which operations are applied eagerly.
@@ -233,15 +231,7 @@ public:
     }
 
 private:
-    [[gnu::cold]] AnyTensor const& value(std::size_t at) {
-        if (values_[at].defined()) return values_[at];
-        auto const& v = vertices_[at];
-        std::vector<AnyTensor> x(v.table->operands);
-        for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
-            x[i] = value(child);
-        return values_[at] =
-                   v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
-    }
+    [[gnu::cold]] AnyTensor const& value(std::size_t at);
 
     std::vector<TracedVertex> vertices_;
     std::vector<AnyTensor> values_;
@@ -251,17 +241,12 @@ private:
 
 /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
-[[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves,
-    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
-    auto const& table = node.table();
-    Replay replay(traced_vertices(table, node.expression_object()), leaves, node.wanted());
-    if (result.defined()) replay.set_result(table.traced_result(result));
-    replay.backpropagate(0, table.traced_grad_output(gradient, node.sum(), node.space()),
-        [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
-            if (!(node.wanted() >> leaf & 1)) return;
-            add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));
-        });
-}
+[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
 
 } // namespace detail
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/traced.ipp>
+#endif

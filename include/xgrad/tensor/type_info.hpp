@@ -4,8 +4,6 @@
 
 #include <xgrad/graph/any_tensor.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 template <Scalar T> struct GradientArithmetic {

@@ -4,8 +4,6 @@
 #include <xgrad/ops/indexing.hpp>
 #include <xgrad/tensor/reduce.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Indexing by integers, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
@@ -91,11 +89,7 @@ std::vector<Tensor<T>> record_views(
 }
 
 /// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
-inline AnyArray view_on(
-    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
-    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
-    return a;
-}
+AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
 
 /// `count` positions of an axis from `start` on, or one of them without the axis.
 template <Scalar T>
@@ -271,3 +265,7 @@ struct Clone : Arraywise {
 template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/views.ipp>
+#endif

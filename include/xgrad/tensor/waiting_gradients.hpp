@@ -7,8 +7,6 @@
 
 #include <xgrad/base/ref.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// Counts bytes of such gradients in all threads.
@@ -17,10 +15,7 @@ public:
     static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
 
     /// True where `bytes` more fit below the limit. A first sum of any size fits.
-    static bool fits(std::size_t bytes) noexcept {
-        auto const now = waiting.load(std::memory_order_relaxed);
-        return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
-    }
+    static bool fits(std::size_t bytes) noexcept;
     static void begin(std::size_t bytes) noexcept { add(bytes, 1); }
     static void end(std::size_t bytes) noexcept { add(bytes, -1); }
 
@@ -28,16 +23,13 @@ private:
     static constexpr std::size_t min_bytes =
         256; // smaller arrays are not counted: the Node is larger
 
-    static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept {
-        if (bytes < min_bytes) return;
-        auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
-        if (single_threaded())
-            waiting.store(
-                waiting.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
-        else waiting.fetch_add(change, std::memory_order_relaxed);
-    }
+    static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept;
 
     static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/waiting_gradients.ipp>
+#endif

@@ -1,14 +1,9 @@
-// What a program with XGRAD_SEPARATE_COMPILATION compiles once, beside what xgrad.hpp holds: the
-// headers that are not part of xgrad.hpp, and instances of templates. xgrad.hpp includes this
-// header last, where XGRAD_SOURCE is defined, so those headers find it whole.
+// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once. xgrad.hpp
+// includes this file last.
 #pragma once
 
 #include <xgrad/base/fft.hpp>
 #include <xgrad/base/gemm.hpp>
-#include <xgrad/data.hpp>
-#include <xgrad/linalg.hpp>
-#include <xgrad/nn.hpp>
-#include <xgrad/optim.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/reduce.hpp>
 #include <xgrad/tensor/traced.hpp>

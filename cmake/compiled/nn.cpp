@@ -1,0 +1,4 @@
+#include <xgrad/xgrad.hpp>
+
+#define XGRAD_IMPLEMENTATION
+#include <xgrad/nn.hpp>

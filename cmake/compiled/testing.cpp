@@ -1,0 +1,5 @@
+#include <xgrad/xgrad.hpp>
+
+#define XGRAD_IMPLEMENTATION
+#include <xgrad/testing/gradcheck.hpp>
+#include <xgrad/testing/to_dot.hpp>

@@ -1,0 +1,29 @@
+// Bodies of jvp.hpp.
+#pragma once
+
+#include <xgrad/functional/jvp.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
+    check_vector(e.transform, v, e.inputs);
+    PassMode const mode(e.create_graph);
+    AnyTensor one;
+    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
+}
+
+XGRAD_FUNCTION void jacobian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    check_outputs(e);
+    push_forward(e, v, products);
+    for (std::size_t k = 0; k < products.size(); ++k) {
+        if (products[k].defined()) continue;
+        if (e.strict)
+            fail<GraphError>(e.transform, ": Output ", k,
+                " of the user-provided function is independent of the inputs. This is not allowed "
+                "in strict mode.");
+        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
+    }
+}
+
+} // namespace xgrad::detail

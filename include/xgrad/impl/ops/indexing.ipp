@@ -1,0 +1,70 @@
+// Bodies of indexing.hpp.
+#pragma once
+
+#include <xgrad/ops/indexing.hpp>
+
+namespace xgrad {
+
+XGRAD_FUNCTION void Window::add(detail::AxisPart const& part) {
+    start.push_back(part.start);
+    count.push_back(part.count);
+    step.push_back(part.step);
+}
+
+XGRAD_FUNCTION void Window::look(
+    detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
+    std::size_t const indices = step.size(),
+                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+    out.shape.reserve_exactly(kept);
+    out.strides.reserve_exactly(kept);
+    std::ptrdiff_t offset = 0;
+    bool const has_elements = x.numel != 0;
+    for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
+        bool const is_new = step[i] == new_axis;
+        auto const stride = is_new ? 0 : x.strides[axis++];
+        if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+        if (step[i] == 0) continue;
+        out.shape[at] = count[i];
+        // For a single position the step is ignored: the product with it might overflow.
+        out.strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
+    }
+    out.numel = numel(out.shape);
+    if (out.numel == 0) {
+        offset = 0;
+        out.strides = detail::row_major(out.shape);
+    }
+    out.storage = x.storage;
+    out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
+    out.contiguous = detail::is_row_major(out.shape, out.strides);
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
+    auto const extent = static_cast<std::ptrdiff_t>(n);
+    if (i < -extent || i >= extent)
+        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
+    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
+}
+
+XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
+    if (s.step < 1)
+        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
+    auto const extent = static_cast<std::ptrdiff_t>(n);
+    auto const bounded = [extent](std::ptrdiff_t i) {
+        return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
+    };
+    auto const start = bounded(s.start.value_or(0)),
+               stop = std::max(start, bounded(s.stop.value_or(extent)));
+    return {static_cast<std::size_t>(start),
+        static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
+}
+
+XGRAD_FUNCTION Window WindowBuilder::finish() {
+    while (axis_ < shape_.size()) whole();
+    return std::move(window_);
+}
+
+} // namespace xgrad::detail

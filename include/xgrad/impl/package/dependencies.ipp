@@ -1,0 +1,123 @@
+// Bodies of dependencies.hpp.
+#pragma once
+
+#include <xgrad/package/dependencies.hpp>
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION auto Dependencies::add(std::string const& name) -> Node& {
+    auto const [at, fresh] = nodes_.try_emplace(name);
+    if (fresh) order_.push_back(name);
+    return at->second;
+}
+
+XGRAD_FUNCTION void Dependencies::add_edge(std::string const& from, std::string const& to) {
+    add(to);
+    auto& targets = add(from).targets;
+    if (std::ranges::find(targets, to) == targets.end()) targets.push_back(to);
+}
+
+XGRAD_FUNCTION auto Dependencies::find(std::string const& name) const -> Node const* {
+    auto const at = nodes_.find(name);
+    return at == nodes_.end() ? nullptr : &at->second;
+}
+
+XGRAD_FUNCTION std::vector<std::string> Dependencies::names(Action action) const {
+    std::vector<std::string> found;
+    for (auto const& name : order_)
+        if (nodes_.at(name).action == action) found.push_back(name);
+    return found;
+}
+
+XGRAD_FUNCTION std::vector<std::vector<std::string>> Dependencies::all_paths(
+    std::string const& from, std::string const& to) const {
+    std::vector<std::vector<std::string>> found;
+    std::vector<std::string> path;
+    if (nodes_.contains(from) && nodes_.contains(to)) extend(path, from, to, found);
+    return found;
+}
+
+XGRAD_FUNCTION std::string Dependencies::path_to(std::string const& name) const {
+    std::map<std::string, std::string> before;
+    std::vector<std::string> queue;
+    for (auto const& start : order_)
+        if (nodes_.at(start).is_resource && (start != name || !nodes_.at(name).action))
+            queue.push_back(start), before[start] = "";
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        auto const at = queue[i];
+        if (at == name) break;
+        for (auto const& next : nodes_.at(at).targets)
+            if (before.try_emplace(next, at).second) queue.push_back(next);
+    }
+    std::string text = name;
+    for (auto at = before.find(name); at != before.end() && !at->second.empty();
+         at = before.find(at->second))
+        text = at->second + " -> " + text;
+    return text;
+}
+
+XGRAD_FUNCTION std::vector<std::string> Dependencies::reachable(std::string const& from) const {
+    std::vector<std::string> queue{from};
+    std::set<std::string> seen{from};
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        auto const* const node = find(queue[i]);
+        if (!node) continue;
+        auto const targets = node->targets;
+        for (auto const& next : targets)
+            if (seen.insert(next).second) queue.push_back(next);
+    }
+    queue.erase(queue.begin());
+    return queue;
+}
+
+XGRAD_FUNCTION std::string Dependencies::dot() const {
+    std::string text = "digraph dependencies {\n  rankdir = LR;\n  node [shape = box];\n";
+    for (auto const& name : order_) {
+        auto const& node = nodes_.at(name);
+        text += "  " + data::detail::json(name) + " [";
+        if (node.is_resource) text += "shape = folder";
+        else if (node.action)
+            text += "label = \"" + name + "\\n" + std::string(name_of(*node.action)) + '"';
+        else text += "style = dashed";
+        text += "];\n";
+    }
+    for (auto const& name : order_)
+        for (auto const& target : nodes_.at(name).targets)
+            text += "  " + data::detail::json(name) + " -> " + data::detail::json(target) + ";\n";
+    return text + "}\n";
+}
+
+XGRAD_FUNCTION void Dependencies::extend(std::vector<std::string>& path, std::string const& at,
+    std::string const& to, std::vector<std::vector<std::string>>& found) const {
+    path.push_back(at);
+    if (at == to) found.push_back(path);
+    else
+        for (auto const& next : nodes_.at(at).targets)
+            if (std::ranges::find(path, next) == path.end()) extend(path, next, to, found);
+    path.pop_back();
+}
+
+XGRAD_FUNCTION std::string tree_of(std::vector<std::string> files, std::string const& root) {
+    std::ranges::sort(files);
+    std::string text = root + '\n';
+    std::vector<std::string> open; // the folders of the line before
+    for (auto const& file : files) {
+        std::vector<std::string> parts;
+        every_segment(file, '/', [&](std::string_view part) {
+            parts.emplace_back(part);
+            return true;
+        });
+        std::size_t common = 0;
+        while (common < open.size() && common + 1 < parts.size() && open[common] == parts[common])
+            ++common;
+        open.resize(common);
+        for (auto i = common; i < parts.size(); ++i) {
+            text +=
+                std::string(2 * (i + 1), ' ') + parts[i] + (i + 1 < parts.size() ? "/\n" : "\n");
+            if (i + 1 < parts.size()) open.push_back(parts[i]);
+        }
+    }
+    return text;
+}
+
+} // namespace xgrad::package::detail

@@ -1,0 +1,20 @@
+// Bodies of index_select.hpp.
+#pragma once
+
+#include <xgrad/tensor/index_select.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
+    Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent) {
+    if (!index.defined()) fail_undefined(name, "the index");
+    Array<std::int64_t> copy(index.shape());
+    copy_elements(copy, index.array_of());
+    for (auto const i : copy)
+        if (i < 0 || i >= static_cast<std::int64_t>(extent))
+            fail<IndexError>(
+                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
+    return copy;
+}
+
+} // namespace xgrad::detail

@@ -1,0 +1,114 @@
+// Bodies of inplace.hpp.
+#pragma once
+
+#include <xgrad/tensor/inplace.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_view_may_change(AnyTensor const& t, std::string_view operation) {
+    switch (t.impl().view->meta) {
+    case CreationMeta::normal:
+        break;
+    case CreationMeta::in_no_grad:
+    case CreationMeta::in_inference:
+        fail_unrecorded_view(t.impl().view->meta, "is being");
+    case CreationMeta::one_of_several:
+        fail<GraphError>("Output ", t.output_nr(), " of ",
+            t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
+            " is a view and is being modified inplace. This view is the output of a function that "
+            "returns multiple views. Such functions do not allow the output "
+            "views to be modified inplace. You should replace the inplace operation by an "
+            "out-of-place one.");
+    case CreationMeta::in_custom_function:
+        fail_in_custom_function(t.impl(), "is being");
+    }
+    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf())
+        fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used "
+                                    "in an in-place operation.");
+}
+
+XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
+    if (t.is_inference() && !inference_mode)
+        fail<GraphError>(operation,
+            ": Inplace update to inference tensor outside InferenceMode is not allowed. "
+            "You can make a clone to get a normal tensor before doing inplace update.");
+    auto const check_overlap = [&](AnyArray const& a, char const* whose) {
+        if (overlaps_itself(a))
+            fail<ShapeError>(operation, ": unsupported operation: more than one element of ", whose,
+                " refers to a single memory location. Please clone() the tensor before performing "
+                "the operation.");
+    };
+    check_overlap(t.impl().array, "the written-to tensor");
+    if (!recorded) return;
+    if (t.is_view()) {
+        check_overlap(t.impl().view->base->array, "the base of the written-to tensor");
+        check_view_may_change(t, operation);
+    }
+    if (t.requires_grad() && t.is_leaf())
+        fail<GraphError>(operation,
+            ": a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+XGRAD_FUNCTION NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
+    : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
+    if (t.is_view())
+        edge_ = {Ref<Node>(new CopySlices(
+                     std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())),
+                     gradient_edge(AnyTensor(changed_)), edge_)),
+            0};
+    if (changed_->retains_grad)
+        NodeHooks::at(*edge_.function, edge_.input_nr); // so that begin() need not allocate
+    if (t.is_view() && t.retains_grad()) {
+        view_ = t.handle();
+        of_view_ = fresh_view_node(*view_, edge_);
+        NodeHooks::at(*of_view_, 0);
+    }
+}
+
+XGRAD_FUNCTION void NewGradFn::take() noexcept {
+    move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
+    changed_->requires_grad = false;
+    changed_->grad_fn = std::move(edge_.function);
+    changed_->output_nr = edge_.input_nr;
+    if (view_) renew_view(*view_, std::move(of_view_));
+}
+
+XGRAD_FUNCTION void OldOperands::take(
+    AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands) {
+    before_.reserve(operands.size() + 1);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+        AnyTensor const& x = *operands[k];
+        bool const is_collecting_leaf = x.is_leaf() && x.impl().requires_grad;
+        if (x.impl().array.storage != t.impl().array.storage || is_collecting_leaf || is_taken(x))
+            continue;
+        AnyTensor const& old = before_.emplace_back(snapshot(x));
+        bool save = false;
+        for (std::size_t j = k; j < operands.size(); ++j) {
+            if (j != k && !operands[j]->is_same(x)) continue;
+            save |= read >> j & 1;
+            if (j != k) operands[j] = &old;
+        }
+        if (save) {
+            NoGradGuard const off;
+            old.impl().array = x.impl().type->copy(alias(x)).impl().array;
+        }
+        operands[k] = &old;
+    }
+}
+
+XGRAD_FUNCTION bool OldOperands::is_taken(AnyTensor const& x) const {
+    return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
+}
+
+XGRAD_FUNCTION bool needs_temporary(
+    AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
+    bool use_temporary = !out.contiguous;
+    for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
+        AnyArray const& leaf = *leaves[k];
+        use_temporary |= leaf.storage == out.storage &&
+                         (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+    }
+    return use_temporary;
+}
+
+} // namespace xgrad::detail

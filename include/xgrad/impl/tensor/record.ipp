@@ -1,0 +1,63 @@
+// Bodies of record.hpp.
+#pragma once
+
+#include <xgrad/tensor/record.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor record_flat(
+    RecordTable const& table, void const* expression, AnyTensor const* const* operands) {
+    BoundOperands const in(table, expression, operands, true);
+    bool const own_block = in.plan; // a later Node may save the array: see TensorImpl::make()
+    AnyTensor result(
+        in.same_shape && in.arrays[0]->contiguous
+            ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
+            : TensorImpl::make(table.result_type, in.space(), own_block));
+    auto const& out = result.impl().array;
+    if (in.contiguous && table.result.in_place)
+        evaluate_contiguous(table.kernels, expression, in.arrays, out);
+    else
+        evaluate_into(
+            table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
+    if (in.plan)
+        result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
+    return result;
+}
+
+XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel,
+    void const* expression, AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
+    SumOver const over{
+        sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
+    auto node = FusedNode::make(expression, operands, in, &over, AnyTensor());
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
+    AnyTensor result = real_scalar(table.result_type, sum);
+    result.handle()->grad_fn = std::move(node);
+    return result;
+}
+
+XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
+    SumKernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
+    bool keepdims, bool mean) {
+    BoundOperands const in(table, expression, operands, false);
+    auto const& space = in.space();
+    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
+        return record_full_sum(table, kernel, expression, operands, in, mean);
+    SumOver sum{
+        sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
+    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
+        table.result.wide_element);
+    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
+    auto const target = sum_operand(sums, table.result);
+    if (in.contiguous && !over)
+        reduce_all(table.kernels, expression, in.arrays, in.count(), target);
+    else if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
+    if (mean) table.result.scale(sums, sum.scale);
+    table.result.narrow(sums);
+    sum.keeps_dims = keepdims;
+    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
+    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
+    if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
+    return result;
+}
+
+} // namespace xgrad::detail
