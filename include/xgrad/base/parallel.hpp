@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <mutex>
-#include <thread>
-#include <vector>
 
 #include <xgrad/base/config.hpp>
 
@@ -24,44 +21,17 @@ struct IndexedJob {
     std::size_t count;
 };
 
-/// The thread pool. It runs one job at a time. If a job is running, another thread or a nested call
-/// runs its own job alone, on the calling thread.
-class WorkerPool {
-public:
-    static WorkerPool& instance() {
-        static WorkerPool pool;
-        return pool;
-    }
-    /// False if the caller must run its job itself: before set_size(), and while the program exits.
-    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
-    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
+/// How many threads jobs run on, this one included.
+inline constinit std::atomic<std::size_t> pool_size{1};
 
-    void set_size(std::size_t threads);
-    void run(IndexedJob const& job);
-
-private:
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void take_part(IndexedJob const& job);
-    void work(std::size_t seen);
-    void stop() noexcept;
-
-    static inline constinit std::atomic<std::size_t> wanted{1};
-
-    std::mutex running_, mutex_;
-    std::condition_variable wake_, done_;
-    std::vector<std::thread> workers_;
-    std::atomic<std::size_t> next_{0};
-    IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0;
-    bool ending_ = false;
-};
+/// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
+/// another thread runs its job alone, on the calling thread.
+void run_on_pool(IndexedJob const& job);
 
 /// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
 /// one of the exceptions at the end.
 template <class F> void for_each_index(std::size_t count, F f) {
-    if (count <= 1 || !WorkerPool::is_wanted()) {
+    if (count <= 1 || pool_size.load(std::memory_order_relaxed) <= 1) {
         for (std::size_t i = 0; i < count; ++i) f(i);
         return;
     }
@@ -79,7 +49,7 @@ template <class F> void for_each_index(std::size_t count, F f) {
             c.thrown = std::current_exception();
         }
     };
-    WorkerPool::instance().run({call, &context, count});
+    run_on_pool({call, &context, count});
     if (context.thrown) std::rethrow_exception(context.thrown);
 }
 
@@ -100,7 +70,9 @@ template <class F> void for_each_part(std::size_t n, F f) {
 /// for every n. Matrix products follow the settings of the BLAS.
 void set_num_threads(std::size_t n);
 /// The number of threads that run elementwise expressions over many elements.
-inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
+inline std::size_t get_num_threads() noexcept {
+    return detail::pool_size.load(std::memory_order_relaxed);
+}
 
 } // namespace xgrad
 

@@ -36,9 +36,7 @@ struct Root {
     TypeInfo const& type;
     Shape const& shape;
 
-    void define() {
-        if (!gradient.defined()) gradient = type.filled(shape, 1);
-    }
+    void define();
 };
 
 /// A gradient that the pass returns: that of output `input_nr` of `function`. With `also_run` the
@@ -93,22 +91,13 @@ public:
     }
 
     /// True for a Node that this pass runs, or of which it captures a gradient.
-    bool reaches(Node const& node) const {
-        auto const index = find(node);
-        return index != none && states_[index].is_used();
-    }
+    bool reaches(Node const& node) const;
 
     void queue(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
     /// Runs the callbacks in the order of queueing. A callback may queue others.
-    void run_callbacks() {
-        for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
-    }
+    void run_callbacks();
     /// Data of a hook, which live as long as the pass.
-    std::any& hook_data(Identity of) {
-        for (auto& [key, hook_data] : hook_data_)
-            if (key == of) return hook_data;
-        return hook_data_.emplace_back(of, std::any()).second;
-    }
+    std::any& hook_data(Identity of);
 
 private:
     using Index = std::uint32_t;
@@ -132,10 +121,7 @@ private:
             return node.slot_;
         return overflow_ ? find_in_overflow(node) : none;
     }
-    [[gnu::cold]] Index find_in_overflow(Node const& node) const {
-        auto const it = overflow_->find(&node);
-        return it == overflow_->end() ? none : it->second;
-    }
+    [[gnu::cold]] Index find_in_overflow(Node const& node) const;
     XGRAD_INLINE NodeState& state_of(Node const& node) { return states_[find(node)]; }
 
     /// Counts an edge to a Node. Returns the index of its state, and whether it is new.
@@ -164,14 +150,9 @@ private:
         node.task_.store(this, std::memory_order_relaxed);
         return true;
     }
-    [[gnu::cold]] void add_to_overflow(Node const& node, Index index) {
-        if (!overflow_) overflow_ = std::make_unique<OverflowTable>();
-        overflow_->emplace(&node, index);
-    }
+    [[gnu::cold]] void add_to_overflow(Node const& node, Index index);
 
-    std::span<Edge const> edges_of(Node const& node) const {
-        return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges();
-    }
+    std::span<Edge const> edges_of(Node const& node) const;
     XGRAD_INLINE void discover(std::span<Root const> roots) {
         for (auto const& root : roots) enter(*root.edge.function);
         for (std::size_t i = 0; i < states_.size(); ++i)
@@ -180,70 +161,10 @@ private:
     }
     /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
     /// when a Node is left, all Nodes behind it are known.
-    void discover_needed(std::span<Root const> roots) {
-        struct Visit {
-            Index index;
-            std::size_t next = 0;
-        };
-        CachedVector<Visit> path;
-        path.reserve(8);
-        auto const visit = [&](Node& node) {
-            auto const [index, is_new] = enter(node);
-            auto& state = states_[index];
-            if (!is_new) return state.is_used();
-            state.needed = false;
-            for (auto const& capture : captures_)
-                if (capture.edge.function.get() == &node) {
-                    state.captured = true;
-                    state.needed |= capture.also_run;
-                }
-            path.push_back({index});
-            return state.is_used();
-        };
-        for (auto const& root : roots) {
-            visit(*root.edge.function);
-            while (!path.empty()) {
-                auto& [index, next] = path.back();
-                auto const here = index;
-                auto const edges = edges_of(*states_[here].node);
-                if (next == edges.size()) {
-                    path.pop_back();
-                    if (!path.empty()) states_[path.back().index].needed |= states_[here].is_used();
-                } else if (auto const& edge = edges[next++]) {
-                    bool const used = visit(*edge.function);
-                    states_[here].needed |= used;
-                }
-            }
-        }
-    }
+    void discover_needed(std::span<Root const> roots);
 
     /// Runs a Node. `one`: its Root, where this stands for a gradient of 1 that is not defined yet.
-    void evaluate(Node& node, Root* one = nullptr) {
-        auto const& state = state_of(node);
-        if (!state.is_used()) return;
-        std::span const gradients(arrived_ + state.slot, node.num_outputs());
-        auto const edges = node.next_edges();
-        std::span const results(arrived_ + output_count_, edges.size());
-        bool const applies = must_apply(node);
-        if (!one || applies || state.captured || !run_from_one(node, results)) {
-            if (one) {
-                one->define();
-                gradients[one->edge.input_nr] = std::move(one->gradient);
-            }
-            run_tensor_hooks(node, gradients);
-            if (state.captured)
-                for (auto& capture : captures_)
-                    if (capture.edge.function.get() == &node)
-                        capture.gradient = gradients[capture.edge.input_nr];
-            if (!state.needed) return;
-            if (applies || !run_onto_sums(node, gradients, results))
-                run_node(node, gradients, results, keep_graph_);
-            for (auto& g : gradients) g = {};
-        }
-        for (std::size_t i = 0; i < edges.size(); ++i)
-            if (auto& result = results[i]; edges[i]) deliver(edges[i], result);
-            else result = {};
-    }
+    void evaluate(Node& node, Root* one = nullptr);
     /// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already.
     /// Returns false, without effect, for any other.
     XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results) {
@@ -300,25 +221,9 @@ private:
 
     /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
     /// outside the heap.
-    void push(Node& node) {
-        if (!next_ && ready_.empty()) next_ = &node;
-        else {
-            if (next_) push_heap(std::exchange(next_, nullptr));
-            push_heap(&node);
-        }
-    }
-    void push_heap(Node* node) {
-        if (ready_.capacity() == 0) ready_.reserve(8);
-        ready_.push_back(node);
-        std::ranges::push_heap(ready_, {}, &Node::sequence_nr);
-    }
-    Node* pop() {
-        if (next_ || ready_.empty()) return std::exchange(next_, nullptr);
-        std::ranges::pop_heap(ready_, {}, &Node::sequence_nr);
-        Node* const newest = ready_.back();
-        ready_.pop_back();
-        return newest;
-    }
+    void push(Node& node);
+    void push_heap(Node* node);
+    Node* pop();
 
     GraphTask* const outer_ = current_pass;
     InlineVector<NodeState, 4> states_;
@@ -339,10 +244,10 @@ private:
 
 /// Calls f at the end of the running backward pass, after all gradients are accumulated, in the
 /// order of queueing. Throws outside a pass: call it from a hook or a Node.
-inline void queue_callback(std::function<void()> f) {
-    if (!detail::current_pass)
-        detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
-    detail::current_pass->queue(std::move(f));
-}
+void queue_callback(std::function<void()> f);
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/graph/graph_task.ipp>
+#endif

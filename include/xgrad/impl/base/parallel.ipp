@@ -1,9 +1,39 @@
 // Bodies of parallel.hpp.
 #pragma once
 
+#include <condition_variable>
+#include <thread>
+#include <vector>
+
 #include <xgrad/base/parallel.hpp>
 
 namespace xgrad::detail {
+
+class WorkerPool {
+public:
+    static WorkerPool& instance() {
+        static WorkerPool pool;
+        return pool;
+    }
+    void set_size(std::size_t threads);
+    void run(IndexedJob const& job);
+
+private:
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void take_part(IndexedJob const& job);
+    void work(std::size_t seen);
+    void stop() noexcept;
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0;
+    bool ending_ = false;
+};
 
 XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
     std::lock_guard const only(running_);
@@ -11,7 +41,7 @@ XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
     workers_.reserve(threads - 1);
     for (std::size_t i = 1; i < threads; ++i)
         workers_.emplace_back([this, seen = generation_] { work(seen); });
-    wanted = threads;
+    pool_size = threads;
 }
 
 XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job) {
@@ -54,7 +84,7 @@ XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
 }
 
 XGRAD_FUNCTION void WorkerPool::stop() noexcept {
-    wanted = 1;
+    pool_size = 1;
     {
         std::lock_guard const lock(mutex_);
         ending_ = true;
@@ -64,6 +94,8 @@ XGRAD_FUNCTION void WorkerPool::stop() noexcept {
     workers_.clear();
     ending_ = false;
 }
+
+XGRAD_FUNCTION void run_on_pool(IndexedJob const& job) { WorkerPool::instance().run(job); }
 
 } // namespace xgrad::detail
 
