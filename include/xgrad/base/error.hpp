@@ -96,8 +96,7 @@ struct Caller {
 /// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
 /// undefined. `operation` may have template arguments, which are cut:
 /// "transpose<xgrad::Tensor<double> >".
-[[noreturn, gnu::cold, gnu::noinline]] void fail_undefined(
-    std::string_view operation, std::string_view what);
+[[noreturn, gnu::cold]] void fail_undefined(std::string_view operation, std::string_view what);
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
     std::string_view operation, std::string_view kind, std::size_t index) {
     fail_undefined(operation, message_of({kind, " ", index}));

@@ -115,7 +115,7 @@ inline BlockCache* this_thread_cache() noexcept {
     this_thread_cache();
     return system_allocate(c.bytes);
 }
-[[gnu::noinline, gnu::cold]] void deallocate_unkept(void* p, SizeClass c) noexcept;
+[[gnu::cold]] void deallocate_unkept(void* p, SizeClass c) noexcept;
 
 /// Takes a block from the cache of the calling thread, or allocates one. deallocate() returns a
 /// block to the cache of the thread that calls it, which may be another one.

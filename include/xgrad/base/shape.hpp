@@ -195,7 +195,7 @@ inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
 
 /// The number of elements of a shape whose product of extents overflows: 0 if one extent is 0; else
 /// it throws.
-[[gnu::cold, gnu::noinline]] std::size_t numel_of_large(Shape const& shape);
+[[gnu::cold]] std::size_t numel_of_large(Shape const& shape);
 
 } // namespace detail
 

@@ -50,7 +50,7 @@ public:
 
 private:
     [[gnu::cold]] static AccumulateGrad* made(TensorImpl& leaf);
-    [[gnu::noinline]] void add(AnyTensor gradient);
+    void add(AnyTensor gradient);
     void end() noexcept override {
         if (leaf_->refs.decrement()) TensorImpl::destroy(leaf_);
     }

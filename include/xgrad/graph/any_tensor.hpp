@@ -220,8 +220,7 @@ protected:
 private:
     /// impl(), with an error that names `member` and the caller `in`.
     detail::TensorImpl& asked(char const* member, detail::Caller in) const;
-    [[noreturn, gnu::cold, gnu::noinline]] static void fail_asked(
-        char const* member, detail::Caller in);
+    [[noreturn, gnu::cold]] static void fail_asked(char const* member, detail::Caller in);
 };
 
 namespace detail {

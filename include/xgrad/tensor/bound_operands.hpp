@@ -15,7 +15,7 @@ namespace xgrad::detail {
 /// error names the operation, or `as` for the outermost one, and the argument.
 [[gnu::cold]] void check_vertex(
     Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as = {});
-[[noreturn, gnu::cold, gnu::noinline]] void fail_undefined_operand(
+[[noreturn, gnu::cold]] void fail_undefined_operand(
     Vertex const* root, std::size_t k, std::string_view as);
 
 /// The operands as a kernel takes them.
@@ -37,10 +37,9 @@ struct BoundOperands {
 private:
     /// Looks up a plan other than the latest one, which most evaluations of an expression use
     /// again.
-    [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* expression,
+    OperandPlan const& plan_of(RecordTable const& table, void const* expression,
         LeafMask differentiable, bool result_exists) const;
-    [[gnu::noinline]] void widen_all(
-        RecordTable const& table, AnyTensor const* const* operands, std::string_view as);
+    void widen_all(RecordTable const& table, AnyTensor const* const* operands, std::string_view as);
 
     std::uint8_t first_[64]; // of each operand, the first one that is the same tensor
     Shape broadcasted_;

@@ -11,7 +11,8 @@ XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
     return message;
 }
 
-XGRAD_FUNCTION void fail_undefined(std::string_view operation, std::string_view what) {
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
+    std::string_view operation, std::string_view what) {
     auto const name =
         operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
     fail<Error>(name, ": ", what,

@@ -39,7 +39,7 @@ XGRAD_FUNCTION void BlockCache::clear() noexcept {
     held_ = 0;
 }
 
-XGRAD_FUNCTION void deallocate_unkept(void* p, SizeClass c) noexcept {
+XGRAD_NOINLINE XGRAD_FUNCTION void deallocate_unkept(void* p, SizeClass c) noexcept {
     if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c))
         return;
     system_deallocate(p, c.bytes);

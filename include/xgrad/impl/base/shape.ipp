@@ -5,7 +5,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
+XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
     if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
 }

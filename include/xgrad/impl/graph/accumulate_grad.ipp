@@ -40,7 +40,7 @@ XGRAD_FUNCTION AccumulateGrad* AccumulateGrad::made(TensorImpl& leaf) {
     return node;
 }
 
-XGRAD_FUNCTION void AccumulateGrad::add(AnyTensor gradient) {
+XGRAD_NOINLINE XGRAD_FUNCTION void AccumulateGrad::add(AnyTensor gradient) {
     AnyTensor grad(std::move(leaf_->grad));
     try {
         accumulate(grad, std::move(gradient));

@@ -73,7 +73,7 @@ XGRAD_FUNCTION detail::TensorImpl& AnyTensor::asked(char const* member, detail::
     return *impl_;
 }
 
-XGRAD_FUNCTION void AnyTensor::fail_asked(char const* member, detail::Caller in) {
+XGRAD_NOINLINE XGRAD_FUNCTION void AnyTensor::fail_asked(char const* member, detail::Caller in) {
     detail::fail_undefined(
         in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
 }

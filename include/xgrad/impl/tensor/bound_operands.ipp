@@ -28,7 +28,8 @@ XGRAD_FUNCTION void check_vertex(
     }
 }
 
-XGRAD_FUNCTION void fail_undefined_operand(Vertex const* root, std::size_t k, std::string_view as) {
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
+    Vertex const* root, std::size_t k, std::string_view as) {
     std::size_t first = 0;
     check_vertex(root, first, k, as);
     fail_undefined("an operation", "its argument");
@@ -73,14 +74,14 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
     if (!same_shape) widen_all(table, operands, as);
 }
 
-XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
+XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
     void const* expression, LeafMask differentiable, bool result_exists) const {
     OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
     std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
     return OperandPlan::of(table, expression, pattern);
 }
 
-XGRAD_FUNCTION void BoundOperands::widen_all(
+XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
     contiguous = false;
     bool fits = true;
