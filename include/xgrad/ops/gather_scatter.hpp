@@ -264,7 +264,12 @@ XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, 
     for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
 }
 
-/// Gathers rows. With stride 0, each row of the tile is filled with one element of the array.
+/// Rows of at most this length are copied column by column: the copy of a row costs less than its
+/// call (bench_permutations).
+inline constexpr std::size_t short_row = 8;
+
+/// Gathers rows. With stride 0, each row of the tile is filled with one element of the array; with
+/// gap 0 all rows are the same, and copied from those that are there already.
 template <class T, class E>
 void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
@@ -274,7 +279,20 @@ void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::p
                 return converted<E>(
                     *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
             });
-    transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    if (gap == 0 && rows > 1 && tile_gap == n * sizeof(E)) {
+        gather_strided<T, E>(tile, array, stride, n);
+        for (std::size_t done = tile_gap, bytes = rows * tile_gap; done < bytes; done *= 2)
+            std::memcpy(tile + done, tile, std::min(done, bytes - done));
+        return;
+    }
+    if (n > short_row)
+        return transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    for (std::size_t i = 0; i < n; ++i) {
+        auto* to = tile + i * sizeof(E);
+        auto const* from = array + static_cast<std::ptrdiff_t>(i * sizeof(T)) * stride;
+        for (std::size_t row = 0; row < rows; ++row, to += tile_gap, from += gap)
+            *reinterpret_cast<E*>(to) = converted<E>(*reinterpret_cast<T const*>(from));
+    }
 }
 /// Accumulates rows. With stride 0, each row of the tile is summed into one element of the array.
 template <class W, class E>
