@@ -4,7 +4,7 @@
 
 #include <concepts>
 #include <initializer_list>
-#include <ranges>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>

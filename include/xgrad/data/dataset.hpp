@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include <xgrad/tensor/create.hpp>
+#include <xgrad/tensor/generator.hpp>
 
 namespace xgrad::data {
 

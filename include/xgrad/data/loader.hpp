@@ -13,6 +13,7 @@
 
 #include <xgrad/base/callable.hpp>
 #include <xgrad/data/dataset.hpp>
+#include <xgrad/tensor/generator.hpp>
 #include <xgrad/tensor/join.hpp>
 
 namespace xgrad::data {

@@ -250,10 +250,10 @@ private:
         }
     }
     void watch_pass() {
-        auto& note = xgrad::detail::current_pass->hook_data(identity_);
-        if (note.has_value()) return;
+        auto& data = xgrad::detail::pass_data(identity_);
+        if (data) return;
         auto const guard = std::make_shared<PassGuard>(group_);
-        note = guard;
+        data = guard;
         queue_callback([weak = std::weak_ptr(guard)] {
             if (auto const g = weak.lock()) g->ended = true;
         });

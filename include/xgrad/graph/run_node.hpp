@@ -1,7 +1,7 @@
 // Runs one Node: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order. A Node
 // without hooks takes a short path (run_node, run_leaf). Registration of hooks on a Node is here
 // too.
-// Read next: graph_task.hpp.
+// Read next: engine.hpp.
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>

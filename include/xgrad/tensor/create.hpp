@@ -1,9 +1,6 @@
 // Creation of tensors: constants, ranges, random numbers.
 #pragma once
 
-#include <random>
-
-#include <xgrad/graph/thread_state.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad {
@@ -107,40 +104,41 @@ template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distan
 }
 
 namespace detail {
-inline thread_local std::mt19937_64 generator{5489};
-inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
-    [](void* a, void* b) {
-        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
-    });
+/// Uniform random numbers in [0, 1).
+void fill_uniform(float* x, std::size_t n);
+void fill_uniform(double* x, std::size_t n);
+/// Normal random numbers with mean 0.
+void fill_normal(float* x, std::size_t n, float deviation);
+void fill_normal(double* x, std::size_t n, double deviation);
 
-template <class T, class Distribution>
-Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution) {
+/// A new tensor of which fill(elements, count) writes the elements, or their two parts.
+template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {
     Array<T> a(shape);
-    std::generate_n(a.begin(), a.numel, [&] {
-        if constexpr (is_complex<T>) {
-            auto const re = distribution(generator);
-            return T(re, distribution(generator));
-        } else return static_cast<T>(distribution(generator));
-    });
+    fill(reinterpret_cast<precision_of<T>*>(a.data), is_complex<T> ? 2 * a.numel : a.numel);
     return Tensor<T>(std::move(a), g);
 }
 } // namespace detail
 
 /// Seeds the calling thread's random generator.
-inline void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
+void manual_seed(std::uint64_t seed);
 
 /// Uniform random numbers in [0, 1); both parts of complex numbers.
 template <Differentiable T = double>
 Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
-    return detail::random<T>(shape, g, std::uniform_real_distribution<precision_of<T>>());
+    return detail::filled<T>(shape, g, [](auto* x, std::size_t n) { detail::fill_uniform(x, n); });
 }
 /// Normal random numbers with mean 0 and variance 1; each part of a complex number has variance
 /// 1/2.
 template <Differentiable T = double>
 Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     using P = precision_of<T>;
-    return detail::random<T>(
-        shape, g, std::normal_distribution<P>(0, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1)));
+    return detail::filled<T>(shape, g, [](P* x, std::size_t n) {
+        detail::fill_normal(x, n, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1));
+    });
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/create.ipp>
+#endif

@@ -3,7 +3,7 @@
 // a WeakTensor.
 #pragma once
 
-#include <xgrad/graph/graph_task.hpp>
+#include <xgrad/graph/engine.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad {
@@ -90,21 +90,22 @@ private:
     };
 
     void arrived(All, std::size_t i, AnyTensor const& gradient) {
-        auto& data = current_pass->hook_data(identity_);
-        if (!data.has_value()) {
-            Arrived fresh;
-            fresh.gradients.resize(targets_.size());
+        auto& data = pass_data(identity_);
+        if (!data) {
+            auto const fresh = std::make_shared<Arrived>();
+            fresh->gradients.resize(targets_.size());
             for (auto const& t : targets_)
-                fresh.expected += !t.alive.expired() && current_pass->reaches(*t.node);
-            data = std::move(fresh);
+                fresh->expected += !t.alive.expired() && pass_reaches(*t.node);
+            data = fresh;
         }
-        auto& all = std::any_cast<Arrived&>(data);
+        auto& all = *static_cast<Arrived*>(data.get());
         all.gradients[i] = gradient;
         if (++all.count == all.expected) f_(std::as_const(all.gradients));
     }
     void arrived(Any, std::size_t, AnyTensor const& gradient) {
-        auto& data = current_pass->hook_data(identity_);
-        if (std::exchange(data, true).has_value()) return;
+        auto& data = pass_data(identity_);
+        if (data) return;
+        data = std::make_shared<bool>(true);
         f_(gradient);
     }
 

@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include <xgrad/graph/graph_task.hpp>
+#include <xgrad/graph/engine.hpp>
 
 namespace xgrad {
 

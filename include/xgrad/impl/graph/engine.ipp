@@ -6,13 +6,24 @@
 
 #include <xgrad/graph/engine.hpp>
 #include <xgrad/graph/thread_state.hpp>
+#include <xgrad/impl/graph/graph_task.ipp>
 
 namespace xgrad::detail {
+
+inline constinit thread_local std::size_t pass_depth = 0;
+inline constexpr std::size_t passes_per_stack = 64;
 
 /// run_backward() on the stack of a new thread with the thread-local variables of this one.
 /// Rethrows what it throws.
 void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest);
+
+XGRAD_FUNCTION void Root::define() {
+    if (!gradient.defined()) gradient = type.filled(shape, 1);
+}
+
+XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reaches(node); }
+XGRAD_FUNCTION std::shared_ptr<void>& pass_data(Identity of) { return current_pass->hook_data(of); }
 
 XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captures,
     bool keep_graph, bool create_graph, std::uint64_t oldest) {
@@ -56,3 +67,13 @@ XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, std::span<Capture>
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void queue_callback(std::function<void()> f) {
+    if (!detail::current_pass)
+        detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
+    detail::current_pass->queue(std::move(f));
+}
+
+} // namespace xgrad

@@ -116,7 +116,8 @@ XGRAD_FUNCTION Gradients BackwardHooksOfCall::enter(Gradients const& grad_output
                 after->size(), ", but expected ", count_results_);
         gradients = std::move(*after);
     });
-    if (arguments_require_grad_) xgrad::detail::current_pass->hook_data(identity_) = gradients;
+    if (arguments_require_grad_)
+        xgrad::detail::pass_data(identity_) = std::make_shared<Gradients>(gradients);
     else call_without_arguments(gradients);
     return picked(gradients, results_);
 }
@@ -134,9 +135,9 @@ XGRAD_FUNCTION void BackwardHooksOfCall::call_without_arguments(
 }
 
 XGRAD_FUNCTION Gradients BackwardHooksOfCall::leave(Gradients const& grad_inputs) const {
-    std::any const note = std::exchange(xgrad::detail::current_pass->hook_data(identity_), {});
-    if (!note.has_value()) return {};
-    auto const& grad_output = std::any_cast<Gradients const&>(note);
+    auto const entered = std::exchange(xgrad::detail::pass_data(identity_), nullptr);
+    if (!entered) return {};
+    auto const& grad_output = *static_cast<Gradients const*>(entered.get());
     Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
     ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
         auto after = hook(module(), gradients, grad_output);

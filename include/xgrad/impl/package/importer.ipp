@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/package/importer.hpp>
+#include <xgrad/tensor/generator.hpp>
 
 namespace xgrad::package {
 

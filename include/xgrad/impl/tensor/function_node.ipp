@@ -200,7 +200,7 @@ XGRAD_FUNCTION std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor c
 
 XGRAD_FUNCTION bool AnyFunctionNode::needs_gradient(std::size_t k) const {
     if (!is_recorded() || !edges_[k]) return false;
-    return in_forward_ || !current_pass || current_pass->reaches(*edges_[k].function);
+    return in_forward_ || !current_pass || pass_reaches(*edges_[k].function);
 }
 
 XGRAD_FUNCTION void AnyFunctionNode::check_in_forward(std::string_view call) const {
