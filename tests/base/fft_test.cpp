@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include <xgrad/base/fft.hpp>
+#include <xgrad/base/fft_plan.hpp>
 
 using xgrad::detail::fft;
 using xgrad::detail::fft_many;

@@ -20,10 +20,16 @@ template void multiply(Product<std::complex<float>> const&);
 template void multiply(Product<std::complex<double>> const&);
 } // namespace kernel
 
-template std::shared_ptr<FftPlan<float> const> fft_plan(std::size_t);
-template std::shared_ptr<FftPlan<double> const> fft_plan(std::size_t);
-template class FftPlan<float>;
-template class FftPlan<double>;
+template void fft_many(std::complex<float> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<float>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign);
+template void fft_many(std::complex<double> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<double>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign);
+template void fft(std::complex<float> const* in, std::ptrdiff_t is, std::complex<float>* out,
+    std::ptrdiff_t os, std::size_t n, int sign);
+template void fft(std::complex<double> const* in, std::ptrdiff_t is, std::complex<double>* out,
+    std::ptrdiff_t os, std::size_t n, int sign);
 
 template struct GradientArithmetic<bool>;
 template struct GradientArithmetic<std::int64_t>;
