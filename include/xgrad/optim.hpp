@@ -11,3 +11,6 @@
 #include <xgrad/optim/sgd.hpp>
 #include <xgrad/optim/step_in_backward.hpp>
 #include <xgrad/xgrad.hpp>
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
+#    include <xgrad/impl/optim/instances.ipp>
+#endif

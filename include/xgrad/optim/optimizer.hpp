@@ -126,39 +126,11 @@ public:
     }
 
     using Optimizer::step;
-    void step() override {
-        NoGradGuard const off;
-        std::size_t i = 0;
-        for (auto const& group : groups_)
-            for (auto const& p : group.parameters) update(p, states_[i++], group.options);
-    }
+    void step() override;
     /// Updates one parameter. Its index counts through all groups.
-    void step_parameter(std::size_t parameter) {
-        NoGradGuard const off;
-        std::size_t first = 0;
-        for (auto const& group : groups_) {
-            if (parameter - first < group.parameters.size())
-                return update(
-                    group.parameters[parameter - first], states_[parameter], group.options);
-            first += group.parameters.size();
-        }
-        detail::fail<IndexError>(
-            "step_parameter: there is no parameter ", parameter, " of ", first);
-    }
+    void step_parameter(std::size_t parameter);
 
-    void add_param_group(Group group) {
-        std::vector<AnyTensor> all;
-        for (auto const& g : groups_)
-            all.insert(all.end(), g.parameters.begin(), g.parameters.end());
-        detail::check_parameters(group.parameters, all);
-        Rule::check(group.options);
-        ParameterState fresh;
-        fresh.tensors.resize(Rule::tensors.size());
-        states_.reserve(all.size() + group.parameters.size());
-        auto const n = group.parameters.size();
-        groups_.push_back(std::move(group));
-        states_.insert(states_.end(), n, fresh);
-    }
+    void add_param_group(Group group);
 
     std::size_t group_count() const noexcept override { return groups_.size(); }
     std::vector<AnyTensor> const& parameters(std::size_t group) const override {
@@ -174,70 +146,11 @@ public:
         return detail::element_of(states_, parameter, "parameter");
     }
 
-    StateDict state_dict() const override {
-        StateDict all;
-        for (std::size_t i = 0; i < states_.size(); ++i) {
-            all.set(at("state.", i, "steps"),
-                detail::number_tensor(static_cast<double>(states_[i].steps)));
-            for (std::size_t k = 0; k < Rule::tensors.size(); ++k)
-                if (states_[i].has(k))
-                    all.set(at("state.", i, Rule::tensors[k]),
-                        xgrad::detail::value_copy(states_[i].tensors[k]));
-        }
-        for (std::size_t g = 0; g < groups_.size(); ++g) {
-            auto options = groups_[g].options;
-            Rule::each_option(options, [&](char const* name, auto const& v) {
-                all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v)));
-            });
-        }
-        return all;
-    }
-    void load_state_dict(StateDict const& state) override {
-        auto states = states_;
-        auto groups = groups_;
-        std::size_t used = 0, i = 0;
-        for (std::size_t g = 0; g < groups.size(); ++g) {
-            Rule::each_option(groups[g].options, [&](char const* name, auto& v) {
-                v = detail::value_in<std::remove_reference_t<decltype(v)>>(
-                    state, at("groups.", g, name)),
-                ++used;
-            });
-            Rule::check(groups[g].options);
-            for (auto const& p : groups[g].parameters) {
-                states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")),
-                ++used;
-                for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
-                    auto const name = at("state.", i, Rule::tensors[k]);
-                    auto const* const t = state.find(name);
-                    states[i].tensors[k] = t ? xgrad::detail::value_copy(*t) : AnyTensor();
-                    if (!t) continue;
-                    ++used;
-                    if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p))
-                        detail::fail("load_state_dict: '", name,
-                            "' does not fit its parameter of shape ", p.shape());
-                }
-                ++i;
-            }
-        }
-        if (used != state.size())
-            detail::fail("load_state_dict: the state has entries that this optimizer does not "
-                         "know; it belongs to another one");
-        states_ = std::move(states);
-        groups_ = std::move(groups);
-    }
+    StateDict state_dict() const override;
+    void load_state_dict(StateDict const& state) override;
 
 private:
-    static void update(AnyTensor const& p, ParameterState& state, Options const& options) {
-        if (!p.impl().grad) return;
-        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
-            if constexpr (Differentiable<T>) {
-                auto values = detail::as_real(parameter);
-                auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
-                ++state.steps;
-                Rule::update(values, gradient, state, options);
-            }
-        });
-    }
+    static void update(AnyTensor const& p, ParameterState& state, Options const& options);
     static std::string at(char const* what, std::size_t i, std::string_view name) {
         return what + std::to_string(i) + "." + std::string(name);
     }
@@ -249,6 +162,103 @@ private:
     std::vector<Group> groups_;
     std::vector<ParameterState> states_;
 };
+
+template <class Rule> void Optimizing<Rule>::step() {
+    NoGradGuard const off;
+    std::size_t i = 0;
+    for (auto const& group : groups_)
+        for (auto const& p : group.parameters) update(p, states_[i++], group.options);
+}
+
+template <class Rule> void Optimizing<Rule>::step_parameter(std::size_t parameter) {
+    NoGradGuard const off;
+    std::size_t first = 0;
+    for (auto const& group : groups_) {
+        if (parameter - first < group.parameters.size())
+            return update(group.parameters[parameter - first], states_[parameter], group.options);
+        first += group.parameters.size();
+    }
+    detail::fail<IndexError>("step_parameter: there is no parameter ", parameter, " of ", first);
+}
+
+template <class Rule> void Optimizing<Rule>::add_param_group(Group group) {
+    std::vector<AnyTensor> all;
+    for (auto const& g : groups_) all.insert(all.end(), g.parameters.begin(), g.parameters.end());
+    detail::check_parameters(group.parameters, all);
+    Rule::check(group.options);
+    ParameterState fresh;
+    fresh.tensors.resize(Rule::tensors.size());
+    states_.reserve(all.size() + group.parameters.size());
+    auto const n = group.parameters.size();
+    groups_.push_back(std::move(group));
+    states_.insert(states_.end(), n, fresh);
+}
+
+template <class Rule> StateDict Optimizing<Rule>::state_dict() const {
+    StateDict all;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+        all.set(
+            at("state.", i, "steps"), detail::number_tensor(static_cast<double>(states_[i].steps)));
+        for (std::size_t k = 0; k < Rule::tensors.size(); ++k)
+            if (states_[i].has(k))
+                all.set(at("state.", i, Rule::tensors[k]),
+                    xgrad::detail::value_copy(states_[i].tensors[k]));
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        auto options = groups_[g].options;
+        Rule::each_option(options, [&](char const* name, auto const& v) {
+            all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v)));
+        });
+    }
+    return all;
+}
+
+template <class Rule> void Optimizing<Rule>::load_state_dict(StateDict const& state) {
+    auto states = states_;
+    auto groups = groups_;
+    std::size_t used = 0, i = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        Rule::each_option(groups[g].options, [&](char const* name, auto& v) {
+            v = detail::value_in<std::remove_reference_t<decltype(v)>>(
+                state, at("groups.", g, name)),
+            ++used;
+        });
+        Rule::check(groups[g].options);
+        for (auto const& p : groups[g].parameters) {
+            states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")),
+            ++used;
+            for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
+                auto const name = at("state.", i, Rule::tensors[k]);
+                auto const* const t = state.find(name);
+                states[i].tensors[k] = t ? xgrad::detail::value_copy(*t) : AnyTensor();
+                if (!t) continue;
+                ++used;
+                if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p))
+                    detail::fail("load_state_dict: '", name,
+                        "' does not fit its parameter of shape ", p.shape());
+            }
+            ++i;
+        }
+    }
+    if (used != state.size())
+        detail::fail("load_state_dict: the state has entries that this optimizer does not "
+                     "know; it belongs to another one");
+    states_ = std::move(states);
+    groups_ = std::move(groups);
+}
+
+template <class Rule>
+void Optimizing<Rule>::update(AnyTensor const& p, ParameterState& state, Options const& options) {
+    if (!p.impl().grad) return;
+    xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+        if constexpr (Differentiable<T>) {
+            auto values = detail::as_real(parameter);
+            auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
+            ++state.steps;
+            Rule::update(values, gradient, state, options);
+        }
+    });
+}
 
 namespace detail {
 void check_not_negative(char const* what, double v);
