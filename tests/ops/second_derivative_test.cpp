@@ -81,3 +81,21 @@ TEST_CASE("second derivatives of softplus far from 0 are those of the logistic f
         CHECK(second(static_cast<float>(at)) == doctest::Approx(wanted).epsilon(1e-5));
     }
 }
+
+TEST_CASE("the largest number of tensors in one expression") {
+    constexpr std::size_t count = 63;
+    std::vector<xg::Tensor<double>> x;
+    for (std::size_t i = 0; i < count; ++i)
+        x.push_back({{0.1 * static_cast<double>(i), 1., -2.}, xg::requires_grad});
+    auto const sum_of_cubes = [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return xg::Tensor<double>(sum((... + pow(x[I], 3.))));
+    };
+    std::vector<xg::AnyTensor> const inputs(x.begin(), x.end());
+    auto const g =
+        xg::grad(sum_of_cubes(std::make_index_sequence<count>()), inputs, {.create_graph = true});
+    for (std::size_t i = 0; i < count; ++i) {
+        auto const second = xg::grad(sum(g[i].as<double>()), x[i], {.retain_graph = true});
+        for (std::size_t k = 0; k < 3; ++k)
+            CHECK(second.data()[k] == doctest::Approx(6 * x[i].data()[k]).epsilon(1e-12));
+    }
+}

@@ -19,7 +19,8 @@ namespace xgrad::detail {
 
 class TileLoop : CoalescedOperands {
 public:
-    static constexpr std::size_t max_operands = 2 * 64 + 2;
+    // of 63 tensors: values, tangents, gradients, and what a DualPass has beside them
+    static constexpr std::size_t max_operands = 3 * 63 + 3;
     static constexpr std::size_t shortest_row = tile_size / 2; // for run_rows
     static constexpr std::size_t max_accumulated =
         16; // tiles that a kernel adds up before they are accumulated in the array
