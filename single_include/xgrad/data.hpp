@@ -70,8 +70,6 @@
 #    define XGRAD_DATA_POSIX 0
 #endif
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data {
 
 /// A malformed file. The message names the file, the position in it, and what is wrong.
@@ -93,21 +91,8 @@ public:
     std::uint64_t size() const noexcept { return size_; }
 
     /// n bytes at an offset. The error for a file that ends before them names `what`.
-    void read(std::uint64_t offset, void* to, std::size_t n, std::string_view what) const {
-        if (n == 0) return;
-        if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
-        if (bytes_) return void(std::memcpy(to, bytes_ + offset, n));
-        file_->clear();
-        file_->seekg(static_cast<std::streamoff>(offset));
-        file_->read(static_cast<char*>(to), static_cast<std::streamsize>(n));
-        if (!*file_) fail_at(offset, "cannot be read");
-    }
-    std::string text(std::uint64_t offset, std::size_t n, std::string_view what) const {
-        if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
-        std::string s(n, '\0');
-        read(offset, s.data(), n, what);
-        return s;
-    }
+    void read(std::uint64_t offset, void* to, std::size_t n, std::string_view what) const;
+    std::string text(std::uint64_t offset, std::size_t n, std::string_view what) const;
 
     /// Throws FormatError for this file and an offset in it.
     template <class... Parts>
@@ -117,17 +102,7 @@ public:
 
 private:
     struct Opened {};
-    Input(Opened, std::filesystem::path const& path)
-        : name_(path.string()), file_(std::make_shared<std::ifstream>()) {
-        std::error_code error;
-        if (std::filesystem::is_directory(path, error))
-            xgrad::detail::fail(name_, ": cannot be read: it is a directory");
-        errno = 0;
-        file_->open(path, std::ios::binary);
-        if (!*file_) xgrad::detail::fail(name_, ": cannot be read: ", std::strerror(errno));
-        size_ = std::filesystem::file_size(path, error);
-        if (error) xgrad::detail::fail(name_, ": cannot be read: ", error.message());
-    }
+    Input(Opened, std::filesystem::path const& path);
 
     std::string name_;
     std::uint64_t size_ = 0;
@@ -144,78 +119,21 @@ private:
 /// the next writer removes it.
 class AtomicFile {
 public:
-    explicit AtomicFile(std::filesystem::path path) : name_(path.string()), path_(std::move(path)) {
-        constexpr int max_links = 40, max_writers = 100;
-        std::error_code error;
-        for (int i = 0; i < max_links && std::filesystem::is_symlink(path_, error); ++i)
-            path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
-        errno = ELOOP;
-        if (std::filesystem::is_symlink(path_, error)) fail();
-        auto const status = std::filesystem::status(path_, error);
-        if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-            xgrad::detail::fail(name_, ": cannot be written: it is no regular file");
-        int i = 0;
-        for (; !file_; ++i) {
-            temporary_ = temporary_name(i);
-            errno = 0;
-            file_ = open_new();
-            if (!file_ && (errno != EEXIST || i == max_writers)) fail();
-        }
-#if XGRAD_DATA_POSIX
-        while (std::filesystem::exists(temporary_name(i), error) &&
-               remove_abandoned(temporary_name(i)))
-            ++i;
-#endif
-    }
+    explicit AtomicFile(std::filesystem::path path);
     AtomicFile(AtomicFile const&) = delete;
     AtomicFile& operator=(AtomicFile const&) = delete;
-    ~AtomicFile() {
-        if (!file_) return;
-#if XGRAD_DATA_POSIX
-        remove(); // while it is locked
-        std::fclose(file_);
-#else
-        std::fclose(file_);
-        remove();
-#endif
-    }
+    ~AtomicFile();
 
-    void write(void const* from, std::size_t n) {
-        if (n && std::fwrite(from, 1, n, file_) != n) fail();
-        position_ += n;
-    }
+    void write(void const* from, std::size_t n);
     void write(std::string_view text) { write(text.data(), text.size()); }
     std::uint64_t position() const noexcept { return position_; }
 
     /// After it the file is complete, also if the machine stops.
-    void commit() {
-        if (std::fflush(file_) != 0) fail();
-#if XGRAD_DATA_POSIX
-        int const descriptor = ::fileno(file_);
-        keep_mode_and_owner(descriptor);
-        if (::fsync(descriptor) != 0) fail();
-#else
-        close(); // an open file cannot be renamed everywhere
-#endif
-        std::error_code error;
-        std::filesystem::rename(temporary_, path_, error);
-        if (error) {
-            remove();
-            xgrad::detail::fail(name_, ": cannot be written: ", error.message());
-        }
-#if XGRAD_DATA_POSIX
-        close(); // which ends the lock
-        sync_directory();
-#endif
-    }
+    void commit();
 
 private:
     /// The temporary name of a writer that starts while i others are active.
-    std::filesystem::path temporary_name(int i) const {
-        auto name = path_;
-        name += (i ? "." + std::to_string(i) : std::string()) + ".tmp";
-        return name;
-    }
+    std::filesystem::path temporary_name(int i) const;
 #if XGRAD_DATA_POSIX
     /// Creates a file that did not exist; null, with errno, if another writer has it.
     std::FILE* open_new() const {
@@ -274,13 +192,7 @@ private:
 #else
     std::FILE* open_new() const { return std::fopen(temporary_.string().c_str(), "wb"); }
 #endif
-    void close() {
-        if (std::fclose(std::exchange(file_, nullptr)) == 0) return;
-        auto const error = errno;
-        remove();
-        errno = error;
-        fail();
-    }
+    void close();
     void remove() noexcept {
         std::error_code ignored;
         std::filesystem::remove(temporary_, ignored);
@@ -314,9 +226,126 @@ template <std::unsigned_integral U> void put_little_endian(std::string& to, U va
 
 } // namespace detail
 } // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_DATA_FILE_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
+
+// ======== xgrad/impl/data/file.ipp
+// Bodies of file.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION void Input::read(
+    std::uint64_t offset, void* to, std::size_t n, std::string_view what) const {
+    if (n == 0) return;
+    if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
+    if (bytes_) return void(std::memcpy(to, bytes_ + offset, n));
+    file_->clear();
+    file_->seekg(static_cast<std::streamoff>(offset));
+    file_->read(static_cast<char*>(to), static_cast<std::streamsize>(n));
+    if (!*file_) fail_at(offset, "cannot be read");
+}
+
+XGRAD_FUNCTION std::string Input::text(
+    std::uint64_t offset, std::size_t n, std::string_view what) const {
+    if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
+    std::string s(n, '\0');
+    read(offset, s.data(), n, what);
+    return s;
+}
+
+XGRAD_FUNCTION Input::Input(Opened, std::filesystem::path const& path)
+    : name_(path.string()), file_(std::make_shared<std::ifstream>()) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        xgrad::detail::fail(name_, ": cannot be read: it is a directory");
+    errno = 0;
+    file_->open(path, std::ios::binary);
+    if (!*file_) xgrad::detail::fail(name_, ": cannot be read: ", std::strerror(errno));
+    size_ = std::filesystem::file_size(path, error);
+    if (error) xgrad::detail::fail(name_, ": cannot be read: ", error.message());
+}
+
+XGRAD_FUNCTION AtomicFile::AtomicFile(std::filesystem::path path)
+    : name_(path.string()), path_(std::move(path)) {
+    constexpr int max_links = 40, max_writers = 100;
+    std::error_code error;
+    for (int i = 0; i < max_links && std::filesystem::is_symlink(path_, error); ++i)
+        path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
+    errno = ELOOP;
+    if (std::filesystem::is_symlink(path_, error)) fail();
+    auto const status = std::filesystem::status(path_, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        xgrad::detail::fail(name_, ": cannot be written: it is no regular file");
+    int i = 0;
+    for (; !file_; ++i) {
+        temporary_ = temporary_name(i);
+        errno = 0;
+        file_ = open_new();
+        if (!file_ && (errno != EEXIST || i == max_writers)) fail();
+    }
+#if XGRAD_DATA_POSIX
+    while (std::filesystem::exists(temporary_name(i), error) && remove_abandoned(temporary_name(i)))
+        ++i;
+#endif
+}
+
+XGRAD_FUNCTION AtomicFile::~AtomicFile() {
+    if (!file_) return;
+#if XGRAD_DATA_POSIX
+    remove(); // while it is locked
+    std::fclose(file_);
+#else
+    std::fclose(file_);
+    remove();
+#endif
+}
+
+XGRAD_FUNCTION void AtomicFile::write(void const* from, std::size_t n) {
+    if (n && std::fwrite(from, 1, n, file_) != n) fail();
+    position_ += n;
+}
+
+XGRAD_FUNCTION void AtomicFile::commit() {
+    if (std::fflush(file_) != 0) fail();
+#if XGRAD_DATA_POSIX
+    int const descriptor = ::fileno(file_);
+    keep_mode_and_owner(descriptor);
+    if (::fsync(descriptor) != 0) fail();
+#else
+    close(); // an open file cannot be renamed everywhere
+#endif
+    std::error_code error;
+    std::filesystem::rename(temporary_, path_, error);
+    if (error) {
+        remove();
+        xgrad::detail::fail(name_, ": cannot be written: ", error.message());
+    }
+#if XGRAD_DATA_POSIX
+    close(); // which ends the lock
+    sync_directory();
+#endif
+}
+
+XGRAD_FUNCTION std::filesystem::path AtomicFile::temporary_name(int i) const {
+    auto name = path_;
+    name += (i ? "." + std::to_string(i) : std::string()) + ".tmp";
+    return name;
+}
+
+XGRAD_FUNCTION void AtomicFile::close() {
+    if (std::fclose(std::exchange(file_, nullptr)) == 0) return;
+    auto const error = errno;
+    remove();
+    errno = error;
+    fail();
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_DATA_FILE_HPP
 
 namespace xgrad::data {
 
@@ -347,44 +376,19 @@ template <class T> struct Table {
 
 namespace detail {
 
-inline std::string_view trimmed(std::string_view s) noexcept {
-    auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
-    return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
-}
+std::string_view trimmed(std::string_view s) noexcept;
 
 /// The index of the first name that occurs before; the number of names if all differ.
-inline std::size_t first_repeated(std::vector<std::string> const& names) {
-    std::set<std::string_view> known;
-    std::size_t i = 0;
-    while (i < names.size() && known.insert(names[i]).second) ++i;
-    return i;
-}
+std::size_t first_repeated(std::vector<std::string> const& names);
 
 /// Fields of a text, line by line, without the blanks around them. A field between quotes may hold
 /// delimiters, ends of lines, doubled quotes and blanks at its ends.
 class CsvReader {
 public:
-    CsvReader(Input const& in, char delimiter)
-        : in_(in), delimiter_(delimiter),
-          text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table")) {
-        if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos)
-            fail("read_csv: quotes and ends of lines cannot be delimiters");
-        if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
-    }
+    CsvReader(Input const& in, char delimiter);
 
     /// The fields of the next line that is not empty; false where there is none.
-    bool next(std::vector<std::string>& fields) {
-        fields.clear();
-        while (at_ < text_.size() && end_of_line()) {}
-        if (at_ == text_.size()) return false;
-        line_ = next_line_;
-        for (;;) {
-            fields.push_back(field(fields.size()));
-            if (at_ == text_.size() || end_of_line()) return true;
-            ++at_; // a delimiter
-            if (at_ == text_.size()) return fields.emplace_back(), true;
-        }
-    }
+    bool next(std::vector<std::string>& fields);
     /// Throws FormatError for a field (counted from 0) of the line that was read most recently.
     template <class... Parts>
     [[noreturn]] void fail_at(std::size_t column, Parts const&... parts) const {
@@ -392,34 +396,8 @@ public:
     }
 
 private:
-    bool end_of_line() {
-        if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
-        if (text_[at_] != '\n' && text_[at_] != '\r') return false;
-        ++at_, ++next_line_;
-        return true;
-    }
-    std::string field(std::size_t column) {
-        if (text_[at_] != '"') {
-            auto const ends = std::string{delimiter_, '\n', '\r'};
-            auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
-            auto const begin = std::exchange(at_, end);
-            return std::string(trimmed(std::string_view(text_).substr(begin, end - begin)));
-        }
-        std::string s;
-        for (++at_;; ++at_) {
-            if (at_ == text_.size()) fail_at(column, "a quoted field does not end");
-            if (text_[at_] == '\n') ++next_line_;
-            if (text_[at_] == '"') {
-                ++at_;
-                if (at_ == text_.size() || text_[at_] != '"') break;
-            }
-            s += text_[at_];
-        }
-        if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' &&
-            text_[at_] != '\r')
-            fail_at(column, "something stands after the closing quote");
-        return s;
-    }
+    bool end_of_line();
+    std::string field(std::size_t column);
 
     Input const& in_;
     char delimiter_;
@@ -429,20 +407,7 @@ private:
 
 /// For a text outside the range of a type: true if the value underflows, by the position of its
 /// first digit that is not 0.
-inline bool is_tiny(std::string_view text) {
-    auto const e = std::min(text.find_first_of("eE"), text.size()),
-               point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
-    std::int64_t exponent = 0;
-    if (e < text.size()) {
-        bool const has_plus = text[e + 1] == '+';
-        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent)
-                .ec != std::errc())
-            return text[e + 1] == '-';
-    }
-    constexpr std::int64_t largest = std::int64_t{1} << 62;
-    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) <
-           static_cast<std::int64_t>(first) + 1;
-}
+bool is_tiny(std::string_view text);
 
 template <class T>
 T number_of(CsvReader const& in, std::string_view field, std::size_t column, Missing missing) {
@@ -540,6 +505,96 @@ void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
 }
 
 } // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
+
+// ======== xgrad/impl/data/csv.ipp
+// Bodies of csv.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION std::string_view trimmed(std::string_view s) noexcept {
+    auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
+    return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
+}
+
+XGRAD_FUNCTION std::size_t first_repeated(std::vector<std::string> const& names) {
+    std::set<std::string_view> known;
+    std::size_t i = 0;
+    while (i < names.size() && known.insert(names[i]).second) ++i;
+    return i;
+}
+
+XGRAD_FUNCTION CsvReader::CsvReader(Input const& in, char delimiter)
+    : in_(in), delimiter_(delimiter),
+      text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table")) {
+    if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos)
+        fail("read_csv: quotes and ends of lines cannot be delimiters");
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
+}
+
+XGRAD_FUNCTION bool CsvReader::next(std::vector<std::string>& fields) {
+    fields.clear();
+    while (at_ < text_.size() && end_of_line()) {}
+    if (at_ == text_.size()) return false;
+    line_ = next_line_;
+    for (;;) {
+        fields.push_back(field(fields.size()));
+        if (at_ == text_.size() || end_of_line()) return true;
+        ++at_; // a delimiter
+        if (at_ == text_.size()) return fields.emplace_back(), true;
+    }
+}
+
+XGRAD_FUNCTION bool CsvReader::end_of_line() {
+    if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
+    if (text_[at_] != '\n' && text_[at_] != '\r') return false;
+    ++at_, ++next_line_;
+    return true;
+}
+
+XGRAD_FUNCTION std::string CsvReader::field(std::size_t column) {
+    if (text_[at_] != '"') {
+        auto const ends = std::string{delimiter_, '\n', '\r'};
+        auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
+        auto const begin = std::exchange(at_, end);
+        return std::string(trimmed(std::string_view(text_).substr(begin, end - begin)));
+    }
+    std::string s;
+    for (++at_;; ++at_) {
+        if (at_ == text_.size()) fail_at(column, "a quoted field does not end");
+        if (text_[at_] == '\n') ++next_line_;
+        if (text_[at_] == '"') {
+            ++at_;
+            if (at_ == text_.size() || text_[at_] != '"') break;
+        }
+        s += text_[at_];
+    }
+    if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r')
+        fail_at(column, "something stands after the closing quote");
+    return s;
+}
+
+XGRAD_FUNCTION bool is_tiny(std::string_view text) {
+    auto const e = std::min(text.find_first_of("eE"), text.size()),
+               point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
+    std::int64_t exponent = 0;
+    if (e < text.size()) {
+        bool const has_plus = text[e + 1] == '+';
+        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent)
+                .ec != std::errc())
+            return text[e + 1] == '-';
+    }
+    constexpr std::int64_t largest = std::int64_t{1} << 62;
+    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) <
+           static_cast<std::int64_t>(first) + 1;
+}
+
+} // namespace xgrad::data::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
@@ -547,8 +602,6 @@ void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
 // ======== xgrad/data/csv_log.hpp
 // CsvLog: the metrics of a training run, one line for each step, on disk as soon as they are
 // logged.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
@@ -570,42 +623,7 @@ public:
     void add(std::int64_t step, std::initializer_list<NamedNumber> numbers) {
         add(step, std::vector<NamedNumber>(numbers));
     }
-    void add(std::int64_t step, std::vector<NamedNumber> const& numbers) {
-        std::string text;
-        auto columns = columns_;
-        if (!begun_) {
-            text = "step";
-            for (auto const& [name, value] : numbers) {
-                if (name.empty() || detail::trimmed(name) != name || name == "step" ||
-                    name.find_first_of(",\"\r\n") != name.npos ||
-                    std::ranges::find(columns, name) != columns.end())
-                    detail::fail("CsvLog: '", name, "' cannot be the name of a column");
-                columns.push_back(name);
-                text += "," + name;
-            }
-            text += "\n";
-        }
-        text += std::to_string(step);
-        std::vector<bool> used(numbers.size());
-        for (auto const& column : columns) {
-            text += ',';
-            for (std::size_t i = 0; i < numbers.size(); ++i)
-                if (!used[i] && numbers[i].name == column) {
-                    char digits[32];
-                    text.append(digits,
-                        std::to_chars(digits, digits + sizeof digits, numbers[i].value).ptr);
-                    used[i] = true;
-                    break;
-                }
-        }
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            if (!used[i])
-                detail::fail("CsvLog: there is no column '", numbers[i].name,
-                    "'; the first line decides which there are");
-        columns_ = std::move(columns), begun_ = true;
-        file_ << text + "\n" << std::flush;
-        check();
-    }
+    void add(std::int64_t step, std::vector<NamedNumber> const& numbers);
 
 private:
     void check() const {
@@ -619,6 +637,56 @@ private:
 };
 
 } // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
+
+// ======== xgrad/impl/data/csv_log.ipp
+// Bodies of csv_log.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION void CsvLog::add(std::int64_t step, std::vector<NamedNumber> const& numbers) {
+    std::string text;
+    auto columns = columns_;
+    if (!begun_) {
+        text = "step";
+        for (auto const& [name, value] : numbers) {
+            if (name.empty() || detail::trimmed(name) != name || name == "step" ||
+                name.find_first_of(",\"\r\n") != name.npos ||
+                std::ranges::find(columns, name) != columns.end())
+                detail::fail("CsvLog: '", name, "' cannot be the name of a column");
+            columns.push_back(name);
+            text += "," + name;
+        }
+        text += "\n";
+    }
+    text += std::to_string(step);
+    std::vector<bool> used(numbers.size());
+    for (auto const& column : columns) {
+        text += ',';
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            if (!used[i] && numbers[i].name == column) {
+                char digits[32];
+                text.append(
+                    digits, std::to_chars(digits, digits + sizeof digits, numbers[i].value).ptr);
+                used[i] = true;
+                break;
+            }
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        if (!used[i])
+            detail::fail("CsvLog: there is no column '", numbers[i].name,
+                "'; the first line decides which there are");
+    columns_ = std::move(columns), begun_ = true;
+    file_ << text + "\n" << std::flush;
+    check();
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
@@ -672,119 +740,6 @@ std::uint32_t crc(void const* from, std::size_t n, std::uint32_t before = 0) noe
 
 } // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CHECKSUM_HPP
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-
-// ======== xgrad/tensor/state_dict.hpp
-// StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-struct NamedTensor {
-    std::string name;
-    AnyTensor tensor;
-};
-
-/// An ordered map from unique names to tensors.
-class StateDict {
-public:
-    StateDict() = default;
-    StateDict(std::initializer_list<NamedTensor> entries) {
-        for (auto const& e : entries) set(e.name, e.tensor);
-    }
-
-    /// Adds a tensor, or replaces the tensor of that name.
-    void set(std::string const& name, AnyTensor tensor) {
-        for (auto& e : entries_)
-            if (e.name == name) return void(e.tensor = std::move(tensor));
-        entries_.push_back({name, std::move(tensor)});
-    }
-    void erase(std::string_view name) {
-        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
-    }
-    /// The tensor of that name, or null.
-    AnyTensor const* find(std::string_view name) const {
-        for (auto const& e : entries_)
-            if (e.name == name) return &e.tensor;
-        return nullptr;
-    }
-    bool contains(std::string_view name) const { return find(name); }
-    /// The tensor of that name; throws IndexError where there is none.
-    AnyTensor const& at(std::string_view name) const {
-        if (auto const* const t = find(name)) return *t;
-        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
-    }
-
-    std::size_t size() const noexcept { return entries_.size(); }
-    bool empty() const noexcept { return entries_.empty(); }
-    auto begin() const noexcept { return entries_.begin(); }
-    auto end() const noexcept { return entries_.end(); }
-
-private:
-    std::vector<NamedTensor> entries_;
-};
-
-namespace detail {
-
-/// A copy of the values without grad_fn.
-inline AnyTensor value_copy(AnyTensor const& t) {
-    if (!t.defined()) return {};
-    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
-    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
-    return copy;
-}
-
-/// Calls f(Tensor<T>) with the scalar type of t.
-template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
-    switch (t.dtype()) {
-    case DType::boolean:
-        return f(t.as<bool>());
-    case DType::int64:
-        return f(t.as<std::int64_t>());
-    case DType::float32:
-        return f(t.as<float>());
-    case DType::float64:
-        return f(t.as<double>());
-    case DType::complex64:
-        return f(t.as<std::complex<float>>());
-    default:
-        return f(t.as<std::complex<double>>());
-    }
-}
-
-/// True where one type converts to another: precision may change, and real numbers become complex.
-constexpr bool converts(DType from, DType to) noexcept {
-    return from == to || (is_differentiable(from) && is_differentiable(to) &&
-                             (xgrad::is_complex(to) || !xgrad::is_complex(from)));
-}
-
-/// A copy of the values, converted to `type`.
-inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
-    if (from.dtype() == type.dtype) return value_copy(from);
-    AnyTensor const copy(TensorImpl::make(type, from.shape()));
-    with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
-        with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
-            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
-                copy_elements(target.array_of(), source.array_of());
-        });
-    });
-    return copy;
-}
-
-/// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
-/// recorded; counts as an in-place change.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from) {
-    to.impl().array.storage->bump();
-    to.impl().type->copy_elements(to.impl().array, from.impl().array);
-}
-
-} // namespace detail
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
@@ -796,33 +751,87 @@ public:
     ProtoMessage& integer(unsigned field, std::uint64_t v) {
         return key(field, 0), varint(v), *this;
     }
-    ProtoMessage& number(unsigned field, double v) {
-        return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this;
-    }
-    ProtoMessage& number(unsigned field, float v) {
-        return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this;
-    }
-    ProtoMessage& bytes(unsigned field, std::string_view v) {
-        return key(field, 2), varint(v.size()), text_ += v, *this;
-    }
-    ProtoMessage& numbers(unsigned field, std::vector<double> const& all) {
-        key(field, 2), varint(8 * all.size());
-        for (double const v : all) put_little_endian(text_, std::bit_cast<std::uint64_t>(v));
-        return *this;
-    }
+    ProtoMessage& number(unsigned field, double v);
+    ProtoMessage& number(unsigned field, float v);
+    ProtoMessage& bytes(unsigned field, std::string_view v);
+    ProtoMessage& numbers(unsigned field, std::vector<double> const& all);
     std::string const& text() const noexcept { return text_; }
 
 private:
     void key(unsigned field, unsigned kind) { varint(field << 3 | kind); }
-    void varint(std::uint64_t v) {
-        for (; v >= 128; v >>= 7) text_ += static_cast<char>(v | 128);
-        text_ += static_cast<char>(v);
-    }
+    void varint(std::uint64_t v);
     std::string text_;
 };
 
 /// A record: its length and its content, each with a check.
-inline std::string tf_record(std::string const& content) {
+std::string tf_record(std::string const& content);
+
+/// Sums and counts of a histogram, in bins that grow by a tenth from 1e-12 on, as TensorBoard's
+/// own.
+std::string histogram(std::vector<double> const& values);
+
+} // namespace detail
+
+/// `EventLog log("runs/first"); log.add_scalar("loss/train", loss, step);` makes a file in that
+/// directory, which `tensorboard --logdir runs` shows.
+class EventLog {
+public:
+    explicit EventLog(std::filesystem::path const& directory);
+    ~EventLog() { file_.flush(); }
+
+    void add_scalar(std::string_view tag, double value, std::int64_t step);
+    /// The distribution of a tensor's elements, or of the moduli of complex ones. They must be
+    /// finite.
+    void add_histogram(std::string_view tag, AnyTensor const& t, std::int64_t step);
+    /// Writes to disk what was added. The destructor and each 100th addition do so, too.
+    void flush();
+    std::filesystem::path const& path() const noexcept { return path_; }
+
+private:
+    static double now();
+    void add(std::int64_t step, detail::ProtoMessage const& value);
+    void write(detail::ProtoMessage const& event);
+
+    std::filesystem::path path_;
+    std::ofstream file_;
+    std::size_t added_ = 0;
+};
+
+} // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
+
+// ======== xgrad/impl/data/event_log.ipp
+// Bodies of event_log.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION ProtoMessage& ProtoMessage::number(unsigned field, double v) {
+    return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this;
+}
+
+XGRAD_FUNCTION ProtoMessage& ProtoMessage::number(unsigned field, float v) {
+    return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this;
+}
+
+XGRAD_FUNCTION ProtoMessage& ProtoMessage::bytes(unsigned field, std::string_view v) {
+    return key(field, 2), varint(v.size()), text_ += v, *this;
+}
+
+XGRAD_FUNCTION ProtoMessage& ProtoMessage::numbers(unsigned field, std::vector<double> const& all) {
+    key(field, 2), varint(8 * all.size());
+    for (double const v : all) put_little_endian(text_, std::bit_cast<std::uint64_t>(v));
+    return *this;
+}
+
+XGRAD_FUNCTION void ProtoMessage::varint(std::uint64_t v) {
+    for (; v >= 128; v >>= 7) text_ += static_cast<char>(v | 128);
+    text_ += static_cast<char>(v);
+}
+
+XGRAD_FUNCTION std::string tf_record(std::string const& content) {
     auto const masked = [](std::string const& s) {
         auto const c = crc<crc32c_polynomial>(s.data(), s.size());
         return (c >> 15 | c << 17) + 0xa282ead8u;
@@ -835,9 +844,7 @@ inline std::string tf_record(std::string const& content) {
     return record;
 }
 
-/// Sums and counts of a histogram, in bins that grow by a tenth from 1e-12 on, as TensorBoard's
-/// own.
-inline std::string histogram(std::vector<double> const& values) {
+XGRAD_FUNCTION std::string histogram(std::vector<double> const& values) {
     double least = std::numeric_limits<double>::infinity(), largest = -least, sum = 0, squares = 0;
     std::vector<double> positive{0};
     for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
@@ -870,74 +877,68 @@ inline std::string histogram(std::vector<double> const& values) {
     return message.numbers(6, cut(limits)).numbers(7, cut(counts)).text();
 }
 
-} // namespace detail
+} // namespace xgrad::data::detail
 
-/// `EventLog log("runs/first"); log.add_scalar("loss/train", loss, step);` makes a file in that
-/// directory, which `tensorboard --logdir runs` shows.
-class EventLog {
-public:
-    explicit EventLog(std::filesystem::path const& directory) {
-        std::error_code error;
-        std::filesystem::create_directories(directory, error);
-        auto const seconds = static_cast<std::uint64_t>(now());
-        path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." +
-                                std::to_string(std::random_device()()) + ".xgrad");
-        file_.open(path_, std::ios::binary | std::ios::app);
-        write(detail::ProtoMessage().number(1, now()).bytes(3, "brain.Event:2"));
-        flush();
-    }
-    ~EventLog() { file_.flush(); }
+namespace xgrad::data {
 
-    void add_scalar(std::string_view tag, double value, std::int64_t step) {
-        add(step, detail::ProtoMessage().bytes(1, tag).number(2, static_cast<float>(value)));
-    }
-    /// The distribution of a tensor's elements, or of the moduli of complex ones. They must be
-    /// finite.
-    void add_histogram(std::string_view tag, AnyTensor const& t, std::int64_t step) {
-        std::vector<double> values;
-        xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& typed) {
-            for (T const v : xgrad::detail::contiguous(typed.array_of())) {
-                if constexpr (xgrad::detail::is_complex<T>)
-                    values.push_back(static_cast<double>(std::abs(v)));
-                else values.push_back(static_cast<double>(v));
-                if (!std::isfinite(values.back()))
-                    detail::fail("add_histogram: '", tag, "' has an element that is not finite");
-            }
-        });
-        add(step, detail::ProtoMessage().bytes(1, tag).bytes(5, detail::histogram(values)));
-    }
-    /// Writes to disk what was added. The destructor and each 100th addition do so, too.
-    void flush() {
-        file_.flush();
-        if (!file_) detail::fail(path_.string(), ": cannot be written");
-    }
-    std::filesystem::path const& path() const noexcept { return path_; }
+XGRAD_FUNCTION EventLog::EventLog(std::filesystem::path const& directory) {
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    auto const seconds = static_cast<std::uint64_t>(now());
+    path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." +
+                            std::to_string(std::random_device()()) + ".xgrad");
+    file_.open(path_, std::ios::binary | std::ios::app);
+    write(detail::ProtoMessage().number(1, now()).bytes(3, "brain.Event:2"));
+    flush();
+}
 
-private:
-    static double now() {
-        return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-            .count();
-    }
-    void add(std::int64_t step, detail::ProtoMessage const& value) {
-        auto const summary = detail::ProtoMessage().bytes(1, value.text());
-        write(detail::ProtoMessage()
-                  .number(1, now())
-                  .integer(2, static_cast<std::uint64_t>(step))
-                  .bytes(5, summary.text()));
-        if (++added_ % 100 == 0) flush();
-    }
-    void write(detail::ProtoMessage const& event) {
-        auto const record = detail::tf_record(event.text());
-        file_.write(record.data(), static_cast<std::streamsize>(record.size()));
-        if (!file_) detail::fail(path_.string(), ": cannot be written");
-    }
+XGRAD_FUNCTION void EventLog::add_scalar(std::string_view tag, double value, std::int64_t step) {
+    add(step, detail::ProtoMessage().bytes(1, tag).number(2, static_cast<float>(value)));
+}
 
-    std::filesystem::path path_;
-    std::ofstream file_;
-    std::size_t added_ = 0;
-};
+XGRAD_FUNCTION void EventLog::add_histogram(
+    std::string_view tag, AnyTensor const& t, std::int64_t step) {
+    std::vector<double> values;
+    xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& typed) {
+        for (T const v : xgrad::detail::contiguous(typed.array_of())) {
+            if constexpr (xgrad::detail::is_complex<T>)
+                values.push_back(static_cast<double>(std::abs(v)));
+            else values.push_back(static_cast<double>(v));
+            if (!std::isfinite(values.back()))
+                detail::fail("add_histogram: '", tag, "' has an element that is not finite");
+        }
+    });
+    add(step, detail::ProtoMessage().bytes(1, tag).bytes(5, detail::histogram(values)));
+}
+
+XGRAD_FUNCTION void EventLog::flush() {
+    file_.flush();
+    if (!file_) detail::fail(path_.string(), ": cannot be written");
+}
+
+XGRAD_FUNCTION double EventLog::now() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+XGRAD_FUNCTION void EventLog::add(std::int64_t step, detail::ProtoMessage const& value) {
+    auto const summary = detail::ProtoMessage().bytes(1, value.text());
+    write(detail::ProtoMessage()
+              .number(1, now())
+              .integer(2, static_cast<std::uint64_t>(step))
+              .bytes(5, summary.text()));
+    if (++added_ % 100 == 0) flush();
+}
+
+XGRAD_FUNCTION void EventLog::write(detail::ProtoMessage const& event) {
+    auto const record = detail::tf_record(event.text());
+    file_.write(record.data(), static_cast<std::streamsize>(record.size()));
+    if (!file_) detail::fail(path_.string(), ": cannot be written");
+}
 
 } // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
@@ -946,7 +947,9 @@ private:
 // DataLoader: a dataset in batches, in sequence or shuffled, prepared by a thread of its own while
 // the program computes.
 
+#include <condition_variable>
 #include <deque>
+#include <thread>
 #include <variant>
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_DATASET_HPP
@@ -956,7 +959,86 @@ private:
 // Datasets: types with a size() and items with an index, and datasets made of others. All are read
 // through const references.
 
-XGRAD_COMPILED_ONCE
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+// ======== xgrad/tensor/generator.hpp
+// The random generator of a thread. Only bodies include <random>.
+
+#ifndef XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+
+// ======== xgrad/graph/thread_state.hpp
+// ThreadState: registry of thread-local variables that a backward pass takes along when it
+// continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
+// will do.
+
+namespace xgrad::detail {
+
+/// A registered variable, in a linked list of all.
+class ThreadState {
+public:
+    /// `here` gives the address of the calling thread's variable, `swap` exchanges the values of
+    /// two.
+    ThreadState(void* (*here)(), void (*swap)(void* a, void* b)) noexcept
+        : here_(here), swap_(swap), next_(std::exchange(first, this)) {}
+    ThreadState(ThreadState const&) = delete;
+    ThreadState& operator=(ThreadState const&) = delete;
+
+    /// The addresses of all variables of the calling thread.
+    static std::vector<void*> addresses();
+    /// Exchanges the values of the calling thread's variables with those of another thread, which
+    /// waits.
+    static void swap_with(std::vector<void*> const& others);
+
+private:
+    static inline constinit ThreadState const* first = nullptr;
+
+    void* (*here_)();
+    void (*swap_)(void*, void*);
+    ThreadState const* next_;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+
+// ======== xgrad/impl/graph/thread_state.ipp
+// Bodies of thread_state.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
+    std::vector<void*> all;
+    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+    return all;
+}
+
+XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
+    auto const* state = first;
+    for (void* const other : others) {
+        state->swap_(state->here_(), other);
+        state = state->next_;
+    }
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+
+namespace xgrad::detail {
+
+inline thread_local std::mt19937_64 generator{5489};
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+    [](void* a, void* b) {
+        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
+    });
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
 
 namespace xgrad::data {
 
@@ -1155,8 +1237,6 @@ template <class D> auto random_split(D dataset, std::vector<std::size_t> const& 
 
 } // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_DATASET_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
@@ -1449,8 +1529,6 @@ DataLoader(D, LoaderOptions const&, Collate&&)
 // The element types of arrays in files, and the scalar types that they become: integers of any
 // width become int64, floating-point types narrower than float32 become float32.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data::detail {
 
 /// An element type of files: its names in the formats (empty if a format does not have it), its
@@ -1477,22 +1555,9 @@ std::optional<std::size_t> convert_numbers(std::byte const* from, std::byte* to,
     }
     return {};
 }
-inline std::optional<std::size_t> convert_bool(
-    std::byte const* from, std::byte* to, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
-        if (from[i] > std::byte{1}) return i;
-        to[i] = from[i];
-    }
-    return {};
-}
+std::optional<std::size_t> convert_bool(std::byte const* from, std::byte* to, std::size_t n);
 /// binary16 of IEEE 754: a sign, 5 bits of exponent, 10 of mantissa.
-inline float float_of_half(std::uint16_t h) noexcept {
-    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u,
-                        mantissa = h & 1023u;
-    if (exponent == 0) return (sign ? -1.f : 1.f) * static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(
-        sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
-}
+float float_of_half(std::uint16_t h) noexcept;
 /// The upper half of a binary32.
 inline float float_of_bfloat16(std::uint16_t h) noexcept {
     return std::bit_cast<float>(std::uint32_t(h) << 16);
@@ -1527,20 +1592,82 @@ inline constexpr std::array elements{
 };
 
 /// The element type of this name in a format; null if there is none.
-inline Element const* element_of(
+Element const* element_of(std::string_view Element::*format, std::string_view name) noexcept;
+/// The element type with which a tensor's elements are written without conversion.
+Element const& element_of(DType t) noexcept;
+
+xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept;
+
+/// The largest number of axes in a file, as in NumPy.
+inline constexpr std::size_t max_axes = 64;
+
+/// The bytes of an array. Throws if a stride of it, also of an empty array, would overflow.
+std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t element) noexcept;
+
+void swap_bytes(std::byte* at, std::size_t unit, std::size_t bytes) noexcept;
+
+/// A new tensor from elements in row-major order at an offset. The caller has checked that the file
+/// has them.
+AnyTensor read_tensor(
+    Input const& in, std::uint64_t offset, Element const& e, bool swapped, Shape const& shape);
+
+/// The elements in row-major order, in memory.
+inline AnyTensor contiguous(AnyTensor const& t) {
+    return t.is_contiguous() ? t : xgrad::detail::value_copy(t);
+}
+
+/// A tensor of a file as one of T: precision is converted, and real elements become complex.
+template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& file) {
+    if (!xgrad::detail::converts(t.dtype(), dtype_of<T>))
+        fail<TypeError>(file, ": has elements of type ", name(t.dtype()), ", which do not become ",
+            name(dtype_of<T>), " by themselves; load them as they are and cast");
+    return t.dtype() == dtype_of<T>
+               ? t.as<T>()
+               : xgrad::detail::converted_copy(t, xgrad::detail::type_info<T>).template as<T>();
+}
+
+} // namespace xgrad::data::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_ELEMENT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_ELEMENT_IPP
+
+// ======== xgrad/impl/data/element.ipp
+// Bodies of element.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION std::optional<std::size_t> convert_bool(
+    std::byte const* from, std::byte* to, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        if (from[i] > std::byte{1}) return i;
+        to[i] = from[i];
+    }
+    return {};
+}
+
+XGRAD_FUNCTION float float_of_half(std::uint16_t h) noexcept {
+    std::uint32_t const sign = (h & 0x8000u) << 16, exponent = (h >> 10) & 31u,
+                        mantissa = h & 1023u;
+    if (exponent == 0) return (sign ? -1.f : 1.f) * static_cast<float>(mantissa) * 0x1p-24f;
+    return std::bit_cast<float>(
+        sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | mantissa << 13);
+}
+
+XGRAD_FUNCTION Element const* element_of(
     std::string_view Element::*format, std::string_view name) noexcept {
     for (auto const& e : elements)
         if (!name.empty() && e.*format == name) return &e;
     return nullptr;
 }
-/// The element type with which a tensor's elements are written without conversion.
-inline Element const& element_of(DType t) noexcept {
+
+XGRAD_FUNCTION Element const& element_of(DType t) noexcept {
     for (auto const& e : elements)
         if (e.dtype == t && (!e.convert || t == DType::boolean)) return e;
     return elements.back();
 }
 
-inline xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept {
+XGRAD_FUNCTION xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept {
     switch (t) {
     case DType::boolean:
         return xgrad::detail::type_info<bool>;
@@ -1557,11 +1684,8 @@ inline xgrad::detail::TypeInfo const& type_info_of(DType t) noexcept {
     }
 }
 
-/// The largest number of axes in a file, as in NumPy.
-inline constexpr std::size_t max_axes = 64;
-
-/// The bytes of an array. Throws if a stride of it, also of an empty array, would overflow.
-inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t element) noexcept {
+XGRAD_FUNCTION std::optional<std::uint64_t> bytes_of(
+    Shape const& shape, std::size_t element) noexcept {
     constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max());
     std::uint64_t bytes = 16 * element; // elements may become wider, hence 16 times
     for (std::uint64_t const extent : shape) {
@@ -1571,14 +1695,12 @@ inline std::optional<std::uint64_t> bytes_of(Shape const& shape, std::size_t ele
     return xgrad::numel(shape) == 0 ? 0 : bytes / 16;
 }
 
-inline void swap_bytes(std::byte* at, std::size_t unit, std::size_t bytes) noexcept {
+XGRAD_FUNCTION void swap_bytes(std::byte* at, std::size_t unit, std::size_t bytes) noexcept {
     for (auto const* const end = at + bytes; unit > 1 && at != end; at += unit)
         std::reverse(at, at + unit);
 }
 
-/// A new tensor from elements in row-major order at an offset. The caller has checked that the file
-/// has them.
-inline AnyTensor read_tensor(
+XGRAD_FUNCTION AnyTensor read_tensor(
     Input const& in, std::uint64_t offset, Element const& e, bool swapped, Shape const& shape) {
     AnyTensor t(xgrad::detail::TensorImpl::make(type_info_of(e.dtype), shape));
     auto* to = t.impl().array.data;
@@ -1602,22 +1724,9 @@ inline AnyTensor read_tensor(
     return t;
 }
 
-/// The elements in row-major order, in memory.
-inline AnyTensor contiguous(AnyTensor const& t) {
-    return t.is_contiguous() ? t : xgrad::detail::value_copy(t);
-}
-
-/// A tensor of a file as one of T: precision is converted, and real elements become complex.
-template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& file) {
-    if (!xgrad::detail::converts(t.dtype(), dtype_of<T>))
-        fail<TypeError>(file, ": has elements of type ", name(t.dtype()), ", which do not become ",
-            name(dtype_of<T>), " by themselves; load them as they are and cast");
-    return t.dtype() == dtype_of<T>
-               ? t.as<T>()
-               : xgrad::detail::converted_copy(t, xgrad::detail::type_info<T>).template as<T>();
-}
-
 } // namespace xgrad::data::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_ELEMENT_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_ELEMENT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
@@ -1626,13 +1735,69 @@ template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& f
 // Scanner: reads the texts in the headers of files, character by character. Its errors have the
 // offset of the wrong byte.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data::detail {
 
 /// The offset of the first byte that is not UTF-8 (surrogates and overlong forms are not); the size
 /// of the text if there is none.
-inline std::size_t utf8_until(std::string_view s) noexcept {
+std::size_t utf8_until(std::string_view s) noexcept;
+
+void put_utf8(std::string& to, std::uint32_t code);
+
+class Scanner {
+public:
+    /// Reads the text that begins at byte `offset` of the file.
+    Scanner(Input const& in, std::string_view text, std::uint64_t offset)
+        : in_(in), text_(text), offset_(offset) {}
+
+    std::uint64_t offset() const noexcept { return offset_ + at_; }
+    bool at_end() const noexcept { return at_ == text_.size(); }
+    void skip(std::string_view characters) noexcept;
+    bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
+    /// The characters from here on for which f(c) is true.
+    template <class F> std::string_view take_while(F f) noexcept {
+        auto const begin = at_;
+        while (!at_end() && f(text_[at_])) ++at_;
+        return text_.substr(begin, at_ - begin);
+    }
+    bool accept(char c) noexcept {
+        if (!next_is(c)) return false;
+        ++at_;
+        return true;
+    }
+    bool accept(std::string_view keyword) noexcept;
+    void expect(char c);
+    /// A non-negative integer without leading zeros.
+    std::uint64_t number();
+    /// A quoted text, up to a closing quote like the opening one; there are no escapes.
+    std::string_view plain_string();
+    /// A string of JSON.
+    std::string json_string();
+    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const {
+        in_.fail_at(offset(), parts...);
+    }
+
+private:
+    void escape(std::string& s);
+    std::uint32_t hexadecimal();
+
+    Input const& in_;
+    std::string_view text_;
+    std::uint64_t offset_;
+    std::size_t at_ = 0;
+};
+
+} // namespace xgrad::data::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
+
+// ======== xgrad/impl/data/scanner.ipp
+// Bodies of scanner.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION std::size_t utf8_until(std::string_view s) noexcept {
     for (std::size_t at = 0; at < s.size();) {
         auto const byte = [&](std::size_t i) {
             return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u;
@@ -1654,7 +1819,7 @@ inline std::size_t utf8_until(std::string_view s) noexcept {
     return s.size();
 }
 
-inline void put_utf8(std::string& to, std::uint32_t code) {
+XGRAD_FUNCTION void put_utf8(std::string& to, std::uint32_t code) {
     auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
     if (code < 0x80) return put(code);
     if (code < 0x800) put(0xc0 | code >> 6);
@@ -1666,120 +1831,92 @@ inline void put_utf8(std::string& to, std::uint32_t code) {
     put(0x80 | (code & 63));
 }
 
-class Scanner {
-public:
-    /// Reads the text that begins at byte `offset` of the file.
-    Scanner(Input const& in, std::string_view text, std::uint64_t offset)
-        : in_(in), text_(text), offset_(offset) {}
+XGRAD_FUNCTION void Scanner::skip(std::string_view characters) noexcept {
+    at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
+}
 
-    std::uint64_t offset() const noexcept { return offset_ + at_; }
-    bool at_end() const noexcept { return at_ == text_.size(); }
-    void skip(std::string_view characters) noexcept {
-        at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
+XGRAD_FUNCTION bool Scanner::accept(std::string_view keyword) noexcept {
+    if (text_.substr(at_, keyword.size()) != keyword) return false;
+    at_ += keyword.size();
+    return true;
+}
+
+XGRAD_FUNCTION void Scanner::expect(char c) {
+    if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
+}
+
+XGRAD_FUNCTION std::uint64_t Scanner::number() {
+    std::uint64_t value = 0;
+    auto const begin = at_;
+    for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+        auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
+        if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
+            fail("a number is too large");
+        value = 10 * value + digit;
     }
-    bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
-    /// The characters from here on for which f(c) is true.
-    template <class F> std::string_view take_while(F f) noexcept {
-        auto const begin = at_;
-        while (!at_end() && f(text_[at_])) ++at_;
-        return text_.substr(begin, at_ - begin);
-    }
-    bool accept(char c) noexcept {
-        if (!next_is(c)) return false;
+    if (at_ == begin) fail("here should be a number that is not negative");
+    if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
+    return value;
+}
+
+XGRAD_FUNCTION std::string_view Scanner::plain_string() {
+    char const quote = accept('"') ? '"' : '\'';
+    if (quote == '\'') expect('\'');
+    auto const end = text_.find(quote, at_);
+    if (end == text_.npos) fail("a string does not end");
+    auto const s = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return s;
+}
+
+XGRAD_FUNCTION std::string Scanner::json_string() {
+    expect('"');
+    std::string s;
+    while (!accept('"')) {
+        if (at_end()) fail("a string does not end");
+        char const c = text_[at_];
+        if (static_cast<unsigned char>(c) < 0x20) fail("a control character stands in a string");
         ++at_;
-        return true;
+        if (c != '\\') s += c;
+        else escape(s);
     }
-    bool accept(std::string_view keyword) noexcept {
-        if (text_.substr(at_, keyword.size()) != keyword) return false;
-        at_ += keyword.size();
-        return true;
-    }
-    void expect(char c) {
-        if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
-    }
-    /// A non-negative integer without leading zeros.
-    std::uint64_t number() {
-        std::uint64_t value = 0;
-        auto const begin = at_;
-        for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
-            auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
-            if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
-                fail("a number is too large");
-            value = 10 * value + digit;
-        }
-        if (at_ == begin) fail("here should be a number that is not negative");
-        if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
-        return value;
-    }
-    /// A quoted text, up to a closing quote like the opening one; there are no escapes.
-    std::string_view plain_string() {
-        char const quote = accept('"') ? '"' : '\'';
-        if (quote == '\'') expect('\'');
-        auto const end = text_.find(quote, at_);
-        if (end == text_.npos) fail("a string does not end");
-        auto const s = text_.substr(at_, end - at_);
-        at_ = end + 1;
-        return s;
-    }
-    /// A string of JSON.
-    std::string json_string() {
-        expect('"');
-        std::string s;
-        while (!accept('"')) {
-            if (at_end()) fail("a string does not end");
-            char const c = text_[at_];
-            if (static_cast<unsigned char>(c) < 0x20)
-                fail("a control character stands in a string");
-            ++at_;
-            if (c != '\\') s += c;
-            else escape(s);
-        }
-        return s;
-    }
-    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const {
-        in_.fail_at(offset(), parts...);
-    }
+    return s;
+}
 
-private:
-    void escape(std::string& s) {
-        static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
-        if (accept('u')) {
-            auto code = hexadecimal();
-            if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
-            if (code >= 0xd800 && code < 0xdc00) {
-                if (!accept("\\u")) fail("half of a surrogate pair");
-                auto const low = hexadecimal();
-                if (low < 0xdc00 || low >= 0xe000) fail("half of a surrogate pair");
-                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-            }
-            return put_utf8(s, code);
+XGRAD_FUNCTION void Scanner::escape(std::string& s) {
+    static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+    if (accept('u')) {
+        auto code = hexadecimal();
+        if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
+        if (code >= 0xd800 && code < 0xdc00) {
+            if (!accept("\\u")) fail("half of a surrogate pair");
+            auto const low = hexadecimal();
+            if (low < 0xdc00 || low >= 0xe000) fail("half of a surrogate pair");
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         }
-        auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
-        if (which == escapes.npos) fail("an escape that JSON does not have");
-        s += meanings[which];
-        ++at_;
+        return put_utf8(s, code);
     }
-    std::uint32_t hexadecimal() {
-        static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
-        std::uint32_t code = 0;
-        for (int i = 0; i < 4; ++i, ++at_) {
-            auto const digit = at_end() ? digits.npos : digits.find(text_[at_]);
-            if (digit == digits.npos) fail("here should be four hexadecimal digits");
-            code = code << 4 | (digit & 15);
-        }
-        return code;
-    }
+    auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
+    if (which == escapes.npos) fail("an escape that JSON does not have");
+    s += meanings[which];
+    ++at_;
+}
 
-    Input const& in_;
-    std::string_view text_;
-    std::uint64_t offset_;
-    std::size_t at_ = 0;
-};
+XGRAD_FUNCTION std::uint32_t Scanner::hexadecimal() {
+    static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
+    std::uint32_t code = 0;
+    for (int i = 0; i < 4; ++i, ++at_) {
+        auto const digit = at_end() ? digits.npos : digits.find(text_[at_]);
+        if (digit == digits.npos) fail("here should be four hexadecimal digits");
+        code = code << 4 | (digit & 15);
+    }
+    return code;
+}
 
 } // namespace xgrad::data::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
@@ -1795,7 +1932,41 @@ struct NpyHeader {
 };
 
 /// "<f8": byte order and element.
-inline void read_descr(Scanner& s, NpyHeader& header) {
+void read_descr(Scanner& s, NpyHeader& header);
+/// "(2, 3)", "(2,)", "()"; Python 2 wrote 2L.
+Shape read_tuple(Scanner& s);
+
+NpyHeader read_npy_header(Input const& in);
+
+/// The header before the elements, which follow in row-major order; its length is a multiple of 64.
+std::string npy_header(AnyTensor const& t);
+
+} // namespace detail
+
+/// The array of an npy file, in C or Fortran order and either byte order. Integers become int64,
+/// float16 becomes float32.
+AnyTensor load_npy(Input const& in);
+/// The array as a tensor of T: precision is converted, and real elements become complex. Any other
+/// type is a TypeError.
+template <Scalar T> Tensor<T> load_npy(Input const& in) {
+    return detail::converted<T>(load_npy(in), in.name());
+}
+
+/// Writes a tensor's values, in C order.
+void save_npy(std::filesystem::path const& path, AnyTensor const& t);
+
+} // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
+
+// ======== xgrad/impl/data/npy.ipp
+// Bodies of npy.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION void read_descr(Scanner& s, NpyHeader& header) {
     if (s.accept('[')) s.fail("a structured type; load its fields one by one");
     auto const before = s;
     auto const descr = s.plain_string();
@@ -1808,8 +1979,8 @@ inline void read_descr(Scanner& s, NpyHeader& header) {
         before.fail("elements of type '", descr.substr(0, 40), "' cannot be read");
     header.swapped = order == (std::endian::native == std::endian::little ? '>' : '<');
 }
-/// "(2, 3)", "(2,)", "()"; Python 2 wrote 2L.
-inline Shape read_tuple(Scanner& s) {
+
+XGRAD_FUNCTION Shape read_tuple(Scanner& s) {
     Shape shape;
     s.expect('(');
     s.skip(" ");
@@ -1829,7 +2000,7 @@ inline Shape read_tuple(Scanner& s) {
     return shape;
 }
 
-inline NpyHeader read_npy_header(Input const& in) {
+XGRAD_FUNCTION NpyHeader read_npy_header(Input const& in) {
     NpyHeader header;
     if (in.size() < npy_magic.size() || in.text(0, npy_magic.size(), "") != npy_magic)
         in.fail_at(0, "this is no npy file");
@@ -1888,8 +2059,7 @@ inline NpyHeader read_npy_header(Input const& in) {
     return header;
 }
 
-/// The header before the elements, which follow in row-major order; its length is a multiple of 64.
-inline std::string npy_header(AnyTensor const& t) {
+XGRAD_FUNCTION std::string npy_header(AnyTensor const& t) {
     auto const& e = element_of(t.dtype());
     char const order = e.size == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
     std::string text =
@@ -1909,11 +2079,11 @@ inline std::string npy_header(AnyTensor const& t) {
     return header + text;
 }
 
-} // namespace detail
+} // namespace xgrad::data::detail
 
-/// The array of an npy file, in C or Fortran order and either byte order. Integers become int64,
-/// float16 becomes float32.
-inline AnyTensor load_npy(Input const& in) {
+namespace xgrad::data {
+
+XGRAD_FUNCTION AnyTensor load_npy(Input const& in) {
     auto const header = detail::read_npy_header(in);
     bool const turned = header.fortran && header.shape.size() > 1;
     if (!turned)
@@ -1926,14 +2096,8 @@ inline AnyTensor load_npy(Input const& in) {
     t.impl().type->copy_elements(t.impl().array, window);
     return t;
 }
-/// The array as a tensor of T: precision is converted, and real elements become complex. Any other
-/// type is a TypeError.
-template <Scalar T> Tensor<T> load_npy(Input const& in) {
-    return detail::converted<T>(load_npy(in), in.name());
-}
 
-/// Writes a tensor's values, in C order.
-inline void save_npy(std::filesystem::path const& path, AnyTensor const& t) {
+XGRAD_FUNCTION void save_npy(std::filesystem::path const& path, AnyTensor const& t) {
     auto const values = detail::contiguous(t);
     AtomicFile file(path);
     file.write(detail::npy_header(values));
@@ -1942,6 +2106,8 @@ inline void save_npy(std::filesystem::path const& path, AnyTensor const& t) {
 }
 
 } // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_NPY_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
@@ -1956,8 +2122,6 @@ inline void save_npy(std::filesystem::path const& path, AnyTensor const& t) {
 // ======== xgrad/data/inflate.hpp
 // inflate: the decompression of zip files (the format "deflate", RFC 1951).
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::data::detail {
 
 /// Bits of a stream, the lowest one of each byte first. Bits after the end are 0, and failed() is
@@ -1968,13 +2132,7 @@ public:
         : at_(bytes.data()), end_(at_ + bytes.size()) {}
 
     /// The next n bits, up to 16, without consuming them.
-    std::uint32_t peek(unsigned n) noexcept {
-        for (; count_ < n; count_ += 8) {
-            if (at_ == end_) ++beyond_;
-            else bits_ |= std::uint64_t{static_cast<std::uint8_t>(*at_++)} << count_;
-        }
-        return static_cast<std::uint32_t>(bits_ & ((std::uint64_t{1} << n) - 1));
-    }
+    std::uint32_t peek(unsigned n) noexcept;
     void drop(unsigned n) noexcept { bits_ >>= n, count_ -= n; }
     std::uint32_t take(unsigned n) noexcept {
         auto const v = peek(n);
@@ -2002,46 +2160,9 @@ public:
 
     /// False if no prefix code has these lengths. A code may be incomplete only if it has a single
     /// symbol of one bit and `may_be_incomplete` is true.
-    bool build(std::span<std::uint8_t const> lengths, bool may_be_incomplete = true) {
-        std::array<std::uint32_t, longest + 2> first{};
-        for (auto const n : lengths)
-            if (n) ++first[n + 1u];
-        bits_ = 1;
-        std::uint32_t symbols = 0, used = 0;
-        for (unsigned n = 1; n <= longest; ++n) {
-            auto const of_this_length = first[n + 1];
-            if (of_this_length) bits_ = n;
-            symbols += of_this_length, used += of_this_length << (longest - n);
-        }
-        bool const incomplete = symbols && used < 1u << longest;
-        if (used > 1u << longest ||
-            (incomplete && !(may_be_incomplete && symbols == 1 && bits_ == 1)))
-            return false;
-        std::uint32_t code = 0;
-        for (unsigned n = 1; n <= longest; ++n) {
-            auto const of_this_length = first[n + 1];
-            first[n] = code;
-            code = (code + of_this_length) << 1;
-        }
-        table_.assign(std::size_t{1} << bits_, 0);
-        for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol) {
-            unsigned const n = lengths[symbol];
-            if (!n) continue;
-            std::uint32_t code_bits = first[n]++, reversed = 0;
-            for (unsigned i = 0; i < n; ++i, code_bits >>= 1)
-                reversed = reversed << 1 | (code_bits & 1);
-            for (std::size_t i = reversed; i < table_.size(); i += std::size_t{1} << n)
-                table_[i] = static_cast<std::uint16_t>(symbol << 4 | n);
-        }
-        return true;
-    }
+    bool build(std::span<std::uint8_t const> lengths, bool may_be_incomplete = true);
     /// Reads the next symbol; false if the bits are no code.
-    bool take(BitReader& in, unsigned& symbol) const noexcept {
-        auto const entry = table_[in.peek(bits_)];
-        in.drop(entry & 15);
-        symbol = entry >> 4;
-        return entry != 0;
-    }
+    bool take(BitReader& in, unsigned& symbol) const noexcept;
 
 private:
     unsigned bits_ = 1;
@@ -2052,96 +2173,17 @@ class Inflation {
 public:
     Inflation(std::span<std::byte const> in, std::span<std::byte> out) : in_(in), out_(out) {}
 
-    bool run() {
-        for (bool last = false; !last;) {
-            last = in_.take(1);
-            auto const kind = in_.take(2);
-            bool const good = kind == 0   ? stored()
-                              : kind == 1 ? fixed_codes() && coded()
-                                          : kind == 2 && codes() && coded();
-            if (!good || in_.failed()) return false;
-        }
-        return done_ == out_.size() && in_.at_end();
-    }
+    bool run();
 
 private:
-    bool stored() {
-        in_.align();
-        auto const length = in_.take(16), complement = in_.take(16);
-        if (in_.failed() || length != (complement ^ 0xffffu) || length > out_.size() - done_)
-            return false;
-        for (std::uint32_t i = 0; i < length; ++i)
-            out_[done_++] = static_cast<std::byte>(in_.take(8));
-        return true;
-    }
-    bool fixed_codes() {
-        std::array<std::uint8_t, 288> lengths;
-        std::fill_n(lengths.begin(), 144, std::uint8_t{8});
-        std::fill_n(lengths.begin() + 144, 112, std::uint8_t{9});
-        std::fill_n(lengths.begin() + 256, 24, std::uint8_t{7});
-        std::fill_n(lengths.begin() + 280, 8, std::uint8_t{8});
-        std::array<std::uint8_t, 32> distances;
-        distances.fill(5);
-        return literals_.build(lengths) && distances_.build(distances);
-    }
+    bool stored();
+    bool fixed_codes();
     /// Reads the prefix codes of a block, whose lengths are coded, too.
-    bool codes() {
-        static constexpr std::uint8_t order[] = {
-            16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
-        std::size_t const literals = in_.take(5) + 257, distances = in_.take(5) + 1,
-                          known = in_.take(4) + 4;
-        if (literals > 286 || distances > 30) return false;
-        std::array<std::uint8_t, 19> of_lengths{};
-        for (std::size_t i = 0; i < known; ++i)
-            of_lengths[order[i]] = static_cast<std::uint8_t>(in_.take(3));
-        PrefixCode code;
-        if (!code.build(of_lengths, false)) return false;
-        std::array<std::uint8_t, 286 + 30> lengths{};
-        for (std::size_t i = 0; i < literals + distances;) {
-            unsigned symbol = 0;
-            if (!code.take(in_, symbol)) return false;
-            if (symbol < 16) {
-                lengths[i++] = static_cast<std::uint8_t>(symbol);
-                continue;
-            }
-            if (symbol == 16 && i == 0) return false;
-            std::uint8_t const value = symbol == 16 ? lengths[i - 1] : std::uint8_t{0};
-            std::size_t const repeat = symbol == 16   ? 3 + in_.take(2)
-                                       : symbol == 17 ? 3 + in_.take(3)
-                                                      : 11 + in_.take(7);
-            if (repeat > literals + distances - i) return false;
-            std::fill_n(lengths.begin() + static_cast<std::ptrdiff_t>(i), repeat, value);
-            i += repeat;
-        }
-        std::span const all(lengths);
-        return lengths[256] && literals_.build(all.first(literals)) &&
-               distances_.build(all.subspan(literals, distances));
-    }
+    bool codes();
     /// Decodes a block: literal bytes, and copies of earlier output.
-    bool coded() {
-        for (;;) {
-            unsigned symbol = 0;
-            if (!literals_.take(in_, symbol) || in_.failed()) return false;
-            if (symbol == 256) return true;
-            if (symbol < 256) {
-                if (done_ == out_.size()) return false;
-                out_[done_++] = static_cast<std::byte>(symbol);
-                continue;
-            }
-            if (symbol > 285) return false;
-            std::size_t const length = symbol == 285 ? 258 : 3 + scaled(symbol - 257, 4);
-            if (!distances_.take(in_, symbol) || symbol > 29) return false;
-            std::size_t const distance = 1 + scaled(symbol, 2);
-            if (distance > done_ || length > out_.size() - done_) return false;
-            for (std::size_t i = 0; i < length; ++i, ++done_) out_[done_] = out_[done_ - distance];
-        }
-    }
+    bool coded();
     /// The base values of symbols with extra bits: `steps` symbols for each power of 2.
-    std::uint32_t scaled(unsigned symbol, unsigned steps) noexcept {
-        if (symbol < 2 * steps) return symbol;
-        unsigned const extra = symbol / steps - 1;
-        return ((steps + symbol % steps) << extra) + in_.take(extra);
-    }
+    std::uint32_t scaled(unsigned symbol, unsigned steps) noexcept;
 
     BitReader in_;
     std::span<std::byte> out_;
@@ -2155,9 +2197,159 @@ inline bool inflate(std::span<std::byte const> in, std::span<std::byte> out) {
 }
 
 } // namespace xgrad::data::detail
-#endif  // XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
+
+// ======== xgrad/impl/data/inflate.ipp
+// Bodies of inflate.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION std::uint32_t BitReader::peek(unsigned n) noexcept {
+    for (; count_ < n; count_ += 8) {
+        if (at_ == end_) ++beyond_;
+        else bits_ |= std::uint64_t{static_cast<std::uint8_t>(*at_++)} << count_;
+    }
+    return static_cast<std::uint32_t>(bits_ & ((std::uint64_t{1} << n) - 1));
+}
+
+XGRAD_FUNCTION bool PrefixCode::build(
+    std::span<std::uint8_t const> lengths, bool may_be_incomplete) {
+    std::array<std::uint32_t, longest + 2> first{};
+    for (auto const n : lengths)
+        if (n) ++first[n + 1u];
+    bits_ = 1;
+    std::uint32_t symbols = 0, used = 0;
+    for (unsigned n = 1; n <= longest; ++n) {
+        auto const of_this_length = first[n + 1];
+        if (of_this_length) bits_ = n;
+        symbols += of_this_length, used += of_this_length << (longest - n);
+    }
+    bool const incomplete = symbols && used < 1u << longest;
+    if (used > 1u << longest || (incomplete && !(may_be_incomplete && symbols == 1 && bits_ == 1)))
+        return false;
+    std::uint32_t code = 0;
+    for (unsigned n = 1; n <= longest; ++n) {
+        auto const of_this_length = first[n + 1];
+        first[n] = code;
+        code = (code + of_this_length) << 1;
+    }
+    table_.assign(std::size_t{1} << bits_, 0);
+    for (std::size_t symbol = 0; symbol < lengths.size(); ++symbol) {
+        unsigned const n = lengths[symbol];
+        if (!n) continue;
+        std::uint32_t code_bits = first[n]++, reversed = 0;
+        for (unsigned i = 0; i < n; ++i, code_bits >>= 1)
+            reversed = reversed << 1 | (code_bits & 1);
+        for (std::size_t i = reversed; i < table_.size(); i += std::size_t{1} << n)
+            table_[i] = static_cast<std::uint16_t>(symbol << 4 | n);
+    }
+    return true;
+}
+
+XGRAD_FUNCTION bool PrefixCode::take(BitReader& in, unsigned& symbol) const noexcept {
+    auto const entry = table_[in.peek(bits_)];
+    in.drop(entry & 15);
+    symbol = entry >> 4;
+    return entry != 0;
+}
+
+XGRAD_FUNCTION bool Inflation::run() {
+    for (bool last = false; !last;) {
+        last = in_.take(1);
+        auto const kind = in_.take(2);
+        bool const good = kind == 0   ? stored()
+                          : kind == 1 ? fixed_codes() && coded()
+                                      : kind == 2 && codes() && coded();
+        if (!good || in_.failed()) return false;
+    }
+    return done_ == out_.size() && in_.at_end();
+}
+
+XGRAD_FUNCTION bool Inflation::stored() {
+    in_.align();
+    auto const length = in_.take(16), complement = in_.take(16);
+    if (in_.failed() || length != (complement ^ 0xffffu) || length > out_.size() - done_)
+        return false;
+    for (std::uint32_t i = 0; i < length; ++i) out_[done_++] = static_cast<std::byte>(in_.take(8));
+    return true;
+}
+
+XGRAD_FUNCTION bool Inflation::fixed_codes() {
+    std::array<std::uint8_t, 288> lengths;
+    std::fill_n(lengths.begin(), 144, std::uint8_t{8});
+    std::fill_n(lengths.begin() + 144, 112, std::uint8_t{9});
+    std::fill_n(lengths.begin() + 256, 24, std::uint8_t{7});
+    std::fill_n(lengths.begin() + 280, 8, std::uint8_t{8});
+    std::array<std::uint8_t, 32> distances;
+    distances.fill(5);
+    return literals_.build(lengths) && distances_.build(distances);
+}
+
+XGRAD_FUNCTION bool Inflation::codes() {
+    static constexpr std::uint8_t order[] = {
+        16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
+    std::size_t const literals = in_.take(5) + 257, distances = in_.take(5) + 1,
+                      known = in_.take(4) + 4;
+    if (literals > 286 || distances > 30) return false;
+    std::array<std::uint8_t, 19> of_lengths{};
+    for (std::size_t i = 0; i < known; ++i)
+        of_lengths[order[i]] = static_cast<std::uint8_t>(in_.take(3));
+    PrefixCode code;
+    if (!code.build(of_lengths, false)) return false;
+    std::array<std::uint8_t, 286 + 30> lengths{};
+    for (std::size_t i = 0; i < literals + distances;) {
+        unsigned symbol = 0;
+        if (!code.take(in_, symbol)) return false;
+        if (symbol < 16) {
+            lengths[i++] = static_cast<std::uint8_t>(symbol);
+            continue;
+        }
+        if (symbol == 16 && i == 0) return false;
+        std::uint8_t const value = symbol == 16 ? lengths[i - 1] : std::uint8_t{0};
+        std::size_t const repeat = symbol == 16   ? 3 + in_.take(2)
+                                   : symbol == 17 ? 3 + in_.take(3)
+                                                  : 11 + in_.take(7);
+        if (repeat > literals + distances - i) return false;
+        std::fill_n(lengths.begin() + static_cast<std::ptrdiff_t>(i), repeat, value);
+        i += repeat;
+    }
+    std::span const all(lengths);
+    return lengths[256] && literals_.build(all.first(literals)) &&
+           distances_.build(all.subspan(literals, distances));
+}
+
+XGRAD_FUNCTION bool Inflation::coded() {
+    for (;;) {
+        unsigned symbol = 0;
+        if (!literals_.take(in_, symbol) || in_.failed()) return false;
+        if (symbol == 256) return true;
+        if (symbol < 256) {
+            if (done_ == out_.size()) return false;
+            out_[done_++] = static_cast<std::byte>(symbol);
+            continue;
+        }
+        if (symbol > 285) return false;
+        std::size_t const length = symbol == 285 ? 258 : 3 + scaled(symbol - 257, 4);
+        if (!distances_.take(in_, symbol) || symbol > 29) return false;
+        std::size_t const distance = 1 + scaled(symbol, 2);
+        if (distance > done_ || length > out_.size() - done_) return false;
+        for (std::size_t i = 0; i < length; ++i, ++done_) out_[done_] = out_[done_ - distance];
+    }
+}
+
+XGRAD_FUNCTION std::uint32_t Inflation::scaled(unsigned symbol, unsigned steps) noexcept {
+    if (symbol < 2 * steps) return symbol;
+    unsigned const extra = symbol / steps - 1;
+    return ((steps + symbol % steps) << extra) + in_.take(extra);
+}
+
+} // namespace xgrad::data::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
 
 namespace xgrad::data::detail {
 
@@ -2176,42 +2368,11 @@ struct ZipEntry {
 
 class ZipReader {
 public:
-    explicit ZipReader(Input const& in) : in_(in) {
-        auto const directory = find_directory();
-        auto const text =
-            in.text(directory.begin, static_cast<std::size_t>(directory.bytes), "the directory");
-        std::string_view rest = text;
-        std::set<std::string, std::less<>> names;
-        for (std::uint64_t i = 0; i < directory.count; ++i) {
-            entries_.push_back(read_entry(directory.begin + (text.size() - rest.size()), rest));
-            auto& e = entries_.back();
-            if (!names.insert(e.name).second)
-                in.fail_at(e.header, "the name '", e.name, "' stands twice");
-            find_data(e);
-        }
-        if (!rest.empty())
-            in.fail_at(directory.begin + (text.size() - rest.size()),
-                "something stands after the directory");
-        check_overlaps(directory.begin);
-    }
+    explicit ZipReader(Input const& in);
 
     std::vector<ZipEntry> const& entries() const noexcept { return entries_; }
 
-    std::vector<std::byte> read(ZipEntry const& e) const {
-        std::vector<std::byte> bytes(static_cast<std::size_t>(e.stored));
-        in_.read(e.begin, bytes.data(), bytes.size(), "an entry");
-        if (e.deflated) {
-            std::vector<std::byte> raw(static_cast<std::size_t>(e.bytes));
-            if (!inflate(bytes, raw))
-                in_.fail_at(e.begin, "the entry '", e.name, "' cannot be decompressed");
-            bytes = std::move(raw);
-        }
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION // the bytes of a fuzzer never have the right check
-        if (crc<crc32_polynomial>(bytes.data(), bytes.size()) != e.crc)
-            in_.fail_at(e.begin, "the entry '", e.name, "' does not have the check that is noted");
-#endif
-        return bytes;
-    }
+    std::vector<std::byte> read(ZipEntry const& e) const;
 
 private:
     struct Directory {
@@ -2219,122 +2380,14 @@ private:
     };
 
     /// Searches from the end of the file, since a comment may follow.
-    Directory find_directory() const {
-        constexpr std::size_t size = 22;
-        auto const tail =
-            static_cast<std::size_t>(std::min<std::uint64_t>(in_.size(), size + 0xffff));
-        auto const text = in_.text(in_.size() - tail, tail, "");
-        for (std::size_t at = tail < size ? tail : tail - size + 1; at-- > 0 && tail >= size;) {
-            auto const* const p = text.data() + at;
-            if (little_endian<std::uint32_t>(p) != zip_end ||
-                at + size + little_endian<std::uint16_t>(p + 20) != tail)
-                continue;
-            std::uint64_t const place = in_.size() - tail + at;
-            if (little_endian<std::uint32_t>(p + 4)) in_.fail_at(place, "a part of several files");
-            Directory d{little_endian<std::uint32_t>(p + 16), little_endian<std::uint32_t>(p + 12),
-                little_endian<std::uint16_t>(p + 10)};
-            std::uint64_t end = place;
-            if (d.begin == 0xffffffff || d.bytes == 0xffffffff || d.count == 0xffff)
-                end = find_large_directory(place, d);
-            if (d.begin > end || d.bytes != end - d.begin)
-                in_.fail_at(place, "the directory is not where it should be");
-            if (d.count > d.bytes / 46)
-                in_.fail_at(place, "the directory is too small for ", d.count, " entries");
-            return d;
-        }
-        in_.fail_at(in_.size(), "the file does not end as a zip file does");
-    }
-    std::uint64_t find_large_directory(std::uint64_t place, Directory& d) const {
-        if (place < 20) return place;
-        auto const locator = in_.text(place - 20, 20, "the end of the directory");
-        if (little_endian<std::uint32_t>(locator.data()) != zip64_locator) return place;
-        auto const end = little_endian<std::uint64_t>(locator.data() + 8);
-        auto const record = in_.text(end, 56, "the end of the directory");
-        if (little_endian<std::uint32_t>(record.data()) != zip64_end)
-            in_.fail_at(end, "here should be the end of the directory");
-        d = {little_endian<std::uint64_t>(record.data() + 48),
-            little_endian<std::uint64_t>(record.data() + 40),
-            little_endian<std::uint64_t>(record.data() + 32)};
-        return end;
-    }
+    Directory find_directory() const;
+    std::uint64_t find_large_directory(std::uint64_t place, Directory& d) const;
 
-    ZipEntry read_entry(std::uint64_t place, std::string_view& rest) const {
-        auto const need = [&](std::size_t n) {
-            if (rest.size() < n) in_.fail_at(place, "the directory ends within an entry");
-        };
-        need(46);
-        auto const* const p = rest.data();
-        if (little_endian<std::uint32_t>(p) != zip_directory)
-            in_.fail_at(place, "here should be an entry of the directory");
-        std::size_t const name = little_endian<std::uint16_t>(p + 28),
-                          extra = little_endian<std::uint16_t>(p + 30),
-                          comment = little_endian<std::uint16_t>(p + 32);
-        need(46 + name + extra + comment);
-        ZipEntry e;
-        e.name = rest.substr(46, name);
-        if (utf8_until(e.name) != name) in_.fail_at(place + 46, "a name that is not UTF-8");
-        if (little_endian<std::uint16_t>(p + 8) & 1)
-            in_.fail_at(place, "the entry '", e.name, "' is encrypted");
-        auto const method = little_endian<std::uint16_t>(p + 10);
-        if (method != 0 && method != 8)
-            in_.fail_at(place, "the entry '", e.name, "' is compressed by the method ", method,
-                "; only deflate (8) is known");
-        e.deflated = method == 8;
-        e.crc = little_endian<std::uint32_t>(p + 16);
-        e.stored = little_endian<std::uint32_t>(p + 20),
-        e.bytes = little_endian<std::uint32_t>(p + 24),
-        e.header = little_endian<std::uint32_t>(p + 42);
-        read_large_numbers(e, place, rest.substr(46 + name, extra));
-        rest.remove_prefix(46 + name + extra + comment);
-        return e;
-    }
+    ZipEntry read_entry(std::uint64_t place, std::string_view& rest) const;
     /// Values that do not fit into 32 bits are in an extra field, in this order.
-    void read_large_numbers(ZipEntry& e, std::uint64_t place, std::string_view extra) const {
-        while (extra.size() >= 4) {
-            auto const kind = little_endian<std::uint16_t>(extra.data()),
-                       size = little_endian<std::uint16_t>(extra.data() + 2);
-            if (size > extra.size() - 4) break;
-            auto field = extra.substr(4, size);
-            extra.remove_prefix(4u + size);
-            if (kind != 1) continue;
-            for (auto* const number : {&e.bytes, &e.stored, &e.header}) {
-                if (*number != 0xffffffff) continue;
-                if (field.size() < 8)
-                    in_.fail_at(place, "the sizes of the entry '", e.name, "' are not there");
-                *number = little_endian<std::uint64_t>(field.data());
-                field.remove_prefix(8);
-            }
-        }
-    }
-    void find_data(ZipEntry& e) const {
-        auto const header = in_.text(e.header, 30, "an entry");
-        if (little_endian<std::uint32_t>(header.data()) != zip_entry)
-            in_.fail_at(e.header, "here should be the entry '", e.name, "'");
-        std::size_t const name = little_endian<std::uint16_t>(header.data() + 26),
-                          extra = little_endian<std::uint16_t>(header.data() + 28);
-        if (in_.text(e.header + 30, name, "an entry") != e.name)
-            in_.fail_at(
-                e.header, "the entry has another name than '", e.name, "' in the directory");
-        e.begin = e.header + 30 + name + extra;
-        if (e.begin > in_.size() || e.stored > in_.size() - e.begin)
-            in_.fail_at(e.header, "the file ends within the entry '", e.name, "'");
-        if (!e.deflated && e.stored != e.bytes)
-            in_.fail_at(e.header, "the entry '", e.name, "' has two different sizes");
-        if (e.deflated && e.bytes / 1032 > e.stored)
-            in_.fail_at(e.header, "the entry '", e.name,
-                "' cannot become as large as is noted"); // 258 bytes take at least two bits
-    }
-    void check_overlaps(std::uint64_t directory) const {
-        std::vector<ZipEntry const*> order;
-        for (auto const& e : entries_) order.push_back(&e);
-        std::ranges::sort(order, {}, [](auto const* e) { return e->header; });
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            auto const end = order[i]->begin + order[i]->stored;
-            if (end > (i + 1 < order.size() ? order[i + 1]->header : directory))
-                in_.fail_at(
-                    order[i]->header, "the entry '", order[i]->name, "' overlaps what follows");
-        }
-    }
+    void read_large_numbers(ZipEntry& e, std::uint64_t place, std::string_view extra) const;
+    void find_data(ZipEntry& e) const;
+    void check_overlaps(std::uint64_t directory) const;
 
     Input const& in_;
     std::vector<ZipEntry> entries_;
@@ -2348,42 +2401,10 @@ public:
 
     /// Writes an entry: a head, and what follows it piece by piece.
     void add(std::string name, std::string_view head,
-        std::span<std::span<std::byte const> const> pieces) {
-        ZipEntry e{.name = std::move(name), .header = file_.position()};
-        e.crc = crc<crc32_polynomial>(head.data(), head.size());
-        e.bytes = head.size();
-        for (auto const& piece : pieces) {
-            e.crc = crc<crc32_polynomial>(piece.data(), piece.size(), e.crc);
-            e.bytes += piece.size();
-        }
-        e.stored = e.bytes;
-        file_.write(header(e, zip_entry));
-        file_.write(head);
-        for (auto const& piece : pieces) file_.write(piece.data(), piece.size());
-        entries_.push_back(std::move(e));
-    }
+        std::span<std::span<std::byte const> const> pieces);
     /// Writes an entry of two pieces.
-    void add(std::string name, std::string_view head, std::span<std::byte const> body = {}) {
-        add(std::move(name), head, std::span(&body, 1));
-    }
-    void finish() {
-        auto const begin = file_.position();
-        for (auto const& e : entries_) file_.write(header(e, zip_directory));
-        auto const end = file_.position(), bytes = end - begin;
-        std::uint64_t const count = entries_.size();
-        std::string s;
-        if (begin >= large_ || bytes >= large_ ||
-            count >= std::min<std::uint64_t>(large_, 0xffff)) {
-            put(s, zip64_end, std::uint64_t{44}, std::uint16_t{45}, std::uint16_t{45},
-                std::uint32_t{0}, std::uint32_t{0}, count, count, bytes, begin);
-            put(s, zip64_locator, std::uint32_t{0}, end, std::uint32_t{1});
-        }
-        auto const entries = static_cast<std::uint16_t>(
-            std::min<std::uint64_t>(count >= large_ ? 0xffff : count, 0xffff));
-        put(s, zip_end, std::uint32_t{0}, entries, entries, small(bytes), small(begin),
-            std::uint16_t{0});
-        file_.write(s);
-    }
+    void add(std::string name, std::string_view head, std::span<std::byte const> body = {});
+    void finish();
 
 private:
     template <class... U> static void put(std::string& s, U... values) {
@@ -2395,32 +2416,7 @@ private:
 
     /// The fields of an entry, before it or in the directory. The date is the earliest possible
     /// one, so that equal tensors give equal files.
-    std::string header(ZipEntry const& e, std::uint32_t kind) const {
-        constexpr std::uint16_t utf8 = 1 << 11, first_of_january_1980 = 0x21;
-        bool const in_directory = kind == zip_directory, large_size = e.bytes >= large_,
-                   large_place = in_directory && e.header >= large_;
-        std::string extra;
-        if (large_size || large_place) {
-            put(extra, std::uint16_t{1},
-                static_cast<std::uint16_t>(16 * large_size + 8 * large_place));
-            if (large_size) put(extra, e.bytes, e.stored);
-            if (large_place) put(extra, e.header);
-        }
-        std::uint16_t const version = extra.empty() ? 20 : 45,
-                            name = static_cast<std::uint16_t>(e.name.size()),
-                            more = static_cast<std::uint16_t>(extra.size());
-        if (name != e.name.size())
-            fail("a name of ", e.name.size(), " bytes is too long for a zip file");
-        std::string s;
-        put(s, kind);
-        if (in_directory) put(s, version);
-        put(s, version, utf8, std::uint16_t{0}, std::uint16_t{0}, first_of_january_1980, e.crc,
-            small(e.stored), small(e.bytes), name, more);
-        if (in_directory)
-            put(s, std::uint16_t{0}, std::uint16_t{0}, std::uint16_t{0}, std::uint32_t{0},
-                small(e.header));
-        return s + e.name + extra;
-    }
+    std::string header(ZipEntry const& e, std::uint32_t kind) const;
 
     AtomicFile& file_;
     std::uint64_t large_;
@@ -2428,9 +2424,238 @@ private:
 };
 
 } // namespace xgrad::data::detail
-#endif  // XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_ZIP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_ZIP_IPP
+
+// ======== xgrad/impl/data/zip.ipp
+// Bodies of zip.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION ZipReader::ZipReader(Input const& in) : in_(in) {
+    auto const directory = find_directory();
+    auto const text =
+        in.text(directory.begin, static_cast<std::size_t>(directory.bytes), "the directory");
+    std::string_view rest = text;
+    std::set<std::string, std::less<>> names;
+    for (std::uint64_t i = 0; i < directory.count; ++i) {
+        entries_.push_back(read_entry(directory.begin + (text.size() - rest.size()), rest));
+        auto& e = entries_.back();
+        if (!names.insert(e.name).second)
+            in.fail_at(e.header, "the name '", e.name, "' stands twice");
+        find_data(e);
+    }
+    if (!rest.empty())
+        in.fail_at(
+            directory.begin + (text.size() - rest.size()), "something stands after the directory");
+    check_overlaps(directory.begin);
+}
+
+XGRAD_FUNCTION std::vector<std::byte> ZipReader::read(ZipEntry const& e) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(e.stored));
+    in_.read(e.begin, bytes.data(), bytes.size(), "an entry");
+    if (e.deflated) {
+        std::vector<std::byte> raw(static_cast<std::size_t>(e.bytes));
+        if (!inflate(bytes, raw))
+            in_.fail_at(e.begin, "the entry '", e.name, "' cannot be decompressed");
+        bytes = std::move(raw);
+    }
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION // the bytes of a fuzzer never have the right check
+    if (crc<crc32_polynomial>(bytes.data(), bytes.size()) != e.crc)
+        in_.fail_at(e.begin, "the entry '", e.name, "' does not have the check that is noted");
+#endif
+    return bytes;
+}
+
+XGRAD_FUNCTION auto ZipReader::find_directory() const -> Directory {
+    constexpr std::size_t size = 22;
+    auto const tail = static_cast<std::size_t>(std::min<std::uint64_t>(in_.size(), size + 0xffff));
+    auto const text = in_.text(in_.size() - tail, tail, "");
+    for (std::size_t at = tail < size ? tail : tail - size + 1; at-- > 0 && tail >= size;) {
+        auto const* const p = text.data() + at;
+        if (little_endian<std::uint32_t>(p) != zip_end ||
+            at + size + little_endian<std::uint16_t>(p + 20) != tail)
+            continue;
+        std::uint64_t const place = in_.size() - tail + at;
+        if (little_endian<std::uint32_t>(p + 4)) in_.fail_at(place, "a part of several files");
+        Directory d{little_endian<std::uint32_t>(p + 16), little_endian<std::uint32_t>(p + 12),
+            little_endian<std::uint16_t>(p + 10)};
+        std::uint64_t end = place;
+        if (d.begin == 0xffffffff || d.bytes == 0xffffffff || d.count == 0xffff)
+            end = find_large_directory(place, d);
+        if (d.begin > end || d.bytes != end - d.begin)
+            in_.fail_at(place, "the directory is not where it should be");
+        if (d.count > d.bytes / 46)
+            in_.fail_at(place, "the directory is too small for ", d.count, " entries");
+        return d;
+    }
+    in_.fail_at(in_.size(), "the file does not end as a zip file does");
+}
+
+XGRAD_FUNCTION std::uint64_t ZipReader::find_large_directory(
+    std::uint64_t place, Directory& d) const {
+    if (place < 20) return place;
+    auto const locator = in_.text(place - 20, 20, "the end of the directory");
+    if (little_endian<std::uint32_t>(locator.data()) != zip64_locator) return place;
+    auto const end = little_endian<std::uint64_t>(locator.data() + 8);
+    auto const record = in_.text(end, 56, "the end of the directory");
+    if (little_endian<std::uint32_t>(record.data()) != zip64_end)
+        in_.fail_at(end, "here should be the end of the directory");
+    d = {little_endian<std::uint64_t>(record.data() + 48),
+        little_endian<std::uint64_t>(record.data() + 40),
+        little_endian<std::uint64_t>(record.data() + 32)};
+    return end;
+}
+
+XGRAD_FUNCTION ZipEntry ZipReader::read_entry(std::uint64_t place, std::string_view& rest) const {
+    auto const need = [&](std::size_t n) {
+        if (rest.size() < n) in_.fail_at(place, "the directory ends within an entry");
+    };
+    need(46);
+    auto const* const p = rest.data();
+    if (little_endian<std::uint32_t>(p) != zip_directory)
+        in_.fail_at(place, "here should be an entry of the directory");
+    std::size_t const name = little_endian<std::uint16_t>(p + 28),
+                      extra = little_endian<std::uint16_t>(p + 30),
+                      comment = little_endian<std::uint16_t>(p + 32);
+    need(46 + name + extra + comment);
+    ZipEntry e;
+    e.name = rest.substr(46, name);
+    if (utf8_until(e.name) != name) in_.fail_at(place + 46, "a name that is not UTF-8");
+    if (little_endian<std::uint16_t>(p + 8) & 1)
+        in_.fail_at(place, "the entry '", e.name, "' is encrypted");
+    auto const method = little_endian<std::uint16_t>(p + 10);
+    if (method != 0 && method != 8)
+        in_.fail_at(place, "the entry '", e.name, "' is compressed by the method ", method,
+            "; only deflate (8) is known");
+    e.deflated = method == 8;
+    e.crc = little_endian<std::uint32_t>(p + 16);
+    e.stored = little_endian<std::uint32_t>(p + 20), e.bytes = little_endian<std::uint32_t>(p + 24),
+    e.header = little_endian<std::uint32_t>(p + 42);
+    read_large_numbers(e, place, rest.substr(46 + name, extra));
+    rest.remove_prefix(46 + name + extra + comment);
+    return e;
+}
+
+XGRAD_FUNCTION void ZipReader::read_large_numbers(
+    ZipEntry& e, std::uint64_t place, std::string_view extra) const {
+    while (extra.size() >= 4) {
+        auto const kind = little_endian<std::uint16_t>(extra.data()),
+                   size = little_endian<std::uint16_t>(extra.data() + 2);
+        if (size > extra.size() - 4) break;
+        auto field = extra.substr(4, size);
+        extra.remove_prefix(4u + size);
+        if (kind != 1) continue;
+        for (auto* const number : {&e.bytes, &e.stored, &e.header}) {
+            if (*number != 0xffffffff) continue;
+            if (field.size() < 8)
+                in_.fail_at(place, "the sizes of the entry '", e.name, "' are not there");
+            *number = little_endian<std::uint64_t>(field.data());
+            field.remove_prefix(8);
+        }
+    }
+}
+
+XGRAD_FUNCTION void ZipReader::find_data(ZipEntry& e) const {
+    auto const header = in_.text(e.header, 30, "an entry");
+    if (little_endian<std::uint32_t>(header.data()) != zip_entry)
+        in_.fail_at(e.header, "here should be the entry '", e.name, "'");
+    std::size_t const name = little_endian<std::uint16_t>(header.data() + 26),
+                      extra = little_endian<std::uint16_t>(header.data() + 28);
+    if (in_.text(e.header + 30, name, "an entry") != e.name)
+        in_.fail_at(e.header, "the entry has another name than '", e.name, "' in the directory");
+    e.begin = e.header + 30 + name + extra;
+    if (e.begin > in_.size() || e.stored > in_.size() - e.begin)
+        in_.fail_at(e.header, "the file ends within the entry '", e.name, "'");
+    if (!e.deflated && e.stored != e.bytes)
+        in_.fail_at(e.header, "the entry '", e.name, "' has two different sizes");
+    if (e.deflated && e.bytes / 1032 > e.stored)
+        in_.fail_at(e.header, "the entry '", e.name,
+            "' cannot become as large as is noted"); // 258 bytes take at least two bits
+}
+
+XGRAD_FUNCTION void ZipReader::check_overlaps(std::uint64_t directory) const {
+    std::vector<ZipEntry const*> order;
+    for (auto const& e : entries_) order.push_back(&e);
+    std::ranges::sort(order, {}, [](auto const* e) { return e->header; });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        auto const end = order[i]->begin + order[i]->stored;
+        if (end > (i + 1 < order.size() ? order[i + 1]->header : directory))
+            in_.fail_at(order[i]->header, "the entry '", order[i]->name, "' overlaps what follows");
+    }
+}
+
+XGRAD_FUNCTION void ZipWriter::add(
+    std::string name, std::string_view head, std::span<std::span<std::byte const> const> pieces) {
+    ZipEntry e{.name = std::move(name), .header = file_.position()};
+    e.crc = crc<crc32_polynomial>(head.data(), head.size());
+    e.bytes = head.size();
+    for (auto const& piece : pieces) {
+        e.crc = crc<crc32_polynomial>(piece.data(), piece.size(), e.crc);
+        e.bytes += piece.size();
+    }
+    e.stored = e.bytes;
+    file_.write(header(e, zip_entry));
+    file_.write(head);
+    for (auto const& piece : pieces) file_.write(piece.data(), piece.size());
+    entries_.push_back(std::move(e));
+}
+
+XGRAD_FUNCTION void ZipWriter::add(
+    std::string name, std::string_view head, std::span<std::byte const> body) {
+    add(std::move(name), head, std::span(&body, 1));
+}
+
+XGRAD_FUNCTION void ZipWriter::finish() {
+    auto const begin = file_.position();
+    for (auto const& e : entries_) file_.write(header(e, zip_directory));
+    auto const end = file_.position(), bytes = end - begin;
+    std::uint64_t const count = entries_.size();
+    std::string s;
+    if (begin >= large_ || bytes >= large_ || count >= std::min<std::uint64_t>(large_, 0xffff)) {
+        put(s, zip64_end, std::uint64_t{44}, std::uint16_t{45}, std::uint16_t{45}, std::uint32_t{0},
+            std::uint32_t{0}, count, count, bytes, begin);
+        put(s, zip64_locator, std::uint32_t{0}, end, std::uint32_t{1});
+    }
+    auto const entries = static_cast<std::uint16_t>(
+        std::min<std::uint64_t>(count >= large_ ? 0xffff : count, 0xffff));
+    put(s, zip_end, std::uint32_t{0}, entries, entries, small(bytes), small(begin),
+        std::uint16_t{0});
+    file_.write(s);
+}
+
+XGRAD_FUNCTION std::string ZipWriter::header(ZipEntry const& e, std::uint32_t kind) const {
+    constexpr std::uint16_t utf8 = 1 << 11, first_of_january_1980 = 0x21;
+    bool const in_directory = kind == zip_directory, large_size = e.bytes >= large_,
+               large_place = in_directory && e.header >= large_;
+    std::string extra;
+    if (large_size || large_place) {
+        put(extra, std::uint16_t{1}, static_cast<std::uint16_t>(16 * large_size + 8 * large_place));
+        if (large_size) put(extra, e.bytes, e.stored);
+        if (large_place) put(extra, e.header);
+    }
+    std::uint16_t const version = extra.empty() ? 20 : 45,
+                        name = static_cast<std::uint16_t>(e.name.size()),
+                        more = static_cast<std::uint16_t>(extra.size());
+    if (name != e.name.size())
+        fail("a name of ", e.name.size(), " bytes is too long for a zip file");
+    std::string s;
+    put(s, kind);
+    if (in_directory) put(s, version);
+    put(s, version, utf8, std::uint16_t{0}, std::uint16_t{0}, first_of_january_1980, e.crc,
+        small(e.stored), small(e.bytes), name, more);
+    if (in_directory)
+        put(s, std::uint16_t{0}, std::uint16_t{0}, std::uint16_t{0}, std::uint32_t{0},
+            small(e.header));
+    return s + e.name + extra;
+}
+
+} // namespace xgrad::data::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_ZIP_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 
 namespace xgrad::data {
 
@@ -2447,7 +2672,23 @@ struct NpzOptions {
 
 /// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) with their names. Throws
 /// FormatError if they are larger than `max_bytes`, before any of them is read.
-inline StateDict load_npz(Input const& in, NpzOptions const& options = {}) {
+StateDict load_npz(Input const& in, NpzOptions const& options = {});
+
+/// Writes the values of named tensors, not compressed.
+void save_npz(std::filesystem::path const& path, StateDict const& state);
+
+} // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
+
+// ======== xgrad/impl/data/npz.ipp
+// Bodies of npz.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION StateDict load_npz(Input const& in, NpzOptions const& options) {
     detail::ZipReader const zip(in);
     std::uint64_t left = options.max_bytes;
     for (auto const& e : zip.entries()) {
@@ -2468,8 +2709,7 @@ inline StateDict load_npz(Input const& in, NpzOptions const& options = {}) {
     return state;
 }
 
-/// Writes the values of named tensors, not compressed.
-inline void save_npz(std::filesystem::path const& path, StateDict const& state) {
+XGRAD_FUNCTION void save_npz(std::filesystem::path const& path, StateDict const& state) {
     AtomicFile file(path);
     detail::ZipWriter zip(file);
     for (auto const& [name, tensor] : state) {
@@ -2485,6 +2725,8 @@ inline void save_npz(std::filesystem::path const& path, StateDict const& state) 
 }
 
 } // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_NPZ_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
@@ -2498,8 +2740,6 @@ inline void save_npz(std::filesystem::path const& path, StateDict const& state) 
 #if __has_include(<unistd.h>)
 #    include <unistd.h>
 #endif
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
@@ -2525,12 +2765,7 @@ struct ProgressOptions {
 
 class ProgressBar {
 public:
-    explicit ProgressBar(std::size_t total, ProgressOptions options = {})
-        : total_(total), options_(std::move(options)) {
-        terminal_ = options_.terminal.value_or(is_terminal(*options_.out));
-        interval_ = options_.interval.value_or(terminal_ ? 0.1 : 10);
-        start_ = drawn_ = options_.clock();
-    }
+    explicit ProgressBar(std::size_t total, ProgressOptions options = {});
     ProgressBar(ProgressBar const&) = delete;
     ProgressBar& operator=(ProgressBar const&) = delete;
     /// Ends the line as finish() does.
@@ -2542,77 +2777,19 @@ public:
     }
 
     /// Counts finished steps.
-    void update(std::size_t steps = 1) {
-        done_ += steps;
-        auto const now = options_.clock();
-        if (!finished_ && (now - drawn_ >= interval_ || (terminal_ && done_ >= total_))) draw(now);
-    }
+    void update(std::size_t steps = 1);
     /// Counts finished steps, with their loss.
-    void update(std::size_t steps, double loss) {
-        // an exponential moving average; dividing by the sum of weights corrects the bias of the
-        // first values
-        average_ = options_.smoothing * average_ + (1 - options_.smoothing) * loss;
-        weight_ = options_.smoothing * weight_ + (1 - options_.smoothing);
-        update(steps);
-    }
+    void update(std::size_t steps, double loss);
     /// Draws the final state and ends the line. Later updates draw nothing.
-    void finish() {
-        if (finished_) return;
-        if (drawn_steps_ != done_) draw(options_.clock());
-        finished_ = true;
-        if (terminal_) *options_.out << '\n' << std::flush;
-    }
+    void finish();
     /// The moving average of the losses; NaN before the first.
     double loss() const noexcept { return average_ / weight_; }
 
 private:
-    static bool is_terminal(std::ostream const& out) {
-#if __has_include(<unistd.h>)
-        if (out.rdbuf() == std::cerr.rdbuf()) return ::isatty(STDERR_FILENO) == 1;
-        if (out.rdbuf() == std::cout.rdbuf()) return ::isatty(STDOUT_FILENO) == 1;
-#endif
-        return false;
-    }
+    static bool is_terminal(std::ostream const& out);
     /// "1:02:03" or "02:03".
-    static std::string duration(double seconds) {
-        if (!(seconds >= 0 && seconds < 360'000'000)) return "?";
-        auto const s = static_cast<long long>(std::lround(seconds));
-        char text[32];
-        if (s >= 3600)
-            std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-        else std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
-        return text;
-    }
-    void draw(double now) {
-        drawn_ = now, drawn_steps_ = done_;
-        double const elapsed = now - start_,
-                     part = total_ ? std::min(1.,
-                                         static_cast<double>(done_) / static_cast<double>(total_))
-                                   : 1;
-        std::string line = options_.label.empty() ? "" : options_.label + ": ";
-        char text[64];
-        std::snprintf(text, sizeof text, "%3d%% ", static_cast<int>(100 * part));
-        line += text;
-        if (terminal_) {
-            auto const full = static_cast<std::size_t>(part * std::max(options_.width, 0));
-            line += '[' + std::string(full, '#') +
-                    std::string(static_cast<std::size_t>(std::max(options_.width, 0)) - full, '.') +
-                    "] ";
-        }
-        line += std::to_string(done_) + "/" + std::to_string(total_) + " " + duration(elapsed);
-        if (done_ < total_)
-            line += " left " + (done_ ? duration(elapsed * static_cast<double>(total_ - done_) /
-                                                 static_cast<double>(done_))
-                                      : "?");
-        if (weight_ > 0) {
-            std::snprintf(text, sizeof text, " loss %.4g", loss());
-            line += text;
-        }
-        if (terminal_)
-            *options_.out << '\r' << line << "\x1b[K"
-                          << std::flush; // the escape sequence erases the rest of the line
-        else *options_.out << line << '\n' << std::flush;
-    }
+    static std::string duration(double seconds);
+    void draw(double now);
 
     std::size_t total_, done_ = 0;
     std::optional<std::size_t> drawn_steps_;
@@ -2622,6 +2799,96 @@ private:
 };
 
 } // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
+
+// ======== xgrad/impl/data/progress.ipp
+// Bodies of progress.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION ProgressBar::ProgressBar(std::size_t total, ProgressOptions options)
+    : total_(total), options_(std::move(options)) {
+    terminal_ = options_.terminal.value_or(is_terminal(*options_.out));
+    interval_ = options_.interval.value_or(terminal_ ? 0.1 : 10);
+    start_ = drawn_ = options_.clock();
+}
+
+XGRAD_FUNCTION void ProgressBar::update(std::size_t steps) {
+    done_ += steps;
+    auto const now = options_.clock();
+    if (!finished_ && (now - drawn_ >= interval_ || (terminal_ && done_ >= total_))) draw(now);
+}
+
+XGRAD_FUNCTION void ProgressBar::update(std::size_t steps, double loss) {
+    // an exponential moving average; dividing by the sum of weights corrects the bias of the
+    // first values
+    average_ = options_.smoothing * average_ + (1 - options_.smoothing) * loss;
+    weight_ = options_.smoothing * weight_ + (1 - options_.smoothing);
+    update(steps);
+}
+
+XGRAD_FUNCTION void ProgressBar::finish() {
+    if (finished_) return;
+    if (drawn_steps_ != done_) draw(options_.clock());
+    finished_ = true;
+    if (terminal_) *options_.out << '\n' << std::flush;
+}
+
+XGRAD_FUNCTION bool ProgressBar::is_terminal(std::ostream const& out) {
+#if __has_include(<unistd.h>)
+    if (out.rdbuf() == std::cerr.rdbuf()) return ::isatty(STDERR_FILENO) == 1;
+    if (out.rdbuf() == std::cout.rdbuf()) return ::isatty(STDOUT_FILENO) == 1;
+#endif
+    return false;
+}
+
+XGRAD_FUNCTION std::string ProgressBar::duration(double seconds) {
+    if (!(seconds >= 0 && seconds < 360'000'000)) return "?";
+    auto const s = static_cast<long long>(std::lround(seconds));
+    char text[32];
+    if (s >= 3600)
+        std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+    else std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
+    return text;
+}
+
+XGRAD_FUNCTION void ProgressBar::draw(double now) {
+    drawn_ = now, drawn_steps_ = done_;
+    double const elapsed = now - start_,
+                 part = total_
+                            ? std::min(1., static_cast<double>(done_) / static_cast<double>(total_))
+                            : 1;
+    std::string line = options_.label.empty() ? "" : options_.label + ": ";
+    char text[64];
+    std::snprintf(text, sizeof text, "%3d%% ", static_cast<int>(100 * part));
+    line += text;
+    if (terminal_) {
+        auto const full = static_cast<std::size_t>(part * std::max(options_.width, 0));
+        line += '[' + std::string(full, '#') +
+                std::string(static_cast<std::size_t>(std::max(options_.width, 0)) - full, '.') +
+                "] ";
+    }
+    line += std::to_string(done_) + "/" + std::to_string(total_) + " " + duration(elapsed);
+    if (done_ < total_)
+        line += " left " + (done_ ? duration(elapsed * static_cast<double>(total_ - done_) /
+                                             static_cast<double>(done_))
+                                  : "?");
+    if (weight_ > 0) {
+        std::snprintf(text, sizeof text, " loss %.4g", loss());
+        line += text;
+    }
+    if (terminal_)
+        *options_.out << '\r' << line << "\x1b[K"
+                      << std::flush; // the escape sequence erases the rest of the line
+    else *options_.out << line << '\n' << std::flush;
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
@@ -2638,8 +2905,6 @@ private:
 // ======== xgrad/data/json.hpp
 // Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that
 // read an object or an array of a known form without a Json in between.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
@@ -2666,24 +2931,11 @@ public:
     template <class T> T const* get_if() const noexcept { return std::get_if<T>(&value_); }
     template <class T> T* get_if() noexcept { return std::get_if<T>(&value_); }
     /// The member of an object under a name. Null where there is none, or this is no object.
-    Json const* find(std::string_view name) const noexcept {
-        if (auto const* const members = get_if<Object>())
-            for (auto const& [key, value] : *members)
-                if (key == name) return &value;
-        return nullptr;
-    }
+    Json const* find(std::string_view name) const noexcept;
     /// Appends a member to an object; null becomes an object first.
-    Json& set(std::string name, Json value) {
-        if (is_null()) value_ = Object();
-        std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
-        return *this;
-    }
+    Json& set(std::string name, Json value);
     /// Appends an element to an array; null becomes an array first.
-    Json& push_back(Json value) {
-        if (is_null()) value_ = Array();
-        std::get<Array>(value_).push_back(std::move(value));
-        return *this;
-    }
+    Json& push_back(Json value);
     friend bool operator==(Json const& a, Json const& b) { return a.value_ == b.value_; }
 
 private:
@@ -2727,7 +2979,59 @@ template <class F> void read_json_array(Scanner& s, F value) {
 }
 
 /// An integer where it has neither fraction nor exponent and fits 64 bits, else a double.
-inline Json read_json_number(Scanner& s) {
+Json read_json_number(Scanner& s);
+
+/// A value of any kind. `depth` is the number of objects and arrays around it.
+Json read_json(Scanner& s, int depth = 0);
+
+/// A string as JSON writes it.
+std::string json(std::string_view text);
+
+/// Writes one member or element a line, indented by two more spaces than what is around it.
+void write_json(std::string& to, Json const& value, std::size_t indent);
+
+} // namespace detail
+
+/// Reads a text of JSON. Throws FormatError with the offset of the first wrong byte.
+Json read_json(Input const& in);
+/// The text of a value, indented, with a line break at its end. Numbers are read back as the same.
+std::string to_text(Json const& value);
+
+} // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
+
+// ======== xgrad/impl/data/json.ipp
+// Bodies of json.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION Json const* Json::find(std::string_view name) const noexcept {
+    if (auto const* const members = get_if<Object>())
+        for (auto const& [key, value] : *members)
+            if (key == name) return &value;
+    return nullptr;
+}
+
+XGRAD_FUNCTION Json& Json::set(std::string name, Json value) {
+    if (is_null()) value_ = Object();
+    std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
+    return *this;
+}
+
+XGRAD_FUNCTION Json& Json::push_back(Json value) {
+    if (is_null()) value_ = Array();
+    std::get<Array>(value_).push_back(std::move(value));
+    return *this;
+}
+
+} // namespace xgrad::data
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION Json read_json_number(Scanner& s) {
     auto const before = s;
     auto const digits = [&s] {
         auto const found = s.take_while([](char c) { return c >= '0' && c <= '9'; });
@@ -2755,8 +3059,7 @@ inline Json read_json_number(Scanner& s) {
     return v;
 }
 
-/// A value of any kind. `depth` is the number of objects and arrays around it.
-inline Json read_json(Scanner& s, int depth = 0) {
+XGRAD_FUNCTION Json read_json(Scanner& s, int depth) {
     if (depth > max_json_depth)
         s.fail("objects and arrays are nested more than ", max_json_depth, " deep");
     if (s.next_is('{')) {
@@ -2780,8 +3083,7 @@ inline Json read_json(Scanner& s, int depth = 0) {
     return read_json_number(s);
 }
 
-/// A string as JSON writes it.
-inline std::string json(std::string_view text) {
+XGRAD_FUNCTION std::string json(std::string_view text) {
     static constexpr std::string_view digits = "0123456789abcdef";
     std::string s = "\"";
     for (char const c : text) {
@@ -2793,8 +3095,7 @@ inline std::string json(std::string_view text) {
     return s + '"';
 }
 
-/// Writes one member or element a line, indented by two more spaces than what is around it.
-inline void write_json(std::string& to, Json const& value, std::size_t indent) {
+XGRAD_FUNCTION void write_json(std::string& to, Json const& value, std::size_t indent) {
     auto const write_all = [&](auto const& all, char open, char close, auto const& write) {
         to += open;
         for (auto const& each : all) {
@@ -2823,10 +3124,11 @@ inline void write_json(std::string& to, Json const& value, std::size_t indent) {
     else to += "null";
 }
 
-} // namespace detail
+} // namespace xgrad::data::detail
 
-/// Reads a text of JSON. Throws FormatError with the offset of the first wrong byte.
-inline Json read_json(Input const& in) {
+namespace xgrad::data {
+
+XGRAD_FUNCTION Json read_json(Input const& in) {
     auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
     if (auto const good = detail::utf8_until(text); good != text.size())
         in.fail_at(good, "the text is not UTF-8");
@@ -2837,17 +3139,17 @@ inline Json read_json(Input const& in) {
     if (!s.at_end()) s.fail("something stands after the value");
     return value;
 }
-/// The text of a value, indented, with a line break at its end. Numbers are read back as the same.
-inline std::string to_text(Json const& value) {
+
+XGRAD_FUNCTION std::string to_text(Json const& value) {
     std::string text;
     detail::write_json(text, value, 0);
     return text + '\n';
 }
 
 } // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 
@@ -2868,7 +3170,61 @@ struct SafetensorsEntry {
 };
 
 /// `[1, 2]`: integers that are not negative.
-inline Shape read_json_numbers(Scanner& s) {
+Shape read_json_numbers(Scanner& s);
+
+SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name);
+
+struct SafetensorsHeader {
+    std::vector<SafetensorsEntry> entries;
+    Metadata metadata;
+    std::uint64_t end = 0;
+};
+
+/// The elements must follow each other without gaps and overlaps, up to the end of the file.
+void check_offsets(Input const& in, SafetensorsHeader const& header);
+
+SafetensorsHeader read_safetensors_header(Input const& in);
+
+/// Converts pairs of real elements back to complex ones.
+AnyTensor complex_of_pairs(
+    Input const& in, std::string const& name, AnyTensor const& pairs, std::string_view type);
+
+/// What a safetensors file consists of: the length of the header and the header, then the elements
+/// of each of these tensors, which are contiguous and in the byte order of the file.
+struct SafetensorsImage {
+    std::string head;
+    std::vector<AnyTensor> values;
+
+    static std::span<std::byte const> bytes(AnyTensor const& t);
+};
+SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata);
+
+} // namespace detail
+
+/// The tensors of a safetensors file. float16 and bfloat16 become float32, integers int64. Complex
+/// tensors are read from the format's C64, and from pairs of real elements with the entry in
+/// __metadata__ that save_safetensors() writes. The texts of __metadata__ are stored in `metadata`.
+StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr);
+
+/// Writes the values of tensors, which PyTorch loads by safetensors.torch.load_file(). A complex
+/// tensor is written as pairs of real elements, along a new last axis, with the entry
+/// "xgrad.complex.NAME": "complex64" or "complex128" in __metadata__; torch.view_as_complex()
+/// converts it back.
+void save_safetensors(
+    std::filesystem::path const& path, StateDict const& state, Metadata metadata = {});
+
+} // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
+
+// ======== xgrad/impl/data/safetensors.ipp
+// Bodies of safetensors.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION Shape read_json_numbers(Scanner& s) {
     Shape numbers;
     read_json_array(s, [&] {
         if (numbers.size() == max_axes) s.fail("more than ", max_axes, " axes");
@@ -2877,7 +3233,7 @@ inline Shape read_json_numbers(Scanner& s) {
     return numbers;
 }
 
-inline SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name) {
+XGRAD_FUNCTION SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name) {
     SafetensorsEntry entry{.name = std::move(name), .shape = {}};
     bool has_dtype = false, has_shape = false, has_offsets = false;
     auto const start = s;
@@ -2916,14 +3272,7 @@ inline SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name) {
     return entry;
 }
 
-struct SafetensorsHeader {
-    std::vector<SafetensorsEntry> entries;
-    Metadata metadata;
-    std::uint64_t end = 0;
-};
-
-/// The elements must follow each other without gaps and overlaps, up to the end of the file.
-inline void check_offsets(Input const& in, SafetensorsHeader const& header) {
+XGRAD_FUNCTION void check_offsets(Input const& in, SafetensorsHeader const& header) {
     std::vector<SafetensorsEntry const*> order;
     for (auto const& e : header.entries) order.push_back(&e);
     std::ranges::sort(order, {}, [](auto const* e) { return std::pair(e->begin, e->end); });
@@ -2941,7 +3290,7 @@ inline void check_offsets(Input const& in, SafetensorsHeader const& header) {
             header.end, "the tensors have ", at, " bytes, and the file has ", there, " for them");
 }
 
-inline SafetensorsHeader read_safetensors_header(Input const& in) {
+XGRAD_FUNCTION SafetensorsHeader read_safetensors_header(Input const& in) {
     SafetensorsHeader header;
     unsigned char start[8] = {};
     in.read(0, start, sizeof start, "the length of the header");
@@ -2969,8 +3318,7 @@ inline SafetensorsHeader read_safetensors_header(Input const& in) {
     return header;
 }
 
-/// Converts pairs of real elements back to complex ones.
-inline AnyTensor complex_of_pairs(
+XGRAD_FUNCTION AnyTensor complex_of_pairs(
     Input const& in, std::string const& name, AnyTensor const& pairs, std::string_view type) {
     auto const wanted =
         type == xgrad::name(DType::complex64) ? DType::complex64 : DType::complex128;
@@ -2990,17 +3338,11 @@ inline AnyTensor complex_of_pairs(
     return t;
 }
 
-/// What a safetensors file consists of: the length of the header and the header, then the elements
-/// of each of these tensors, which are contiguous and in the byte order of the file.
-struct SafetensorsImage {
-    std::string head;
-    std::vector<AnyTensor> values;
+XGRAD_FUNCTION std::span<std::byte const> SafetensorsImage::bytes(AnyTensor const& t) {
+    return {t.impl().array.data, t.numel() * t.impl().type->size};
+}
 
-    static std::span<std::byte const> bytes(AnyTensor const& t) {
-        return {t.impl().array.data, t.numel() * t.impl().type->size};
-    }
-};
-inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata) {
+XGRAD_FUNCTION SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata) {
     for (auto const& [key, text] : metadata) {
         if (key.starts_with(complex_note))
             fail("save_safetensors: names of metadata that begin with '", complex_note,
@@ -3071,12 +3413,11 @@ inline SafetensorsImage safetensors_image(StateDict const& state, Metadata metad
     return image;
 }
 
-} // namespace detail
+} // namespace xgrad::data::detail
 
-/// The tensors of a safetensors file. float16 and bfloat16 become float32, integers int64. Complex
-/// tensors are read from the format's C64, and from pairs of real elements with the entry in
-/// __metadata__ that save_safetensors() writes. The texts of __metadata__ are stored in `metadata`.
-inline StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr) {
+namespace xgrad::data {
+
+XGRAD_FUNCTION StateDict load_safetensors(Input const& in, Metadata* metadata) {
     auto header = detail::read_safetensors_header(in);
     StateDict state;
     constexpr bool swapped = std::endian::native != std::endian::little;
@@ -3096,12 +3437,8 @@ inline StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr)
     return state;
 }
 
-/// Writes the values of tensors, which PyTorch loads by safetensors.torch.load_file(). A complex
-/// tensor is written as pairs of real elements, along a new last axis, with the entry
-/// "xgrad.complex.NAME": "complex64" or "complex128" in __metadata__; torch.view_as_complex()
-/// converts it back.
-inline void save_safetensors(
-    std::filesystem::path const& path, StateDict const& state, Metadata metadata = {}) {
+XGRAD_FUNCTION void save_safetensors(
+    std::filesystem::path const& path, StateDict const& state, Metadata metadata) {
     auto const image = detail::safetensors_image(state, std::move(metadata));
     AtomicFile file(path);
     file.write(image.head);
@@ -3113,6 +3450,8 @@ inline void save_safetensors(
 }
 
 } // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
 #endif  // XGRAD_SINGLE_XGRAD_DATA_HPP
 

@@ -81,7 +81,9 @@
 // Where an operation cannot end, the ranks exchange notices, which are plain messages, and every
 // rank makes one error of them. A group that failed stays failed.
 
+#include <condition_variable>
 #include <deque>
+#include <thread>
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_FUTURE_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_FUTURE_HPP
@@ -1623,10 +1625,10 @@ private:
         }
     }
     void watch_pass() {
-        auto& note = xgrad::detail::current_pass->hook_data(identity_);
-        if (note.has_value()) return;
+        auto& data = xgrad::detail::pass_data(identity_);
+        if (data) return;
         auto const guard = std::make_shared<PassGuard>(group_);
-        note = guard;
+        data = guard;
         queue_callback([weak = std::weak_ptr(guard)] {
             if (auto const g = weak.lock()) g->ended = true;
         });
@@ -2272,7 +2274,86 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 // Datasets: types with a size() and items with an index, and datasets made of others. All are read
 // through const references.
 
-XGRAD_COMPILED_ONCE
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+// ======== xgrad/tensor/generator.hpp
+// The random generator of a thread. Only bodies include <random>.
+
+#ifndef XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+
+// ======== xgrad/graph/thread_state.hpp
+// ThreadState: registry of thread-local variables that a backward pass takes along when it
+// continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
+// will do.
+
+namespace xgrad::detail {
+
+/// A registered variable, in a linked list of all.
+class ThreadState {
+public:
+    /// `here` gives the address of the calling thread's variable, `swap` exchanges the values of
+    /// two.
+    ThreadState(void* (*here)(), void (*swap)(void* a, void* b)) noexcept
+        : here_(here), swap_(swap), next_(std::exchange(first, this)) {}
+    ThreadState(ThreadState const&) = delete;
+    ThreadState& operator=(ThreadState const&) = delete;
+
+    /// The addresses of all variables of the calling thread.
+    static std::vector<void*> addresses();
+    /// Exchanges the values of the calling thread's variables with those of another thread, which
+    /// waits.
+    static void swap_with(std::vector<void*> const& others);
+
+private:
+    static inline constinit ThreadState const* first = nullptr;
+
+    void* (*here_)();
+    void (*swap_)(void*, void*);
+    ThreadState const* next_;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+
+// ======== xgrad/impl/graph/thread_state.ipp
+// Bodies of thread_state.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
+    std::vector<void*> all;
+    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+    return all;
+}
+
+XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
+    auto const* state = first;
+    for (void* const other : others) {
+        state->swap_(state->here_(), other);
+        state = state->next_;
+    }
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+
+namespace xgrad::detail {
+
+inline thread_local std::mt19937_64 generator{5489};
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+    [](void* a, void* b) {
+        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
+    });
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
 
 namespace xgrad::data {
 
@@ -2471,8 +2552,6 @@ template <class D> auto random_split(D dataset, std::vector<std::size_t> const& 
 
 } // namespace xgrad::data
 #endif  // XGRAD_SINGLE_XGRAD_DATA_DATASET_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::data {
 

@@ -181,11 +181,7 @@ template <> struct Routines<std::complex<double>> {
 };
 
 /// A size as LAPACK's integer type; throws ShapeError if it is too large.
-inline int count(std::size_t n) {
-    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-        fail<ShapeError>("linalg: LAPACK does not count to ", n);
-    return static_cast<int>(n);
-}
+int count(std::size_t n);
 inline int leading(int rows) { return std::max(1, rows); }
 
 /// Calls run(work, size) twice: with size -1, which asks for the workspace size, and with the
@@ -327,9 +323,26 @@ template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* 
 }
 
 } // namespace xgrad::detail::lapack
-#endif  // XGRAD_SINGLE_XGRAD_BASE_LAPACK_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_LAPACK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_LAPACK_IPP
+
+// ======== xgrad/impl/base/lapack.ipp
+// Bodies of lapack.hpp.
+
+namespace xgrad::detail::lapack {
+
+XGRAD_FUNCTION int count(std::size_t n) {
+    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        fail<ShapeError>("linalg: LAPACK does not count to ", n);
+    return static_cast<int>(n);
+}
+
+} // namespace xgrad::detail::lapack
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_LAPACK_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_BASE_LAPACK_HPP
 
 namespace xgrad {
 
@@ -345,13 +358,8 @@ struct MatrixSizes {
     int rows, columns;
     std::size_t count = 1;
 
-    explicit MatrixSizes(Shape const& s)
-        : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back())) {
-        for (std::size_t d = 0; d + 2 < s.size(); ++d) count *= s[d];
-    }
-    std::size_t elements() const {
-        return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
-    }
+    explicit MatrixSizes(Shape const& s);
+    std::size_t elements() const;
 };
 
 /// `lead`, and then two extents.
@@ -361,9 +369,7 @@ inline Shape stacked(Shape lead, std::size_t rows, std::size_t columns) {
     return lead;
 }
 /// The shape without its last `n` extents.
-inline Shape without_last(Shape const& s, std::size_t n) {
-    return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n));
-}
+Shape without_last(Shape const& s, std::size_t n);
 /// The stack to which a matrix of a shape belongs.
 inline Shape stack_of(Shape const& s) { return without_last(s, 2); }
 
@@ -411,10 +417,7 @@ template <class T> bool are_finite(T const* a, std::size_t n) {
 }
 
 /// "linalg.inv: (Batch element 3): " where there are several matrices.
-inline std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i) {
-    return std::string(name) + ": " +
-           (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
-}
+std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i);
 
 /// One scalar for each matrix, with two axes of extent 1 that broadcast.
 template <Operand X> auto beside_matrices(X const& numbers) {
@@ -443,9 +446,38 @@ template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n) {
 
 } // namespace detail
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_LINALG_MATRICES_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
+
+// ======== xgrad/impl/linalg/matrices.ipp
+// Bodies of matrices.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION MatrixSizes::MatrixSizes(Shape const& s)
+    : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back())) {
+    for (std::size_t d = 0; d + 2 < s.size(); ++d) count *= s[d];
+}
+
+XGRAD_FUNCTION std::size_t MatrixSizes::elements() const {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
+XGRAD_FUNCTION Shape without_last(Shape const& s, std::size_t n) {
+    return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n));
+}
+
+XGRAD_FUNCTION std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i) {
+    return std::string(name) + ": " +
+           (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_LINALG_MATRICES_HPP
 
 namespace xgrad {
 
@@ -549,8 +581,6 @@ auto solve_triangular(A const& a, B const& b, TriangularOptions options) {
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_TRIANGULAR_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -609,8 +639,6 @@ template <Operand A> auto cholesky(A const& a) {
 
 // ======== xgrad/linalg/eigh.hpp
 // Eigenvalues and eigenvectors of Hermitian matrices.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -719,8 +747,6 @@ template <Operand A> auto eigvalsh(A const& a, bool upper = false) {
 
 #include <map>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -788,12 +814,7 @@ template <Scalar T> struct Indexed {
 };
 template <Scalar T> Indexed(Tensor<T>, Indices) -> Indexed<T>;
 
-inline Axes joined(std::initializer_list<Axes> parts) {
-    Axes all;
-    for (auto const& part : parts)
-        for (auto const n : part) all.push_back(n);
-    return all;
-}
+Axes joined(std::initializer_list<Axes> parts);
 
 /// The product of two tensors, summed over the indices for which keep(index) is false: a matrix
 /// product, or an elementwise product if there is nothing to sum.
@@ -831,29 +852,11 @@ template <Scalar A, Scalar B, class F> auto contract(Indexed<A> a, Indexed<B> b,
 /// The parsed equation: the indices of each operand and of the result.
 class Subscripts {
 public:
-    Subscripts(std::string_view equation, std::vector<Shape> const& shapes) : equation_(equation) {
-        auto const arrow = equation.find("->");
-        auto left = equation.substr(0, arrow);
-        auto const named = static_cast<std::size_t>(std::ranges::count(left, ',')) + 1;
-        if (named != shapes.size())
-            fail<ShapeError>("einsum: the equation \"", equation, "\" has subscripts for ", named,
-                " operands, but there are ", shapes.size());
-        for (std::size_t i = 0; i < named; ++i) {
-            auto const end = std::min(left.find(','), left.size());
-            operands_.push_back(of_operand(left.substr(0, end), shapes[i], i));
-            left.remove_prefix(std::min(end + 1, left.size()));
-        }
-        if (arrow == equation.npos) implicit_output();
-        else explicit_output(equation.substr(arrow + 2));
-    }
+    Subscripts(std::string_view equation, std::vector<Shape> const& shapes);
     Indices const& operand(std::size_t i) const { return operands_[i]; }
     Indices const& output() const { return output_; }
     /// True if the result, or an operand from position `next` on, has the index.
-    bool is_needed(int index, std::size_t next) const {
-        return has(output_, index) ||
-               std::any_of(operands_.begin() + static_cast<std::ptrdiff_t>(next), operands_.end(),
-                   [&](auto const& o) { return has(o, index); });
-    }
+    bool is_needed(int index, std::size_t next) const;
 
 private:
     /// Parses subscripts: calls letter(c) for each index and ellipsis() for each ellipsis.
@@ -875,63 +878,9 @@ private:
                     "\"; subscripts must be in [a-zA-Z]");
         }
     }
-    Indices of_operand(std::string_view text, Shape const& shape, std::size_t number) {
-        std::size_t letters = 0;
-        bool has_ellipsis = false;
-        read(
-            text, [&](char) { ++letters; }, [&] { has_ellipsis = true; });
-        if (letters > shape.size() || (letters < shape.size() && !has_ellipsis))
-            fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", letters,
-                " axes, and operand ", number, " has shape ", shape);
-        auto const under = static_cast<int>(shape.size() - letters);
-        ellipsis_ = std::max(ellipsis_, under);
-        Indices indices;
-        auto const add = [&](int index) {
-            auto const n = shape[indices.size()];
-            for (std::size_t i = 0; i < indices.size(); ++i)
-                if (indices[i] == index && shape[i] != n)
-                    fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)),
-                        " is repeated for operand ", number, " of shape ", shape,
-                        " but the sizes don't match, ", n, " != ", shape[i]);
-            auto& known = extents_.try_emplace(index, n).first->second;
-            if (known == 1) known = n;
-            if (n != known && n != 1)
-                fail<ShapeError>("einsum: subscript ",
-                    index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)),
-                    " has size ", n, " for operand ", number, " of shape ", shape,
-                    " which does not broadcast with previously seen size ", known);
-            indices.push_back(index);
-        };
-        read(
-            text, [&](char c) { add(c); },
-            [&] {
-                for (int i = -under; i < 0; ++i) add(i);
-            });
-        return indices;
-    }
-    void implicit_output() {
-        std::map<int, int> times;
-        for (auto const& operand : operands_)
-            for (int const index : operand) ++times[index];
-        for (auto const& [index, n] : times)
-            if (index < 0 || n == 1) output_.push_back(index);
-    }
-    void explicit_output(std::string_view text) {
-        read(
-            text,
-            [&](char c) {
-                if (has(output_, c))
-                    fail<Error>("einsum: output subscript ", std::string(1, c),
-                        " appears more than once in the output of \"", equation_, "\"");
-                if (!extents_.contains(c))
-                    fail<Error>("einsum: output subscript ", std::string(1, c),
-                        " does not appear in the equation for any input operand");
-                output_.push_back(c);
-            },
-            [&] {
-                for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i);
-            });
-    }
+    Indices of_operand(std::string_view text, Shape const& shape, std::size_t number);
+    void implicit_output();
+    void explicit_output(std::string_view text);
 
     std::string_view equation_;
     std::vector<Indices> operands_;
@@ -1065,6 +1014,110 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b) {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
+
+// ======== xgrad/impl/linalg/einsum.ipp
+// Bodies of einsum.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Axes joined(std::initializer_list<Axes> parts) {
+    Axes all;
+    for (auto const& part : parts)
+        for (auto const n : part) all.push_back(n);
+    return all;
+}
+
+XGRAD_FUNCTION Subscripts::Subscripts(std::string_view equation, std::vector<Shape> const& shapes)
+    : equation_(equation) {
+    auto const arrow = equation.find("->");
+    auto left = equation.substr(0, arrow);
+    auto const named = static_cast<std::size_t>(std::ranges::count(left, ',')) + 1;
+    if (named != shapes.size())
+        fail<ShapeError>("einsum: the equation \"", equation, "\" has subscripts for ", named,
+            " operands, but there are ", shapes.size());
+    for (std::size_t i = 0; i < named; ++i) {
+        auto const end = std::min(left.find(','), left.size());
+        operands_.push_back(of_operand(left.substr(0, end), shapes[i], i));
+        left.remove_prefix(std::min(end + 1, left.size()));
+    }
+    if (arrow == equation.npos) implicit_output();
+    else explicit_output(equation.substr(arrow + 2));
+}
+
+XGRAD_FUNCTION bool Subscripts::is_needed(int index, std::size_t next) const {
+    return has(output_, index) ||
+           std::any_of(operands_.begin() + static_cast<std::ptrdiff_t>(next), operands_.end(),
+               [&](auto const& o) { return has(o, index); });
+}
+
+XGRAD_FUNCTION Indices Subscripts::of_operand(
+    std::string_view text, Shape const& shape, std::size_t number) {
+    std::size_t letters = 0;
+    bool has_ellipsis = false;
+    read(
+        text, [&](char) { ++letters; }, [&] { has_ellipsis = true; });
+    if (letters > shape.size() || (letters < shape.size() && !has_ellipsis))
+        fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", letters,
+            " axes, and operand ", number, " has shape ", shape);
+    auto const under = static_cast<int>(shape.size() - letters);
+    ellipsis_ = std::max(ellipsis_, under);
+    Indices indices;
+    auto const add = [&](int index) {
+        auto const n = shape[indices.size()];
+        for (std::size_t i = 0; i < indices.size(); ++i)
+            if (indices[i] == index && shape[i] != n)
+                fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)),
+                    " is repeated for operand ", number, " of shape ", shape,
+                    " but the sizes don't match, ", n, " != ", shape[i]);
+        auto& known = extents_.try_emplace(index, n).first->second;
+        if (known == 1) known = n;
+        if (n != known && n != 1)
+            fail<ShapeError>("einsum: subscript ",
+                index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)),
+                " has size ", n, " for operand ", number, " of shape ", shape,
+                " which does not broadcast with previously seen size ", known);
+        indices.push_back(index);
+    };
+    read(
+        text, [&](char c) { add(c); },
+        [&] {
+            for (int i = -under; i < 0; ++i) add(i);
+        });
+    return indices;
+}
+
+XGRAD_FUNCTION void Subscripts::implicit_output() {
+    std::map<int, int> times;
+    for (auto const& operand : operands_)
+        for (int const index : operand) ++times[index];
+    for (auto const& [index, n] : times)
+        if (index < 0 || n == 1) output_.push_back(index);
+}
+
+XGRAD_FUNCTION void Subscripts::explicit_output(std::string_view text) {
+    read(
+        text,
+        [&](char c) {
+            if (has(output_, c))
+                fail<Error>("einsum: output subscript ", std::string(1, c),
+                    " appears more than once in the output of \"", equation_, "\"");
+            if (!extents_.contains(c))
+                fail<Error>("einsum: output subscript ", std::string(1, c),
+                    " does not appear in the equation for any input operand");
+            output_.push_back(c);
+        },
+        [&] {
+            for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i);
+        });
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_EINSUM_HPP
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_LU_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_LU_HPP
@@ -1078,8 +1131,6 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b) {
 
 // ======== xgrad/linalg/svd.hpp
 // Singular values and singular vectors.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -1201,8 +1252,6 @@ template <Operand A> auto svdvals(A const& a) {
 } // namespace linalg
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_SVD_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -1507,8 +1556,6 @@ template <Operand A> auto slogdet(A const& a) {
 // ======== xgrad/linalg/matrix_exp.hpp
 // The exponential of a matrix.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -1643,8 +1690,6 @@ template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n) {
 
 // ======== xgrad/linalg/qr.hpp
 // The QR decomposition.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 

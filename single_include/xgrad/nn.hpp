@@ -120,10 +120,7 @@ Tensor<T> dropped(
     return where(kept, x * static_cast<precision_of<T>>(p < 1 ? 1 / (1 - p) : 0), T(0));
 }
 /// The axis of a softmax; a tensor of no dimensions counts as a vector.
-inline Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
-    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
-    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
-}
+Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis);
 } // namespace detail
 
 namespace functional {
@@ -202,6 +199,24 @@ Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t l
 
 } // namespace functional
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
+
+// ======== xgrad/impl/nn/functional.ipp
+// Bodies of functional.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
+    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
+    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
@@ -245,8 +260,6 @@ Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t l
 
 #include <set>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 class AnyModule;
@@ -265,20 +278,9 @@ public:
         all_.erase(m);
     }
     /// The module at `to` reuses the entry of the module that it was moved from: no allocation.
-    void move(AnyModule const* from, AnyModule const* to) noexcept {
-        std::lock_guard const lock(mutex_);
-        auto entry = all_.extract(from);
-        if (!entry) return; // moved from before
-        entry.value() = to;
-        all_.insert(std::move(entry));
-    }
+    void move(AnyModule const* from, AnyModule const* to) noexcept;
     /// The module with the lowest address in [begin, end), or null.
-    AnyModule const* first_in(std::uintptr_t begin, std::uintptr_t end) {
-        std::lock_guard const lock(mutex_);
-        auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
-        return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found
-                                                                                     : nullptr;
-    }
+    AnyModule const* first_in(std::uintptr_t begin, std::uintptr_t end);
     /// It is never destroyed: a module with static storage duration may outlive it otherwise.
     static LiveModules& instance() {
         static auto* const all = new LiveModules;
@@ -293,6 +295,33 @@ private:
 } // namespace detail
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
+
+// ======== xgrad/impl/nn/live_modules.ipp
+// Bodies of live_modules.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION void LiveModules::move(AnyModule const* from, AnyModule const* to) noexcept {
+    std::lock_guard const lock(mutex_);
+    auto entry = all_.extract(from);
+    if (!entry) return; // moved from before
+    entry.value() = to;
+    all_.insert(std::move(entry));
+}
+
+XGRAD_FUNCTION AnyModule const* LiveModules::first_in(std::uintptr_t begin, std::uintptr_t end) {
+    std::lock_guard const lock(mutex_);
+    auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
+    return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found : nullptr;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
@@ -315,28 +344,45 @@ struct NamedModule {
 struct LoadReport {
     std::vector<std::string> missing, unexpected, mismatched;
     /// True if everything was loaded.
-    bool complete() const noexcept {
-        return missing.empty() && unexpected.empty() && mismatched.empty();
-    }
+    bool complete() const noexcept;
     /// A message that lists all mistakes by name, for a module of this class.
-    std::string message(std::string_view module_class) const {
-        std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
-        auto const list = [&](char const* what, std::vector<std::string> const& names) {
-            for (auto const& name : names) {
-                if (name == names.front())
-                    text.append("\n\t").append(what).append(" key(s) in state_dict: ");
-                else text += ", ";
-                text += '"' + name + '"';
-            }
-        };
-        list("Missing", missing);
-        list("Unexpected", unexpected);
-        for (auto const& name : mismatched) text += "\n\t" + name;
-        return text;
-    }
+    std::string message(std::string_view module_class) const;
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
+
+// ======== xgrad/impl/nn/load_report.ipp
+// Bodies of load_report.hpp.
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION bool LoadReport::complete() const noexcept {
+    return missing.empty() && unexpected.empty() && mismatched.empty();
+}
+
+XGRAD_FUNCTION std::string LoadReport::message(std::string_view module_class) const {
+    std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
+    auto const list = [&](char const* what, std::vector<std::string> const& names) {
+        for (auto const& name : names) {
+            if (name == names.front())
+                text.append("\n\t").append(what).append(" key(s) in state_dict: ");
+            else text += ", ";
+            text += '"' + name + '"';
+        }
+    };
+    list("Missing", missing);
+    list("Unexpected", unexpected);
+    for (auto const& name : mismatched) text += "\n\t" + name;
+    return text;
+}
+
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
@@ -344,8 +390,6 @@ struct LoadReport {
 // ======== xgrad/nn/module_hooks.hpp
 // Hooks of modules: the lists of one module, the global lists, and the view of a forward call that
 // hooks get.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -384,13 +428,7 @@ public:
     virtual bool returns_tensors() const = 0;
 
     /// True if a hook must run: after a failure, only an always_call hook that has not run.
-    bool begin(xgrad::detail::Identity hook, bool always) {
-        if (failed && !always) return false;
-        for (auto const other : called_)
-            if (other == hook) return false;
-        if (always) called_.push_back(hook);
-        return true;
-    }
+    bool begin(xgrad::detail::Identity hook, bool always);
 
     bool failed = false;
 
@@ -419,9 +457,7 @@ struct ModuleHooks {
 
     explicit ModuleHooks(AnyModule* m = nullptr) noexcept : module(m) {}
 
-    bool any() const {
-        return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
-    }
+    bool any() const;
     static ModuleHooks& of_all_modules() {
         static ModuleHooks hooks;
         return hooks;
@@ -462,120 +498,32 @@ ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always) {
 
 } // namespace detail
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
+
+// ======== xgrad/impl/nn/module_hooks.ipp
+// Bodies of module_hooks.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION bool ModuleCall::begin(xgrad::detail::Identity hook, bool always) {
+    if (failed && !always) return false;
+    for (auto const other : called_)
+        if (other == hook) return false;
+    if (always) called_.push_back(hook);
+    return true;
+}
+
+XGRAD_FUNCTION bool ModuleHooks::any() const {
+    return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-
-// ======== xgrad/tensor/state_dict.hpp
-// StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-struct NamedTensor {
-    std::string name;
-    AnyTensor tensor;
-};
-
-/// An ordered map from unique names to tensors.
-class StateDict {
-public:
-    StateDict() = default;
-    StateDict(std::initializer_list<NamedTensor> entries) {
-        for (auto const& e : entries) set(e.name, e.tensor);
-    }
-
-    /// Adds a tensor, or replaces the tensor of that name.
-    void set(std::string const& name, AnyTensor tensor) {
-        for (auto& e : entries_)
-            if (e.name == name) return void(e.tensor = std::move(tensor));
-        entries_.push_back({name, std::move(tensor)});
-    }
-    void erase(std::string_view name) {
-        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
-    }
-    /// The tensor of that name, or null.
-    AnyTensor const* find(std::string_view name) const {
-        for (auto const& e : entries_)
-            if (e.name == name) return &e.tensor;
-        return nullptr;
-    }
-    bool contains(std::string_view name) const { return find(name); }
-    /// The tensor of that name; throws IndexError where there is none.
-    AnyTensor const& at(std::string_view name) const {
-        if (auto const* const t = find(name)) return *t;
-        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
-    }
-
-    std::size_t size() const noexcept { return entries_.size(); }
-    bool empty() const noexcept { return entries_.empty(); }
-    auto begin() const noexcept { return entries_.begin(); }
-    auto end() const noexcept { return entries_.end(); }
-
-private:
-    std::vector<NamedTensor> entries_;
-};
-
-namespace detail {
-
-/// A copy of the values without grad_fn.
-inline AnyTensor value_copy(AnyTensor const& t) {
-    if (!t.defined()) return {};
-    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
-    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
-    return copy;
-}
-
-/// Calls f(Tensor<T>) with the scalar type of t.
-template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
-    switch (t.dtype()) {
-    case DType::boolean:
-        return f(t.as<bool>());
-    case DType::int64:
-        return f(t.as<std::int64_t>());
-    case DType::float32:
-        return f(t.as<float>());
-    case DType::float64:
-        return f(t.as<double>());
-    case DType::complex64:
-        return f(t.as<std::complex<float>>());
-    default:
-        return f(t.as<std::complex<double>>());
-    }
-}
-
-/// True where one type converts to another: precision may change, and real numbers become complex.
-constexpr bool converts(DType from, DType to) noexcept {
-    return from == to || (is_differentiable(from) && is_differentiable(to) &&
-                             (xgrad::is_complex(to) || !xgrad::is_complex(from)));
-}
-
-/// A copy of the values, converted to `type`.
-inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
-    if (from.dtype() == type.dtype) return value_copy(from);
-    AnyTensor const copy(TensorImpl::make(type, from.shape()));
-    with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
-        with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
-            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
-                copy_elements(target.array_of(), source.array_of());
-        });
-    });
-    return copy;
-}
-
-/// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
-/// recorded; counts as an in-place change.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from) {
-    to.impl().array.storage->bump();
-    to.impl().type->copy_elements(to.impl().array, from.impl().array);
-}
-
-} // namespace detail
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -602,20 +550,20 @@ public:
     std::vector<NamedTensor> named_buffers() const { return named_tensors(Kind::buffer); }
     /// The direct submodules.
     std::vector<AnyModule*> children() { return modules_of(named_children()); }
-    inline std::vector<NamedModule> named_children();
+    std::vector<NamedModule> named_children();
     /// This module and all submodules, each before its own submodules.
     std::vector<AnyModule*> modules() { return modules_of(named_modules()); }
     inline std::vector<NamedModule> named_modules();
     /// The number of elements of all parameters.
-    inline std::size_t parameter_count() const;
+    std::size_t parameter_count() const;
 
     /// Copies of all parameters and persistent buffers by name.
-    inline StateDict state_dict() const;
+    StateDict state_dict() const;
     /// Overwrites parameters and buffers by the values of the same names. Values are converted if
     /// only the precision differs or a real value becomes complex. If `strict`, a value that does
     /// not fit is an Error; otherwise it is reported and the others are loaded. An error leaves the
     /// module unchanged.
-    inline LoadReport load_state_dict(StateDict const& state, bool strict = true);
+    LoadReport load_state_dict(StateDict const& state, bool strict = true);
 
     /// Sets this module and all submodules to training mode (dropout drops, batch norm updates its
     /// statistics), which is the initial mode.
@@ -625,13 +573,9 @@ public:
     void eval() { train(false); }
     bool is_training() const noexcept { return training_; }
     /// Sets requires_grad of all parameters.
-    void requires_grad_(bool on = true) {
-        for (auto const& p : parameters()) p.impl().requires_grad = on;
-    }
+    void requires_grad_(bool on = true);
     /// Clears the gradients of all parameters.
-    void zero_grad() {
-        for (auto const& p : parameters()) p.impl().grad = nullptr;
-    }
+    void zero_grad();
     /// Calls f(AnyModule&) for all submodules, then for this module.
     template <class F> void apply(F&& f) {
         static_assert(
@@ -656,7 +600,7 @@ public:
 
     /// Registers a member of this object under a name. Parameter, Buffer and Child do that by
     /// themselves.
-    inline void register_member(
+    void register_member(
         std::string_view name, detail::MemberKind kind, void const* place, bool persistent = true);
     detail::ModuleHooks* hooks() const noexcept { return hooks_.get(); }
     std::shared_ptr<detail::ModuleHooks> const& made_hooks() { return hooks_.made(this); }
@@ -671,43 +615,22 @@ protected:
         : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()), members_(o.members_) {
         detail::LiveModules::instance().add(this);
     }
-    AnyModule(AnyModule&& o) noexcept
-        : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
-          members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
-        detail::LiveModules::instance().move(&o, this);
-        take_hooks();
-    }
-    AnyModule& operator=(AnyModule const& o) {
-        if (this == &o) return *this;
-        members_ = o.members_;
-        training_ = o.training_;
-        return *this;
-    }
-    AnyModule& operator=(AnyModule&& o) {
-        if (this == &o) return *this;
-        members_ = std::move(o.members_);
-        training_ = o.training_;
-        leave_hooks();
-        hooks_ = std::move(o.hooks_);
-        take_hooks();
-        return *this;
-    }
+    AnyModule(AnyModule&& o) noexcept;
+    AnyModule& operator=(AnyModule const& o);
+    AnyModule& operator=(AnyModule&& o);
 
     /// Appends a submodule on the heap, which this module owns.
-    inline void own(std::string_view name, std::unique_ptr<AnyModule> module);
+    void own(std::string_view name, std::unique_ptr<AnyModule> module);
     AnyModule& owned(std::size_t i) const { return *members_[i].owned; }
     /// True if the owned module i has the same type as another module.
-    bool has_type_of(std::size_t i, AnyModule const& other) const {
-        AnyModule const& m = owned(i);
-        return typeid(m) == typeid(other);
-    }
+    bool has_type_of(std::size_t i, AnyModule const& other) const;
     /// Replaces all members by these owned modules, named "0", "1", ...
-    inline void own_in_row(std::vector<std::unique_ptr<AnyModule>> modules);
+    void own_in_row(std::vector<std::unique_ptr<AnyModule>> modules);
     /// Appends an owned parameter: for modules whose number of parameters is known only at run
     /// time.
-    inline void own(std::string_view name, AnyTensor parameter);
+    void own(std::string_view name, AnyTensor parameter);
     /// Appends an owned persistent buffer.
-    inline void own_buffer(std::string_view name, AnyTensor buffer);
+    void own_buffer(std::string_view name, AnyTensor buffer);
     void clear_members() noexcept { members_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
     /// Throws at the first call of a module if one of its members is a module but no Child.
@@ -730,61 +653,34 @@ private:
         Member(std::string n, Kind k, bool keep, std::ptrdiff_t at,
             std::unique_ptr<AnyModule> m = nullptr)
             : name(std::move(n)), kind(k), persistent(keep), offset(at), owned(std::move(m)) {}
-        Member(Member const& o)
-            : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset),
-              owned(o.owned ? o.owned->clone_any() : nullptr) {
-            if (!o.tensor.defined()) return;
-            tensor = xgrad::detail::value_copy(o.tensor);
-            tensor.impl().requires_grad = o.tensor.impl().requires_grad;
-        }
+        Member(Member const& o);
         Member(Member&&) noexcept = default;
-        Member& operator=(Member o) noexcept {
-            name.swap(o.name);
-            kind = o.kind, persistent = o.persistent, offset = o.offset;
-            owned.swap(o.owned);
-            std::swap(tensor, o.tensor);
-            return *this;
-        }
+        Member& operator=(Member o) noexcept;
     };
 
-    void take_hooks() noexcept {
-        if (auto* const h = hooks_.get()) h->module = this;
-    }
-    void leave_hooks() noexcept {
-        if (auto* const h = hooks_.get()) h->module = nullptr;
-    }
+    void take_hooks() noexcept;
+    void leave_hooks() noexcept;
     bool is_checked() const noexcept { return checked_.load(std::memory_order_relaxed); }
-    inline void check_members() const;
+    void check_members() const;
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
     template <class T> T& at(Member const& m) const noexcept {
         return *reinterpret_cast<T*>(address() + static_cast<std::uintptr_t>(m.offset));
     }
-    AnyTensor const& tensor_of(Member const& m) const noexcept {
-        return m.tensor.defined() ? m.tensor : at<AnyTensor>(m);
-    }
+    AnyTensor const& tensor_of(Member const& m) const noexcept;
     AnyModule& module_of(Member const& m) const noexcept {
         return m.owned ? *m.owned : at<AnyModule>(m);
     }
-    inline void check_name(std::string_view name, Kind kind) const;
-    inline void find_tensors(
-        std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
-    inline std::vector<NamedTensor> named_tensors(Kind kind) const;
-    inline void find_modules(std::string const& name, std::vector<NamedModule>& found);
+    void check_name(std::string_view name, Kind kind) const;
+    void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
+    std::vector<NamedTensor> named_tensors(Kind kind) const;
+    void find_modules(std::string const& name, std::vector<NamedModule>& found);
     /// All parameters and persistent buffers, module by module.
-    inline void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+    void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
 
-    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named) {
-        std::vector<AnyTensor> all;
-        for (auto const& n : named) all.push_back(n.tensor);
-        return all;
-    }
-    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named) {
-        std::vector<AnyModule*> all;
-        for (auto const& n : named) all.push_back(n.module);
-        return all;
-    }
+    static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named);
+    static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named);
     friend std::string to_string(AnyModule const& m);
-    inline void print(std::string const& indent, std::string& out) const;
+    void print(std::string const& indent, std::string& out) const;
 
     std::size_t bytes_;
     bool training_ = true;
@@ -793,9 +689,103 @@ private:
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 
+inline std::vector<NamedModule> AnyModule::named_modules() {
+    std::vector<NamedModule> all;
+    find_modules("", all);
+    return all;
+}
+} // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
+
+// ======== xgrad/impl/nn/any_module.ipp
+// Bodies of any_module.hpp.
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION void AnyModule::requires_grad_(bool on) {
+    for (auto const& p : parameters()) p.impl().requires_grad = on;
+}
+
+XGRAD_FUNCTION void AnyModule::zero_grad() {
+    for (auto const& p : parameters()) p.impl().grad = nullptr;
+}
+
+XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
+    : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
+      members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
+    detail::LiveModules::instance().move(&o, this);
+    take_hooks();
+}
+
+XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
+    if (this == &o) return *this;
+    members_ = o.members_;
+    training_ = o.training_;
+    return *this;
+}
+
+XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule&& o) {
+    if (this == &o) return *this;
+    members_ = std::move(o.members_);
+    training_ = o.training_;
+    leave_hooks();
+    hooks_ = std::move(o.hooks_);
+    take_hooks();
+    return *this;
+}
+
+XGRAD_FUNCTION bool AnyModule::has_type_of(std::size_t i, AnyModule const& other) const {
+    AnyModule const& m = owned(i);
+    return typeid(m) == typeid(other);
+}
+
+XGRAD_FUNCTION AnyModule::Member::Member(Member const& o)
+    : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset),
+      owned(o.owned ? o.owned->clone_any() : nullptr) {
+    if (!o.tensor.defined()) return;
+    tensor = xgrad::detail::value_copy(o.tensor);
+    tensor.impl().requires_grad = o.tensor.impl().requires_grad;
+}
+
+XGRAD_FUNCTION auto AnyModule::Member::operator=(Member o) noexcept -> Member& {
+    name.swap(o.name);
+    kind = o.kind, persistent = o.persistent, offset = o.offset;
+    owned.swap(o.owned);
+    std::swap(tensor, o.tensor);
+    return *this;
+}
+
+XGRAD_FUNCTION void AnyModule::take_hooks() noexcept {
+    if (auto* const h = hooks_.get()) h->module = this;
+}
+
+XGRAD_FUNCTION void AnyModule::leave_hooks() noexcept {
+    if (auto* const h = hooks_.get()) h->module = nullptr;
+}
+
+XGRAD_FUNCTION AnyTensor const& AnyModule::tensor_of(Member const& m) const noexcept {
+    return m.tensor.defined() ? m.tensor : at<AnyTensor>(m);
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> AnyModule::tensors_of(std::vector<NamedTensor> const& named) {
+    std::vector<AnyTensor> all;
+    for (auto const& n : named) all.push_back(n.tensor);
+    return all;
+}
+
+XGRAD_FUNCTION std::vector<AnyModule*> AnyModule::modules_of(
+    std::vector<NamedModule> const& named) {
+    std::vector<AnyModule*> all;
+    for (auto const& n : named) all.push_back(n.module);
+    return all;
+}
+
 /// Every module in this object's memory must be a Child or be inside a Child, which checks its own
 /// members.
-inline void AnyModule::check_members() const {
+XGRAD_FUNCTION void AnyModule::check_members() const {
     auto const end = address() + bytes_;
     auto& live = detail::LiveModules::instance();
     auto next = address() + 1;
@@ -815,7 +805,7 @@ inline void AnyModule::check_members() const {
     checked_.store(true, std::memory_order_relaxed);
 }
 
-inline void AnyModule::check_name(std::string_view name, Kind kind) const {
+XGRAD_FUNCTION void AnyModule::check_name(std::string_view name, Kind kind) const {
     std::string_view const what = kind == Kind::parameter ? "parameter"
                                   : kind == Kind::buffer  ? "buffer"
                                                           : "module";
@@ -828,7 +818,7 @@ inline void AnyModule::check_name(std::string_view name, Kind kind) const {
             xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
 }
 
-inline void AnyModule::register_member(
+XGRAD_FUNCTION void AnyModule::register_member(
     std::string_view name, Kind kind, void const* place, bool persistent) {
     check_name(name, kind);
     auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
@@ -839,32 +829,32 @@ inline void AnyModule::register_member(
     members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
 }
 
-inline void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module) {
+XGRAD_FUNCTION void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module) {
     check_name(name, Kind::module);
     members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
 }
 
-inline void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules) {
+XGRAD_FUNCTION void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules) {
     std::vector<Member> members;
     for (auto& m : modules)
         members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
     members_ = std::move(members);
 }
 
-inline void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
+XGRAD_FUNCTION void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
     check_name(name, Kind::buffer);
     members_.push_back({std::string(name), Kind::buffer, true, 0});
     members_.back().tensor = std::move(buffer);
 }
 
-inline void AnyModule::own(std::string_view name, AnyTensor parameter) {
+XGRAD_FUNCTION void AnyModule::own(std::string_view name, AnyTensor parameter) {
     check_name(name, Kind::parameter);
     parameter.impl().requires_grad = true;
     members_.push_back({std::string(name), Kind::parameter, true, 0});
     members_.back().tensor = std::move(parameter);
 }
 
-inline void AnyModule::find_tensors(
+XGRAD_FUNCTION void AnyModule::find_tensors(
     std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const {
     check_members();
     for (auto const& m : members_)
@@ -874,13 +864,13 @@ inline void AnyModule::find_tensors(
         if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
 }
 
-inline std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const {
+XGRAD_FUNCTION std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const {
     std::vector<NamedTensor> found;
     find_tensors("", kind, found);
     return found;
 }
 
-inline std::vector<NamedModule> AnyModule::named_children() {
+XGRAD_FUNCTION std::vector<NamedModule> AnyModule::named_children() {
     check_members();
     std::vector<NamedModule> all;
     for (auto const& m : members_)
@@ -888,24 +878,20 @@ inline std::vector<NamedModule> AnyModule::named_children() {
     return all;
 }
 
-inline std::vector<NamedModule> AnyModule::named_modules() {
-    std::vector<NamedModule> all;
-    find_modules("", all);
-    return all;
-}
-inline void AnyModule::find_modules(std::string const& name, std::vector<NamedModule>& found) {
+XGRAD_FUNCTION void AnyModule::find_modules(
+    std::string const& name, std::vector<NamedModule>& found) {
     found.push_back({name, this});
     for (auto const& [child, module] : named_children())
         module->find_modules(name.empty() ? child : name + "." + child, found);
 }
 
-inline std::size_t AnyModule::parameter_count() const {
+XGRAD_FUNCTION std::size_t AnyModule::parameter_count() const {
     std::size_t n = 0;
     for (auto const& p : parameters()) n += p.numel();
     return n;
 }
 
-inline void AnyModule::find_state(
+XGRAD_FUNCTION void AnyModule::find_state(
     std::string const& prefix, std::vector<NamedTensor>& found) const {
     check_members();
     for (auto const kind : {Kind::parameter, Kind::buffer})
@@ -916,7 +902,7 @@ inline void AnyModule::find_state(
         if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
 }
 
-inline StateDict AnyModule::state_dict() const {
+XGRAD_FUNCTION StateDict AnyModule::state_dict() const {
     std::vector<NamedTensor> found;
     find_state("", found);
     StateDict state;
@@ -924,7 +910,7 @@ inline StateDict AnyModule::state_dict() const {
     return state;
 }
 
-inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict) {
+XGRAD_FUNCTION LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict) {
     std::vector<NamedTensor> own;
     find_state("", own);
     LoadReport report;
@@ -956,9 +942,9 @@ inline LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict
 }
 
 } // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
@@ -969,23 +955,9 @@ using xgrad::detail::warn;
 /// The identity on several tensors. Its backward replaces missing gradients by zeros.
 class BackwardHookFunction final : public Node {
 public:
-    explicit BackwardHookFunction(Tensors const& of) {
-        for (auto const& t : of) {
-            bool const differentiable = is_differentiable(t.dtype());
-            edges_.push_back(
-                differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
-            shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
-        }
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        for (std::size_t i = 0; i < edges_.size(); ++i) {
-            auto const& [type, shape] = shapes_[i];
-            if (gradients[i].defined()) results[i] = std::move(gradients[i]);
-            else if (type) results[i] = type->filled(shape, 0);
-        }
-    }
+    explicit BackwardHookFunction(Tensors const& of);
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         std::ranges::copy(tangents, results.begin());
     }
@@ -999,133 +971,33 @@ private:
 /// Passes the defined tensors through a BackwardHookFunction; returns null if none requires a
 /// gradient. The tensors become its results, which are views that forbid changes in place: a change
 /// would bypass the Node.
-[[gnu::cold]] inline Ref<Node> wrap(Tensors& tensors) {
-    auto const wants_gradient = [](AnyTensor const& t) {
-        return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
-    };
-    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
-    Tensors of;
-    for (auto const& t : tensors)
-        if (t.defined()) of.push_back(t);
-    Ref<Node> const node(new BackwardHookFunction(of));
-    std::uint32_t output = 0;
-    for (auto& t : tensors) {
-        if (!t.defined()) continue;
-        auto const nr = output++;
-        if (!wants_gradient(t)) continue;
-        AnyTensor const same = xgrad::detail::alias(t);
-        xgrad::detail::mark_view(same, t);
-        auto& impl = same.impl();
-        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
-        impl.grad_fn = node;
-        impl.output_nr = nr;
-        t = same;
-    }
-    return node;
-}
+[[gnu::cold]] Ref<Node> wrap(Tensors& tensors);
 
 /// The hooks around the backward pass of one call. What a pass has brought to the results stands in
 /// the pass's notes until it reaches the arguments, so that several passes, in turn or at once, do
 /// not meet, and nothing outlives them.
 class BackwardHooksOfCall : public std::enable_shared_from_this<BackwardHooksOfCall> {
 public:
-    explicit BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks()) {
-        for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
-            auto const pre = list->backward_pre.slots();
-            before_.insert(before_.end(), pre.begin(), pre.end());
-            if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
-            auto const full = list->backward.slots();
-            after_.insert(after_.end(), full.begin(), full.end());
-        }
-    }
+    explicit BackwardHooksOfCall(AnyModule& m);
     bool any() const noexcept { return !before_.empty() || !after_.empty(); }
 
-    void wrap_arguments(Tensors& tensors) {
-        places_of(tensors, arguments_);
-        count_arguments_ = tensors.size();
-        auto const node = wrap(tensors);
-        if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
-        node->register_hook([self = shared_from_this()](Gradients const& grad_inputs,
-                                Gradients const&) { return self->leave(grad_inputs); });
-    }
-    void wrap_results(Tensors& tensors) {
-        places_of(tensors, results_);
-        count_results_ = tensors.size();
-        if (auto const node = wrap(tensors))
-            node->register_hook(
-                [self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) {
-                    return self->enter(grad_outputs);
-                });
-    }
+    void wrap_arguments(Tensors& tensors);
+    void wrap_results(Tensors& tensors);
 
 private:
-    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places) {
-        for (std::size_t i = 0; i < tensors.size(); ++i)
-            if (tensors[i].defined()) places.push_back(i);
-    }
+    static void places_of(Tensors const& tensors, std::vector<std::size_t>& places);
     static Gradients spread(
-        Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count) {
-        Gradients all(count);
-        for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
-        return all;
-    }
-    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places) {
-        Gradients gradients;
-        for (auto const p : places) gradients.push_back(all[p]);
-        return gradients;
-    }
+        Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count);
+    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places);
 
-    AnyModule& module() const {
-        if (!hooks_->module)
-            fail<GraphError>("a module with backward hooks was destroyed before the backward pass: "
-                             "keep it until then");
-        return *hooks_->module;
-    }
+    AnyModule& module() const;
 
     /// The backward pass reaches the results.
-    Gradients enter(Gradients const& grad_outputs) const {
-        Gradients gradients = spread(grad_outputs, results_, count_results_);
-        ModuleHooks::PreHooks::for_each(before_, [&](auto const& hook) {
-            auto after = hook(module(), gradients);
-            if (!after) return;
-            if (after->size() != count_results_)
-                fail<GraphError>(
-                    "Backward pre hook returned an invalid number of grad_output, got ",
-                    after->size(), ", but expected ", count_results_);
-            gradients = std::move(*after);
-        });
-        if (arguments_require_grad_) xgrad::detail::current_pass->hook_data(identity_) = gradients;
-        else call_without_arguments(gradients);
-        return picked(gradients, results_);
-    }
-    void call_without_arguments(Gradients const& grad_output) const {
-        Gradients const nothing(count_arguments_);
-        ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
-            auto const after = hook(module(), nothing, grad_output);
-            if (after &&
-                std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
-                fail<GraphError>(
-                    "Backward hook for Modules where no input requires gradient should always "
-                    "return nothing or undefined tensors for all gradients.");
-        });
-    }
+    Gradients enter(Gradients const& grad_outputs) const;
+    void call_without_arguments(Gradients const& grad_output) const;
 
     /// The backward pass reaches the arguments, if it has reached the results.
-    Gradients leave(Gradients const& grad_inputs) const {
-        std::any const note = std::exchange(xgrad::detail::current_pass->hook_data(identity_), {});
-        if (!note.has_value()) return {};
-        auto const& grad_output = std::any_cast<Gradients const&>(note);
-        Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
-        ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
-            auto after = hook(module(), gradients, grad_output);
-            if (!after) return;
-            if (after->size() != count_arguments_)
-                fail<GraphError>("Backward hook returned an invalid number of grad_input, got ",
-                    after->size(), ", but expected ", count_arguments_);
-            gradients = std::move(*after);
-        });
-        return picked(gradients, arguments_);
-    }
+    Gradients leave(Gradients const& grad_inputs) const;
 
     xgrad::detail::Identity identity_;
     std::shared_ptr<ModuleHooks> hooks_;
@@ -1136,116 +1008,13 @@ private:
 };
 
 /// Warns, with PyTorch's texts, if legacy hooks will not see the gradients of the whole module.
-[[gnu::cold]] inline void warn_of_last_node(Node const& last, ModuleCall const& call) {
-    static constexpr char const* end =
-        "Please use register_full_backward_hook to get the documented behavior.";
-    auto const are_defined = [](Tensors const& tensors) {
-        return std::ranges::all_of(tensors, [](AnyTensor const& t) { return t.defined(); });
-    };
-    Tensors const arguments = call.arguments(), results = call.results();
-    if (!call.returns_tensors() || !are_defined(results))
-        return warn(
-            "Using non-full backward hooks on a Module that does not return a single Tensor or a "
-            "tuple of Tensors is deprecated and will be removed in future versions. This hook will "
-            "be missing some of the grad_output. ",
-            end);
-    if (!are_defined(arguments))
-        return warn(
-            "Using non-full backward hooks on a Module that does not take as input a single Tensor "
-            "or a tuple of Tensors is deprecated and will be removed in future versions. This hook "
-            "will be missing some of the grad_input. ",
-            end);
-    std::vector<Node const*> makers, of_arguments, next;
-    auto const add = [](std::vector<Node const*>& to, Node const* node) {
-        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
-    };
-    for (auto const& t : results) add(makers, t.grad_fn());
-    for (auto const& t : arguments) add(of_arguments, t.grad_fn());
-    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
-    if (makers.size() > 1)
-        return warn("Using a non-full backward hook when outputs are generated by different "
-                    "autograd Nodes is deprecated and will be removed in future versions. This "
-                    "hook will be missing some grad_output. ",
-            end);
-    std::sort(of_arguments.begin(), of_arguments.end(),
-        std::less<Node const*>()); // std::ranges would ask for operator< by name, and find that of
-                                   // tensors
-    std::sort(next.begin(), next.end(), std::less<Node const*>());
-    if (of_arguments != next)
-        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is "
-             "deprecated and will be removed in future versions. This hook will be missing some "
-             "grad_input. ",
-            end);
-}
+[[gnu::cold]] void warn_of_last_node(Node const& last, ModuleCall const& call);
 
 /// Registers the module's legacy hooks with the grad_fn of its first result.
-[[gnu::cold]] inline void hook_last_node(AnyModule& m, ModuleCall const& call) {
-    auto const hooks = m.made_hooks();
-    auto const slots = hooks->backward.slots();
-    auto const first = call.first_result();
-    if (slots.empty() || !first.defined() || !first.grad_fn()) return;
-    for (auto const& slot : slots)
-        first.grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs,
-                                           Gradients const& grad_outputs) -> Gradients {
-            if (slot->removed) return {};
-            if (!hooks->module)
-                fail<GraphError>("a module with backward hooks was destroyed before the backward "
-                                 "pass: keep it until then");
-            auto after =
-                ModuleHooks::BackwardHooks::hook(*slot)(*hooks->module, grad_inputs, grad_outputs);
-            if (!after) return {};
-            xgrad::detail::check_hook_count(after->size(), grad_inputs.size());
-            return *std::move(after);
-        });
-    warn_of_last_node(*first.grad_fn(), call);
-}
+[[gnu::cold]] void hook_last_node(AnyModule& m, ModuleCall const& call);
 
 /// Calls forward and all hooks around it; global hooks run before those of the module.
-[[gnu::cold]] inline void call_with_hooks(AnyModule& m, ModuleCall& call) {
-    auto const hooks = m.made_hooks(); // a hook may destroy or replace the module
-    auto& all = ModuleHooks::of_all_modules();
-    auto const visit = [&](auto list, AnyModule& on) {
-        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
-        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
-    };
-    try {
-        visit(&ModuleHooks::forward_pre, m);
-        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
-        if (backward->any()) {
-            auto arguments = call.arguments();
-            backward->wrap_arguments(arguments);
-            call.set_arguments(arguments, "a backward hook");
-        }
-        call.forward();
-        visit(&ModuleHooks::forward, m);
-        if (backward->any()) {
-            if (!call.returns_tensors())
-                warn("For backward hooks to be called, module output should be a Tensor or a tuple "
-                     "of Tensors");
-            auto results = call.results();
-            backward->wrap_results(results);
-            call.set_results(results, "a backward hook");
-        }
-        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node)
-            hook_last_node(m, call);
-    } catch (...) {
-        call.failed = true;
-        auto const call_rest = [&](ModuleHooks const& of) {
-            of.forward.for_each([&](auto const& hook) {
-                try {
-                    hook(m, call);
-                } catch (std::exception const& e) {
-                    warn("module forward hook with always_call=True raised an exception that was "
-                         "silenced as another error was raised in forward: ",
-                        e.what());
-                }
-            });
-        };
-        call_rest(all);
-        call_rest(*hooks);
-        throw;
-    }
-}
+[[gnu::cold]] void call_with_hooks(AnyModule& m, ModuleCall& call);
 
 /// Registers backward hooks that take an M&.
 template <class M, class F>
@@ -1313,9 +1082,274 @@ template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions
 }
 
 } // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
+
+// ======== xgrad/impl/nn/backward_hooks.ipp
+// Bodies of backward_hooks.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION BackwardHookFunction::BackwardHookFunction(Tensors const& of) {
+    for (auto const& t : of) {
+        bool const differentiable = is_differentiable(t.dtype());
+        edges_.push_back(
+            differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+        shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
+    }
+    set_edges(edges_.data(), edges_.size());
+    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+}
+
+XGRAD_FUNCTION void BackwardHookFunction::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    for (std::size_t i = 0; i < edges_.size(); ++i) {
+        auto const& [type, shape] = shapes_[i];
+        if (gradients[i].defined()) results[i] = std::move(gradients[i]);
+        else if (type) results[i] = type->filled(shape, 0);
+    }
+}
+
+XGRAD_FUNCTION Ref<Node> wrap(Tensors& tensors) {
+    auto const wants_gradient = [](AnyTensor const& t) {
+        return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
+    };
+    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
+    Tensors of;
+    for (auto const& t : tensors)
+        if (t.defined()) of.push_back(t);
+    Ref<Node> const node(new BackwardHookFunction(of));
+    std::uint32_t output = 0;
+    for (auto& t : tensors) {
+        if (!t.defined()) continue;
+        auto const nr = output++;
+        if (!wants_gradient(t)) continue;
+        AnyTensor const same = xgrad::detail::alias(t);
+        xgrad::detail::mark_view(same, t);
+        auto& impl = same.impl();
+        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
+        impl.grad_fn = node;
+        impl.output_nr = nr;
+        t = same;
+    }
+    return node;
+}
+
+XGRAD_FUNCTION BackwardHooksOfCall::BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks()) {
+    for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
+        auto const pre = list->backward_pre.slots();
+        before_.insert(before_.end(), pre.begin(), pre.end());
+        if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
+        auto const full = list->backward.slots();
+        after_.insert(after_.end(), full.begin(), full.end());
+    }
+}
+
+XGRAD_FUNCTION void BackwardHooksOfCall::wrap_arguments(Tensors& tensors) {
+    places_of(tensors, arguments_);
+    count_arguments_ = tensors.size();
+    auto const node = wrap(tensors);
+    if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
+    node->register_hook([self = shared_from_this()](Gradients const& grad_inputs,
+                            Gradients const&) { return self->leave(grad_inputs); });
+}
+
+XGRAD_FUNCTION void BackwardHooksOfCall::wrap_results(Tensors& tensors) {
+    places_of(tensors, results_);
+    count_results_ = tensors.size();
+    if (auto const node = wrap(tensors))
+        node->register_hook(
+            [self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) {
+                return self->enter(grad_outputs);
+            });
+}
+
+XGRAD_FUNCTION void BackwardHooksOfCall::places_of(
+    Tensors const& tensors, std::vector<std::size_t>& places) {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (tensors[i].defined()) places.push_back(i);
+}
+
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::spread(
+    Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count) {
+    Gradients all(count);
+    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
+    return all;
+}
+
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::picked(
+    Gradients const& all, std::vector<std::size_t> const& places) {
+    Gradients gradients;
+    for (auto const p : places) gradients.push_back(all[p]);
+    return gradients;
+}
+
+XGRAD_FUNCTION AnyModule& BackwardHooksOfCall::module() const {
+    if (!hooks_->module)
+        fail<GraphError>("a module with backward hooks was destroyed before the backward pass: "
+                         "keep it until then");
+    return *hooks_->module;
+}
+
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::enter(Gradients const& grad_outputs) const {
+    Gradients gradients = spread(grad_outputs, results_, count_results_);
+    ModuleHooks::PreHooks::for_each(before_, [&](auto const& hook) {
+        auto after = hook(module(), gradients);
+        if (!after) return;
+        if (after->size() != count_results_)
+            fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ",
+                after->size(), ", but expected ", count_results_);
+        gradients = std::move(*after);
+    });
+    if (arguments_require_grad_)
+        xgrad::detail::pass_data(identity_) = std::make_shared<Gradients>(gradients);
+    else call_without_arguments(gradients);
+    return picked(gradients, results_);
+}
+
+XGRAD_FUNCTION void BackwardHooksOfCall::call_without_arguments(
+    Gradients const& grad_output) const {
+    Gradients const nothing(count_arguments_);
+    ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
+        auto const after = hook(module(), nothing, grad_output);
+        if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+            fail<GraphError>(
+                "Backward hook for Modules where no input requires gradient should always "
+                "return nothing or undefined tensors for all gradients.");
+    });
+}
+
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::leave(Gradients const& grad_inputs) const {
+    auto const entered = std::exchange(xgrad::detail::pass_data(identity_), nullptr);
+    if (!entered) return {};
+    auto const& grad_output = *static_cast<Gradients const*>(entered.get());
+    Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
+    ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
+        auto after = hook(module(), gradients, grad_output);
+        if (!after) return;
+        if (after->size() != count_arguments_)
+            fail<GraphError>("Backward hook returned an invalid number of grad_input, got ",
+                after->size(), ", but expected ", count_arguments_);
+        gradients = std::move(*after);
+    });
+    return picked(gradients, arguments_);
+}
+
+XGRAD_FUNCTION void warn_of_last_node(Node const& last, ModuleCall const& call) {
+    static constexpr char const* end =
+        "Please use register_full_backward_hook to get the documented behavior.";
+    auto const are_defined = [](Tensors const& tensors) {
+        return std::ranges::all_of(tensors, [](AnyTensor const& t) { return t.defined(); });
+    };
+    Tensors const arguments = call.arguments(), results = call.results();
+    if (!call.returns_tensors() || !are_defined(results))
+        return warn(
+            "Using non-full backward hooks on a Module that does not return a single Tensor or a "
+            "tuple of Tensors is deprecated and will be removed in future versions. This hook will "
+            "be missing some of the grad_output. ",
+            end);
+    if (!are_defined(arguments))
+        return warn(
+            "Using non-full backward hooks on a Module that does not take as input a single Tensor "
+            "or a tuple of Tensors is deprecated and will be removed in future versions. This hook "
+            "will be missing some of the grad_input. ",
+            end);
+    std::vector<Node const*> makers, of_arguments, next;
+    auto const add = [](std::vector<Node const*>& to, Node const* node) {
+        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
+    };
+    for (auto const& t : results) add(makers, t.grad_fn());
+    for (auto const& t : arguments) add(of_arguments, t.grad_fn());
+    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
+    if (makers.size() > 1)
+        return warn("Using a non-full backward hook when outputs are generated by different "
+                    "autograd Nodes is deprecated and will be removed in future versions. This "
+                    "hook will be missing some grad_output. ",
+            end);
+    std::sort(of_arguments.begin(), of_arguments.end(),
+        std::less<Node const*>()); // std::ranges would ask for operator< by name, and find that of
+                                   // tensors
+    std::sort(next.begin(), next.end(), std::less<Node const*>());
+    if (of_arguments != next)
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is "
+             "deprecated and will be removed in future versions. This hook will be missing some "
+             "grad_input. ",
+            end);
+}
+
+XGRAD_FUNCTION void hook_last_node(AnyModule& m, ModuleCall const& call) {
+    auto const hooks = m.made_hooks();
+    auto const slots = hooks->backward.slots();
+    auto const first = call.first_result();
+    if (slots.empty() || !first.defined() || !first.grad_fn()) return;
+    for (auto const& slot : slots)
+        first.grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs,
+                                           Gradients const& grad_outputs) -> Gradients {
+            if (slot->removed) return {};
+            if (!hooks->module)
+                fail<GraphError>("a module with backward hooks was destroyed before the backward "
+                                 "pass: keep it until then");
+            auto after =
+                ModuleHooks::BackwardHooks::hook(*slot)(*hooks->module, grad_inputs, grad_outputs);
+            if (!after) return {};
+            xgrad::detail::check_hook_count(after->size(), grad_inputs.size());
+            return *std::move(after);
+        });
+    warn_of_last_node(*first.grad_fn(), call);
+}
+
+XGRAD_FUNCTION void call_with_hooks(AnyModule& m, ModuleCall& call) {
+    auto const hooks = m.made_hooks(); // a hook may destroy or replace the module
+    auto& all = ModuleHooks::of_all_modules();
+    auto const visit = [&](auto list, AnyModule& on) {
+        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
+        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
+    };
+    try {
+        visit(&ModuleHooks::forward_pre, m);
+        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
+        if (backward->any()) {
+            auto arguments = call.arguments();
+            backward->wrap_arguments(arguments);
+            call.set_arguments(arguments, "a backward hook");
+        }
+        call.forward();
+        visit(&ModuleHooks::forward, m);
+        if (backward->any()) {
+            if (!call.returns_tensors())
+                warn("For backward hooks to be called, module output should be a Tensor or a tuple "
+                     "of Tensors");
+            auto results = call.results();
+            backward->wrap_results(results);
+            call.set_results(results, "a backward hook");
+        }
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node)
+            hook_last_node(m, call);
+    } catch (...) {
+        call.failed = true;
+        auto const call_rest = [&](ModuleHooks const& of) {
+            of.forward.for_each([&](auto const& hook) {
+                try {
+                    hook(m, call);
+                } catch (std::exception const& e) {
+                    warn("module forward hook with always_call=True raised an exception that was "
+                         "silenced as another error was raised in forward: ",
+                        e.what());
+                }
+            });
+        };
+        call_rest(all);
+        call_rest(*hooks);
+        throw;
+    }
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
 
 namespace xgrad::nn::detail {
 
@@ -1558,8 +1592,6 @@ template <class V, class R> void take(std::optional<V>& place, R&& value) {
 //         nn::Parameter<double> scale{*this, "scale", {1.}};
 //     };
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 namespace nn::detail {
 
@@ -1678,11 +1710,30 @@ public:
 // ======== xgrad/nn/module_text.hpp
 // Printing of a module as a tree of its submodules.
 
-XGRAD_COMPILED_ONCE
+namespace xgrad::nn {
+
+/// Prints the tree of modules, each with its number of parameters.
+inline std::string to_string(AnyModule const& m) {
+    std::string out;
+    m.print("", out);
+    return out;
+}
+inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) {
+    return out << to_string(m);
+}
+
+} // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
+
+// ======== xgrad/impl/nn/module_text.ipp
+// Bodies of module_text.hpp.
 
 namespace xgrad::nn {
 
-inline void AnyModule::print(std::string const& indent, std::string& out) const {
+XGRAD_FUNCTION void AnyModule::print(std::string const& indent, std::string& out) const {
     out += std::string(kind()) + "(" + extra_repr();
     bool has_children = false;
     for (auto const& m : members_) {
@@ -1696,20 +1747,10 @@ inline void AnyModule::print(std::string const& indent, std::string& out) const 
         out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
 }
 
-/// Prints the tree of modules, each with its number of parameters.
-inline std::string to_string(AnyModule const& m) {
-    std::string out;
-    m.print("", out);
-    return out;
-}
-inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) {
-    return out << to_string(m);
-}
-
 } // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -1960,8 +2001,6 @@ template <class F> HookHandle register_module_full_backward_hook(F f, HookOption
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// x where it is positive, else 0.
@@ -2036,10 +2075,7 @@ struct LogSoftmax : Module<LogSoftmax> {
 /// its expectation.
 struct Dropout : Module<Dropout> {
     double p;
-    explicit Dropout(double probability = 0.5) : p(probability) {
-        if (!(p >= 0 && p <= 1))
-            xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
-    }
+    explicit Dropout(double probability = 0.5);
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout(x, p, is_training());
     }
@@ -2048,10 +2084,7 @@ struct Dropout : Module<Dropout> {
 /// Dropout of whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
     double p;
-    explicit Dropout2d(double probability = 0.5) : p(probability) {
-        if (!(p >= 0 && p <= 1))
-            xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
-    }
+    explicit Dropout2d(double probability = 0.5);
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout2d(x, p, is_training());
     }
@@ -2064,12 +2097,37 @@ struct Flatten : Module<Flatten> {
     template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::flatten(x, first, last);
     }
-    std::string extra_repr() const override {
-        return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
-    }
+    XGRAD_FUNCTION std::string extra_repr() const override;
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
+
+// ======== xgrad/impl/nn/activation_modules.ipp
+// Bodies of activation_modules.hpp.
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
+}
+
+XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
+}
+
+XGRAD_FUNCTION std::string Flatten::extra_repr() const {
+    return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
+}
+
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 #define XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
@@ -2127,8 +2185,6 @@ template <Differentiable T> Tensor<T> uniform_for(std::size_t inputs, Shape cons
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::init {
 
 using nn::normal_;
@@ -2147,21 +2203,7 @@ template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
 template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
 
 /// The recommended gain of a nonlinearity; param is the slope of leaky_relu (default 0.01).
-inline double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {}) {
-    double const slope = param.value_or(0.01);
-    switch (nonlinearity) {
-    case Nonlinearity::tanh:
-        return 5. / 3;
-    case Nonlinearity::relu:
-        return std::numbers::sqrt2;
-    case Nonlinearity::leaky_relu:
-        return std::sqrt(2 / (1 + slope * slope));
-    case Nonlinearity::selu:
-        return 0.75;
-    default:
-        return 1;
-    }
-}
+double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {});
 
 namespace detail {
 
@@ -2170,16 +2212,7 @@ struct Fans {
     double of(FanMode mode) const { return mode == FanMode::fan_in ? in : out; }
 };
 /// fan_in and fan_out of a weight [out, in, kernel...].
-inline Fans fans(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name,
-            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
-            "shape ",
-            shape);
-    double field = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
-    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
-}
+Fans fans(std::string_view name, Shape const& shape);
 /// Uniform around 0 with a given standard deviation; for complex types each part has half the
 /// variance.
 template <Differentiable T> void uniform_with(Tensor<T> const& t, double deviation) {
@@ -2254,14 +2287,56 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
 }
 
 } // namespace xgrad::nn::init
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
+
+// ======== xgrad/impl/nn/initializers.ipp
+// Bodies of initializers.hpp.
+
+namespace xgrad::nn::init {
+
+XGRAD_FUNCTION double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param) {
+    double const slope = param.value_or(0.01);
+    switch (nonlinearity) {
+    case Nonlinearity::tanh:
+        return 5. / 3;
+    case Nonlinearity::relu:
+        return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu:
+        return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu:
+        return 0.75;
+    default:
+        return 1;
+    }
+}
+
+} // namespace xgrad::nn::init
+
+namespace xgrad::nn::init::detail {
+
+XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name,
+            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
+            "shape ",
+            shape);
+    double field = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
+    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
+}
+
+} // namespace xgrad::nn::init::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 
 // ======== xgrad/nn/linear.hpp
 // Linear and bilinear maps.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -2370,8 +2445,6 @@ template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// An attention mask: booleans, or real numbers that are added to the scores. An undefined one
@@ -2426,11 +2499,7 @@ Tensor<T> attention_weights(Tensor<T> const& q, Tensor<T> const& k, double scale
     return where(sees, functional::softmax(Tensor<T>(where(sees, scores, T(0))), -1), T(0));
 }
 /// The causal mask: true where j <= i.
-inline Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
-    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
-               j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
-    return unsqueeze(i, 1) >= j;
-}
+Tensor<bool> causal_mask(std::size_t queries, std::size_t keys);
 
 } // namespace detail
 
@@ -2659,6 +2728,25 @@ private:
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
+
+// ======== xgrad/impl/nn/attention.ipp
+// Bodies of attention.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
+    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
+               j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
+    return unsqueeze(i, 1) >= j;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
@@ -2739,8 +2827,6 @@ template <Operand X> auto cardioid(X const& z) { return express(Cardioid{}, z); 
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -2841,8 +2927,6 @@ struct Cardioid : Module<Cardioid> {
 // Options of sliding windows along each spatial axis (convolutions and pooling), and their
 // geometry.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// An integer for each of D spatial axes: one for all of them, or {one for each}.
@@ -2931,8 +3015,6 @@ std::array<std::size_t, D> spatial_extents(std::string_view name, Shape const& s
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_WINDOW_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 /// The extents of input [batch, channels, rows, columns], weight [out_channels, channels / groups,
@@ -2958,10 +3040,7 @@ struct ConvGeometry {
     }
 
 private:
-    Shape shape(
-        std::size_t first, std::size_t second, std::size_t height, std::size_t width) const {
-        return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width};
-    }
+    Shape shape(std::size_t first, std::size_t second, std::size_t height, std::size_t width) const;
 };
 
 /// A tap of the kernel along an axis: its index, the part of the line that it reads, and its offset
@@ -2985,26 +3064,65 @@ struct AxisPlan {
     std::size_t furthest = 0; // the largest offset of a tap
     xgrad::detail::CachedVector<Phase> phases = {};
 
-    void add(Phase phase) {
-        length = std::max(length, phase.count);
-        for (auto const& tap : phase.taps) {
-            furthest = std::max(furthest, tap.offset);
-            length = std::max(length, tap.offset + phase.count);
-        }
-        phases.push_back(std::move(phase));
-    }
-    std::size_t max_results() const {
-        std::size_t most = 0;
-        for (auto const& phase : phases) most = std::max(most, phase.count);
-        return most;
-    }
+    void add(Phase phase);
+    std::size_t max_results() const;
 };
 
 /// The stride between windows; 1 if there is a single window.
 inline std::size_t stride_of(AxisGeometry const& s) { return s.windows > 1 ? s.stride : 1; }
 
 /// The plan of an axis for computing the output: windows read the input.
-inline AxisPlan output_plan(AxisGeometry const& s) {
+AxisPlan output_plan(AxisGeometry const& s);
+
+/// The plan of an axis for computing the input: pixel h reads window t of the output for each tap i
+/// with h + padding = t stride + i dilation. Pixels that are a stride apart read the same taps.
+AxisPlan input_plan(AxisGeometry const& s);
+
+/// The number of rows and columns of results in a tile.
+struct TileSize {
+    std::size_t rows, columns;
+};
+
+/// The size of a tile in bytes: it should fit the L2 cache.
+inline constexpr std::size_t tile_bytes = std::size_t{1} << 19;
+
+/// The tile size for positions of `bytes` bytes: as many whole rows as fit tile_bytes. If too few
+/// fit, parts of a few rows, so many that the halo of the tiles copies the source at most about
+/// twice.
+TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes);
+
+} // namespace xgrad::nn::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
+
+// ======== xgrad/impl/nn/convolution_plan.ipp
+// Bodies of convolution_plan.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Shape ConvGeometry::shape(
+    std::size_t first, std::size_t second, std::size_t height, std::size_t width) const {
+    return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width};
+}
+
+XGRAD_FUNCTION void AxisPlan::add(Phase phase) {
+    length = std::max(length, phase.count);
+    for (auto const& tap : phase.taps) {
+        furthest = std::max(furthest, tap.offset);
+        length = std::max(length, tap.offset + phase.count);
+    }
+    phases.push_back(std::move(phase));
+}
+
+XGRAD_FUNCTION std::size_t AxisPlan::max_results() const {
+    std::size_t most = 0;
+    for (auto const& phase : phases) most = std::max(most, phase.count);
+    return most;
+}
+
+XGRAD_FUNCTION AxisPlan output_plan(AxisGeometry const& s) {
     AxisPlan plan{
         .extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
     Phase all{0, 1, s.windows, {}};
@@ -3019,9 +3137,7 @@ inline AxisPlan output_plan(AxisGeometry const& s) {
     return plan;
 }
 
-/// The plan of an axis for computing the input: pixel h reads window t of the output for each tap i
-/// with h + padding = t stride + i dilation. Pixels that are a stride apart read the same taps.
-inline AxisPlan input_plan(AxisGeometry const& s) {
+XGRAD_FUNCTION AxisPlan input_plan(AxisGeometry const& s) {
     std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
     auto const each_tap = [&](std::size_t pixel,
                               auto f) { // f(tap, window that the pixel reads; may be < 0)
@@ -3049,18 +3165,8 @@ inline AxisPlan input_plan(AxisGeometry const& s) {
     return plan;
 }
 
-/// The number of rows and columns of results in a tile.
-struct TileSize {
-    std::size_t rows, columns;
-};
-
-/// The size of a tile in bytes: it should fit the L2 cache.
-inline constexpr std::size_t tile_bytes = std::size_t{1} << 19;
-
-/// The tile size for positions of `bytes` bytes: as many whole rows as fit tile_bytes. If too few
-/// fit, parts of a few rows, so many that the halo of the tiles copies the source at most about
-/// twice.
-inline TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
+XGRAD_FUNCTION TileSize tile_size(
+    AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
     using xgrad::detail::kernel::divided_up;
     auto const evenly = [](std::size_t all, std::size_t most) {
         return divided_up(all, divided_up(all, most));
@@ -3079,6 +3185,8 @@ inline TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::si
 }
 
 } // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
@@ -3333,7 +3441,7 @@ template <class Real> CorrelationLoops<Real> const& best_correlation_loops() {
     return loops;
 }
 
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_SOURCE)
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
 template CorrelationLoops<float> const& best_correlation_loops();
 template CorrelationLoops<double> const& best_correlation_loops();
 #elif defined(XGRAD_SEPARATE_COMPILATION)
@@ -3343,8 +3451,6 @@ extern template CorrelationLoops<double> const& best_correlation_loops();
 
 } // namespace xgrad::detail::kernel
 #endif  // XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
@@ -3363,12 +3469,8 @@ struct Tile {
     std::size_t row, rows, column, columns;
 
     /// The number of rows (columns) of a phase's results in this tile.
-    std::size_t rows_of(Phase const& phase) const {
-        return phase.count > row ? std::min(rows, phase.count - row) : 0;
-    }
-    std::size_t columns_of(Phase const& phase) const {
-        return phase.count > column ? std::min(columns, phase.count - column) : 0;
-    }
+    std::size_t rows_of(Phase const& phase) const;
+    std::size_t columns_of(Phase const& phase) const;
 };
 
 using Offsets = xgrad::detail::CachedVector<std::ptrdiff_t>;
@@ -3506,9 +3608,28 @@ private:
 };
 
 } // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
+
+// ======== xgrad/impl/nn/convolution_lines.ipp
+// Bodies of convolution_lines.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION std::size_t Tile::rows_of(Phase const& phase) const {
+    return phase.count > row ? std::min(rows, phase.count - row) : 0;
+}
+
+XGRAD_FUNCTION std::size_t Tile::columns_of(Phase const& phase) const {
+    return phase.count > column ? std::min(columns, phase.count - column) : 0;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
 
 namespace xgrad::nn::detail {
 
@@ -3696,8 +3817,6 @@ private:
 // WeightGradient: computes the weight part of a convolution from input and output. Each element is
 // the sum over all windows of (input at its tap) * (output of the window).
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 template <class T> class WeightGradient {
@@ -3882,8 +4001,6 @@ private:
 } // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_WEIGHT_GRADIENT_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {
@@ -4027,8 +4144,6 @@ template <ConvPart part> struct BiasedConvolution : Convolution<part> {
 
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -4194,8 +4309,6 @@ Tensor<T> conv_transpose2d(Tensor<T> const& x, std::type_identity_t<Tensor<T>> c
 } // namespace functional
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONV_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -4637,20 +4750,12 @@ Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target,
 // ======== xgrad/nn/embedding.hpp
 // Embeddings: rows of a table, selected by indices.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {
 /// Normalises a row index: negative ones count from the end, as in PyTorch.
-inline std::int64_t padding_row(
-    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
-    auto const n = static_cast<std::int64_t>(count);
-    if (index && (*index < -n || *index >= n))
-        xgrad::detail::fail<IndexError>(
-            name, ": padding_idx ", *index, " must be within ", n, " rows");
-    return !index ? -1 : *index < 0 ? *index + n : *index;
-}
+std::int64_t padding_row(
+    std::string_view name, std::optional<std::int64_t> index, std::size_t count);
 } // namespace detail
 
 namespace functional {
@@ -4701,6 +4806,28 @@ private:
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
+
+// ======== xgrad/impl/nn/embedding.ipp
+// Bodies of embedding.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION std::int64_t padding_row(
+    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
+    auto const n = static_cast<std::int64_t>(count);
+    if (index && (*index < -n || *index >= n))
+        xgrad::detail::fail<IndexError>(
+            name, ": padding_idx ", *index, " must be within ", n, " rows");
+    return !index ? -1 : *index < 0 ? *index + n : *index;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
@@ -4715,8 +4842,6 @@ private:
 // Standardisation, which batch, group and layer normalisation share: (x - mean) / standard
 // deviation, scaled and shifted for each channel. An array is viewed as [samples, groups, channels
 // of a group, positions]. Benchmark: statistics.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn::detail {
 
@@ -4733,10 +4858,7 @@ struct StandardizeGeometry {
         return over_samples ? line / channels % groups : line / channels;
     }
     std::size_t channel_of(std::size_t line) const { return line % (groups * channels); }
-    double count() const {
-        return static_cast<double>(channels * positions) *
-               static_cast<double>(over_samples ? samples : 1);
-    }
+    double count() const;
 };
 
 /// Mean and variance of one set of elements, in double.
@@ -4947,9 +5069,25 @@ std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const
 }
 
 } // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
+
+// ======== xgrad/impl/nn/standardize.ipp
+// Bodies of standardize.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION double StandardizeGeometry::count() const {
+    return static_cast<double>(channels * positions) *
+           static_cast<double>(over_samples ? samples : 1);
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
 
 namespace xgrad::nn {
 
@@ -5019,8 +5157,6 @@ template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
 // ======== xgrad/nn/loss_modules.hpp
 // Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing
 // = 0.1});`
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -5150,8 +5286,6 @@ template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMargin
 // ModuleContainer: the base of Sequential, ModuleList and Slot, which own modules on the heap. The
 // types of these modules may be known only at run time.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// The exception of a call of a placeholder module.
@@ -5276,8 +5410,6 @@ private:
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// A list of modules M, named "0", "1", ... It has no forward: the module that contains it calls
@@ -5343,21 +5475,12 @@ private:
 // ======== xgrad/nn/normalization.hpp
 // Batch and group normalisation.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 namespace detail {
 
 /// The geometry of an input [N, C, ...]: each channel is a group.
-inline StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
-            "D input), not of shape ", shape);
-    std::size_t positions = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
-    return {.samples = shape[0], .groups = shape[1], .positions = positions};
-}
+StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape);
 template <Scalar T>
 void check_of_channels(
     std::string_view name, std::string_view which, Tensor<T> const& t, std::size_t channels) {
@@ -5548,6 +5671,28 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
 };
 
 } // namespace xgrad::nn
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
+
+// ======== xgrad/impl/nn/normalization.ipp
+// Bodies of normalization.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
+            "D input), not of shape ", shape);
+    std::size_t positions = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
+    return {.samples = shape[0], .groups = shape[1], .positions = positions};
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
@@ -5568,8 +5713,6 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
 // ======== xgrad/nn/pooling_windows.hpp
 // Windows of pooling layers: the positions of each window along each axis.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 /// The positions start, start + step, ... below stop, and the weight of each in a mean.
@@ -5585,16 +5728,8 @@ struct Windows {
 
     std::size_t count() const { return rows.size() * columns.size(); }
     /// The shape of the output for an input of this shape: an element for each window.
-    Shape pooled(Shape shape) const {
-        shape.back() = columns.size();
-        if (axes == 2) shape[shape.size() - 2] = rows.size();
-        return shape;
-    }
-    Shape unpooled(Shape shape) const {
-        shape.back() = width;
-        if (axes == 2) shape[shape.size() - 2] = height;
-        return shape;
-    }
+    Shape pooled(Shape shape) const;
+    Shape unpooled(Shape shape) const;
 };
 using SharedWindows = std::shared_ptr<Windows const>;
 
@@ -5606,7 +5741,36 @@ struct PoolAxis {
 
 /// Windows at multiples of the stride. With ceil_mode there is another one at the end if it starts
 /// inside the input or its left padding.
-inline std::vector<AxisWindow> sliding_windows(
+std::vector<AxisWindow> sliding_windows(
+    std::string_view name, Shape const& shape, PoolAxis const& axis);
+
+/// `count` windows that cover the extent as evenly as possible and overlap by at most one position.
+std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count);
+
+} // namespace xgrad::nn::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
+
+// ======== xgrad/impl/nn/pooling_windows.ipp
+// Bodies of pooling_windows.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Shape Windows::pooled(Shape shape) const {
+    shape.back() = columns.size();
+    if (axes == 2) shape[shape.size() - 2] = rows.size();
+    return shape;
+}
+
+XGRAD_FUNCTION Shape Windows::unpooled(Shape shape) const {
+    shape.back() = width;
+    if (axes == 2) shape[shape.size() - 2] = height;
+    return shape;
+}
+
+XGRAD_FUNCTION std::vector<AxisWindow> sliding_windows(
     std::string_view name, Shape const& shape, PoolAxis const& axis) {
     AxisGeometry const& s = axis.geometry;
     if (2 * s.padding > s.kernel)
@@ -5638,8 +5802,7 @@ inline std::vector<AxisWindow> sliding_windows(
     return windows;
 }
 
-/// `count` windows that cover the extent as evenly as possible and overlap by at most one position.
-inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count) {
+XGRAD_FUNCTION std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count) {
     std::vector<AxisWindow> windows(count);
     for (std::size_t i = 0; i < count; ++i) {
         auto& w = windows[i];
@@ -5651,9 +5814,9 @@ inline std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t 
 }
 
 } // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -5696,16 +5859,7 @@ template <class T> void spread_windows(Windows const& w, T const* numbers, T* li
 
 /// The first column of each window along a row, then the second column of each, and so on. A window
 /// with fewer columns repeats its last one.
-inline std::vector<std::int64_t> columns_in_turn(Windows const& w) {
-    std::vector<std::int64_t> all;
-    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
-        for (auto const& c : w.columns) {
-            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
-            most = std::max(most, count);
-            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
-        }
-    return all;
-}
+std::vector<std::int64_t> columns_in_turn(Windows const& w);
 /// a where the bits of a mask are ones, b where they are zeros.
 template <RealScalar T> T chosen(std::int64_t mask, T a, T b) {
     using Bits = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -5974,9 +6128,31 @@ Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size) {
 
 } // namespace functional
 } // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
+
+// ======== xgrad/impl/nn/pooling.ipp
+// Bodies of pooling.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION std::vector<std::int64_t> columns_in_turn(Windows const& w) {
+    std::vector<std::int64_t> all;
+    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
+        for (auto const& c : w.columns) {
+            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
+            most = std::max(most, count);
+            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
+        }
+    return all;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
 
 namespace xgrad::nn {
 
@@ -6076,8 +6252,6 @@ struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
 // ======== xgrad/nn/recurrent_cells.hpp
 // One step of a recurrent network: the three kinds of cells, and the modules RNNCell, LSTMCell and
 // GRUCell.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -6338,8 +6512,6 @@ struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENT_CELLS_HPP
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn::detail {
 
 /// All states h, and c if the cell has one, [L, N, H], computed step by step by differentiable
@@ -6546,8 +6718,6 @@ Tensor<T> run_layer(Cell const& cell, Tensor<T> const& x, RecurrentWeights<T> co
 
 } // namespace xgrad::nn::detail
 #endif  // XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -6757,8 +6927,6 @@ template <RealScalar T = double> struct GRU : detail::RecurrentModule<GRU<T>, de
 // ======== xgrad/nn/sequential.hpp
 // Sequential: modules that are called one after the other.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::nn {
 
 /// Modules of any kinds in a row, under the names "0", "1", ...: each takes a Tensor<T>, the result
@@ -6833,8 +7001,6 @@ private:
 
 // ======== xgrad/nn/slot.hpp
 // Slot: a module inside another one whose type is known only at run time.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 
@@ -6916,8 +7082,6 @@ private:
 
 // ======== xgrad/nn/transformer.hpp
 // The encoder of a transformer.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::nn {
 

@@ -55,120 +55,6 @@
 // names of its state tensors, the update of one parameter). Optimizing<Rule> is the optimiser:
 // parameter groups with options of their own, and the state.
 
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-
-// ======== xgrad/tensor/state_dict.hpp
-// StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-struct NamedTensor {
-    std::string name;
-    AnyTensor tensor;
-};
-
-/// An ordered map from unique names to tensors.
-class StateDict {
-public:
-    StateDict() = default;
-    StateDict(std::initializer_list<NamedTensor> entries) {
-        for (auto const& e : entries) set(e.name, e.tensor);
-    }
-
-    /// Adds a tensor, or replaces the tensor of that name.
-    void set(std::string const& name, AnyTensor tensor) {
-        for (auto& e : entries_)
-            if (e.name == name) return void(e.tensor = std::move(tensor));
-        entries_.push_back({name, std::move(tensor)});
-    }
-    void erase(std::string_view name) {
-        std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
-    }
-    /// The tensor of that name, or null.
-    AnyTensor const* find(std::string_view name) const {
-        for (auto const& e : entries_)
-            if (e.name == name) return &e.tensor;
-        return nullptr;
-    }
-    bool contains(std::string_view name) const { return find(name); }
-    /// The tensor of that name; throws IndexError where there is none.
-    AnyTensor const& at(std::string_view name) const {
-        if (auto const* const t = find(name)) return *t;
-        detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
-    }
-
-    std::size_t size() const noexcept { return entries_.size(); }
-    bool empty() const noexcept { return entries_.empty(); }
-    auto begin() const noexcept { return entries_.begin(); }
-    auto end() const noexcept { return entries_.end(); }
-
-private:
-    std::vector<NamedTensor> entries_;
-};
-
-namespace detail {
-
-/// A copy of the values without grad_fn.
-inline AnyTensor value_copy(AnyTensor const& t) {
-    if (!t.defined()) return {};
-    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
-    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
-    return copy;
-}
-
-/// Calls f(Tensor<T>) with the scalar type of t.
-template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
-    switch (t.dtype()) {
-    case DType::boolean:
-        return f(t.as<bool>());
-    case DType::int64:
-        return f(t.as<std::int64_t>());
-    case DType::float32:
-        return f(t.as<float>());
-    case DType::float64:
-        return f(t.as<double>());
-    case DType::complex64:
-        return f(t.as<std::complex<float>>());
-    default:
-        return f(t.as<std::complex<double>>());
-    }
-}
-
-/// True where one type converts to another: precision may change, and real numbers become complex.
-constexpr bool converts(DType from, DType to) noexcept {
-    return from == to || (is_differentiable(from) && is_differentiable(to) &&
-                             (xgrad::is_complex(to) || !xgrad::is_complex(from)));
-}
-
-/// A copy of the values, converted to `type`.
-inline AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
-    if (from.dtype() == type.dtype) return value_copy(from);
-    AnyTensor const copy(TensorImpl::make(type, from.shape()));
-    with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
-        with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
-            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
-                copy_elements(target.array_of(), source.array_of());
-        });
-    });
-    return copy;
-}
-
-/// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
-/// recorded; counts as an in-place change.
-inline void overwrite(AnyTensor const& to, AnyTensor const& from) {
-    to.impl().array.storage->bump();
-    to.impl().type->copy_elements(to.impl().array, from.impl().array);
-}
-
-} // namespace detail
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_STATE_DICT_HPP
-
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::optim {
 
 /// A parameter group: parameters with the same options.
@@ -215,10 +101,7 @@ public:
         return loss;
     }
     /// Clears the gradients of all parameters.
-    void zero_grad() {
-        for (std::size_t k = 0; k < group_count(); ++k)
-            for (auto const& p : parameters(k)) p.impl().grad = nullptr;
-    }
+    void zero_grad();
 
     virtual std::size_t group_count() const noexcept = 0;
     virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
@@ -226,10 +109,7 @@ public:
     virtual double& lr(std::size_t group = 0) = 0;
     /// The initial learning rate of a group: the one that it had when its first schedule was
     /// constructed.
-    double initial_lr(std::size_t group) {
-        while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
-        return initial_lr_[group];
-    }
+    double initial_lr(std::size_t group);
     /// The momentum of a group (for Adam beta1); null if the algorithm has none.
     virtual double* momentum(std::size_t group) = 0;
 
@@ -248,15 +128,8 @@ namespace detail {
 
 using xgrad::detail::fail;
 
-inline AnyTensor number_tensor(double v) {
-    return xgrad::detail::type_info<double>.filled(Shape{}, v);
-}
-inline double number_in(StateDict const& state, std::string const& name) {
-    auto const* const t = state.find(name);
-    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
-        fail("load_state_dict: there is no number '", name, "'");
-    return t->as<double>().item();
-}
+AnyTensor number_tensor(double v);
+double number_in(StateDict const& state, std::string const& name);
 /// The option as a V, which may be an integer type.
 template <class V> V value_in(StateDict const& state, std::string const& name) {
     double const v = number_in(state, name);
@@ -273,33 +146,15 @@ template <class V> auto& element_of(V& all, std::size_t i, char const* what) {
 }
 
 /// Parameters must be leaves, each in one group.
-[[gnu::cold]] inline void check_parameters(
-    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
-    if (fresh.empty()) fail("optimizer got an empty parameter list");
-    for (auto const& p : fresh) {
-        if (!p.defined())
-            xgrad::detail::fail_undefined(
-                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
-        if (!is_differentiable(p.dtype()))
-            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
-        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
-        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
-            fail("optimizer: some parameters appear more than once, or in more than one parameter "
-                 "group");
-        all.push_back(p);
-    }
-}
+[[gnu::cold]] void check_parameters(
+    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all);
 
 /// A real tensor as it is, a complex one as a real view with a last axis of 2.
 template <Scalar T> auto as_real(Tensor<T> const& t) {
     if constexpr (xgrad::detail::is_complex<T>) return view_as_real(t);
     else return t;
 }
-inline Shape real_shape(AnyTensor const& t) {
-    Shape shape = t.shape();
-    if (is_complex(t.dtype())) shape.push_back(2);
-    return shape;
-}
+Shape real_shape(AnyTensor const& t);
 
 } // namespace detail
 
@@ -317,39 +172,11 @@ public:
     }
 
     using Optimizer::step;
-    void step() override {
-        NoGradGuard const off;
-        std::size_t i = 0;
-        for (auto const& group : groups_)
-            for (auto const& p : group.parameters) update(p, states_[i++], group.options);
-    }
+    void step() override;
     /// Updates one parameter. Its index counts through all groups.
-    void step_parameter(std::size_t parameter) {
-        NoGradGuard const off;
-        std::size_t first = 0;
-        for (auto const& group : groups_) {
-            if (parameter - first < group.parameters.size())
-                return update(
-                    group.parameters[parameter - first], states_[parameter], group.options);
-            first += group.parameters.size();
-        }
-        detail::fail<IndexError>(
-            "step_parameter: there is no parameter ", parameter, " of ", first);
-    }
+    void step_parameter(std::size_t parameter);
 
-    void add_param_group(Group group) {
-        std::vector<AnyTensor> all;
-        for (auto const& g : groups_)
-            all.insert(all.end(), g.parameters.begin(), g.parameters.end());
-        detail::check_parameters(group.parameters, all);
-        Rule::check(group.options);
-        ParameterState fresh;
-        fresh.tensors.resize(Rule::tensors.size());
-        states_.reserve(all.size() + group.parameters.size());
-        auto const n = group.parameters.size();
-        groups_.push_back(std::move(group));
-        states_.insert(states_.end(), n, fresh);
-    }
+    void add_param_group(Group group);
 
     std::size_t group_count() const noexcept override { return groups_.size(); }
     std::vector<AnyTensor> const& parameters(std::size_t group) const override {
@@ -365,70 +192,11 @@ public:
         return detail::element_of(states_, parameter, "parameter");
     }
 
-    StateDict state_dict() const override {
-        StateDict all;
-        for (std::size_t i = 0; i < states_.size(); ++i) {
-            all.set(at("state.", i, "steps"),
-                detail::number_tensor(static_cast<double>(states_[i].steps)));
-            for (std::size_t k = 0; k < Rule::tensors.size(); ++k)
-                if (states_[i].has(k))
-                    all.set(at("state.", i, Rule::tensors[k]),
-                        xgrad::detail::value_copy(states_[i].tensors[k]));
-        }
-        for (std::size_t g = 0; g < groups_.size(); ++g) {
-            auto options = groups_[g].options;
-            Rule::each_option(options, [&](char const* name, auto const& v) {
-                all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v)));
-            });
-        }
-        return all;
-    }
-    void load_state_dict(StateDict const& state) override {
-        auto states = states_;
-        auto groups = groups_;
-        std::size_t used = 0, i = 0;
-        for (std::size_t g = 0; g < groups.size(); ++g) {
-            Rule::each_option(groups[g].options, [&](char const* name, auto& v) {
-                v = detail::value_in<std::remove_reference_t<decltype(v)>>(
-                    state, at("groups.", g, name)),
-                ++used;
-            });
-            Rule::check(groups[g].options);
-            for (auto const& p : groups[g].parameters) {
-                states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")),
-                ++used;
-                for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
-                    auto const name = at("state.", i, Rule::tensors[k]);
-                    auto const* const t = state.find(name);
-                    states[i].tensors[k] = t ? xgrad::detail::value_copy(*t) : AnyTensor();
-                    if (!t) continue;
-                    ++used;
-                    if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p))
-                        detail::fail("load_state_dict: '", name,
-                            "' does not fit its parameter of shape ", p.shape());
-                }
-                ++i;
-            }
-        }
-        if (used != state.size())
-            detail::fail("load_state_dict: the state has entries that this optimizer does not "
-                         "know; it belongs to another one");
-        states_ = std::move(states);
-        groups_ = std::move(groups);
-    }
+    StateDict state_dict() const override;
+    void load_state_dict(StateDict const& state) override;
 
 private:
-    static void update(AnyTensor const& p, ParameterState& state, Options const& options) {
-        if (!p.impl().grad) return;
-        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
-            if constexpr (Differentiable<T>) {
-                auto values = detail::as_real(parameter);
-                auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
-                ++state.steps;
-                Rule::update(values, gradient, state, options);
-            }
-        });
-    }
+    static void update(AnyTensor const& p, ParameterState& state, Options const& options);
     static std::string at(char const* what, std::size_t i, std::string_view name) {
         return what + std::to_string(i) + "." + std::string(name);
     }
@@ -441,14 +209,106 @@ private:
     std::vector<ParameterState> states_;
 };
 
+template <class Rule> void Optimizing<Rule>::step() {
+    NoGradGuard const off;
+    std::size_t i = 0;
+    for (auto const& group : groups_)
+        for (auto const& p : group.parameters) update(p, states_[i++], group.options);
+}
+
+template <class Rule> void Optimizing<Rule>::step_parameter(std::size_t parameter) {
+    NoGradGuard const off;
+    std::size_t first = 0;
+    for (auto const& group : groups_) {
+        if (parameter - first < group.parameters.size())
+            return update(group.parameters[parameter - first], states_[parameter], group.options);
+        first += group.parameters.size();
+    }
+    detail::fail<IndexError>("step_parameter: there is no parameter ", parameter, " of ", first);
+}
+
+template <class Rule> void Optimizing<Rule>::add_param_group(Group group) {
+    std::vector<AnyTensor> all;
+    for (auto const& g : groups_) all.insert(all.end(), g.parameters.begin(), g.parameters.end());
+    detail::check_parameters(group.parameters, all);
+    Rule::check(group.options);
+    ParameterState fresh;
+    fresh.tensors.resize(Rule::tensors.size());
+    states_.reserve(all.size() + group.parameters.size());
+    auto const n = group.parameters.size();
+    groups_.push_back(std::move(group));
+    states_.insert(states_.end(), n, fresh);
+}
+
+template <class Rule> StateDict Optimizing<Rule>::state_dict() const {
+    StateDict all;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+        all.set(
+            at("state.", i, "steps"), detail::number_tensor(static_cast<double>(states_[i].steps)));
+        for (std::size_t k = 0; k < Rule::tensors.size(); ++k)
+            if (states_[i].has(k))
+                all.set(at("state.", i, Rule::tensors[k]),
+                    xgrad::detail::value_copy(states_[i].tensors[k]));
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        auto options = groups_[g].options;
+        Rule::each_option(options, [&](char const* name, auto const& v) {
+            all.set(at("groups.", g, name), detail::number_tensor(static_cast<double>(v)));
+        });
+    }
+    return all;
+}
+
+template <class Rule> void Optimizing<Rule>::load_state_dict(StateDict const& state) {
+    auto states = states_;
+    auto groups = groups_;
+    std::size_t used = 0, i = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        Rule::each_option(groups[g].options, [&](char const* name, auto& v) {
+            v = detail::value_in<std::remove_reference_t<decltype(v)>>(
+                state, at("groups.", g, name)),
+            ++used;
+        });
+        Rule::check(groups[g].options);
+        for (auto const& p : groups[g].parameters) {
+            states[i].steps = detail::value_in<std::int64_t>(state, at("state.", i, "steps")),
+            ++used;
+            for (std::size_t k = 0; k < Rule::tensors.size(); ++k) {
+                auto const name = at("state.", i, Rule::tensors[k]);
+                auto const* const t = state.find(name);
+                states[i].tensors[k] = t ? xgrad::detail::value_copy(*t) : AnyTensor();
+                if (!t) continue;
+                ++used;
+                if (!(t->shape() == detail::real_shape(p)) || t->dtype() != real_type(p))
+                    detail::fail("load_state_dict: '", name,
+                        "' does not fit its parameter of shape ", p.shape());
+            }
+            ++i;
+        }
+    }
+    if (used != state.size())
+        detail::fail("load_state_dict: the state has entries that this optimizer does not "
+                     "know; it belongs to another one");
+    states_ = std::move(states);
+    groups_ = std::move(groups);
+}
+
+template <class Rule>
+void Optimizing<Rule>::update(AnyTensor const& p, ParameterState& state, Options const& options) {
+    if (!p.impl().grad) return;
+    xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+        if constexpr (Differentiable<T>) {
+            auto values = detail::as_real(parameter);
+            auto const gradient = detail::as_real(AnyTensor(p.impl().grad).as<T>());
+            ++state.steps;
+            Rule::update(values, gradient, state, options);
+        }
+    });
+}
+
 namespace detail {
-inline void check_not_negative(char const* what, double v) {
-    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
-}
-inline void check_fraction(char const* what, double v) {
-    if (!(v >= 0 && v < 1))
-        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
-}
+void check_not_negative(char const* what, double v);
+void check_fraction(char const* what, double v);
 
 /// The gradient that a rule uses: negated to maximise, plus weight_decay times the parameter.
 template <RealScalar T, class Options>
@@ -460,6 +320,76 @@ Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Optio
 } // namespace detail
 
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
+
+// ======== xgrad/impl/optim/optimizer.ipp
+// Bodies of optimizer.hpp.
+
+namespace xgrad::optim {
+
+XGRAD_FUNCTION void Optimizer::zero_grad() {
+    for (std::size_t k = 0; k < group_count(); ++k)
+        for (auto const& p : parameters(k)) p.impl().grad = nullptr;
+}
+
+XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
+    while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
+    return initial_lr_[group];
+}
+
+} // namespace xgrad::optim
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION AnyTensor number_tensor(double v) {
+    return xgrad::detail::type_info<double>.filled(Shape{}, v);
+}
+
+XGRAD_FUNCTION double number_in(StateDict const& state, std::string const& name) {
+    auto const* const t = state.find(name);
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
+        fail("load_state_dict: there is no number '", name, "'");
+    return t->as<double>().item();
+}
+
+XGRAD_FUNCTION void check_parameters(
+    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
+    if (fresh.empty()) fail("optimizer got an empty parameter list");
+    for (auto const& p : fresh) {
+        if (!p.defined())
+            xgrad::detail::fail_undefined(
+                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
+        if (!is_differentiable(p.dtype()))
+            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
+        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
+        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
+            fail("optimizer: some parameters appear more than once, or in more than one parameter "
+                 "group");
+        all.push_back(p);
+    }
+}
+
+XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
+    Shape shape = t.shape();
+    if (is_complex(t.dtype())) shape.push_back(2);
+    return shape;
+}
+
+XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
+    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
+}
+
+XGRAD_FUNCTION void check_fraction(char const* what, double v) {
+    if (!(v >= 0 && v < 1))
+        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
 
 namespace xgrad::optim {
@@ -484,13 +414,7 @@ struct AdagradRule {
         double const rate = o.lr / (1 + static_cast<double>(state.steps - 1) * o.lr_decay);
         p -= rate * (g / (sqrt(s) + o.eps));
     }
-    static void check(Options const& o) {
-        check_not_negative("learning rate", o.lr);
-        check_not_negative("lr_decay value", o.lr_decay);
-        check_not_negative("weight_decay value", o.weight_decay);
-        check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
-        check_not_negative("epsilon value", o.eps);
-    }
+    static void check(Options const& o);
     static double* momentum(Options&) { return nullptr; }
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("lr_decay", o.lr_decay), f("weight_decay", o.weight_decay),
@@ -502,7 +426,32 @@ struct AdagradRule {
 
 using Adagrad = Optimizing<detail::AdagradRule>;
 
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template class Optimizing<detail::AdagradRule>;
+#endif
+
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
+
+// ======== xgrad/impl/optim/adagrad.ipp
+// Bodies of adagrad.hpp.
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("lr_decay value", o.lr_decay);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
+    check_not_negative("epsilon value", o.eps);
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
@@ -572,6 +521,11 @@ using Adam = Optimizing<detail::AdamRule<AdamOptions, false>>;
 /// Adam with weight decay apart from the gradient.
 using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
 
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template class Optimizing<detail::AdamRule<AdamOptions, false>>;
+extern template class Optimizing<detail::AdamRule<AdamWOptions, true>>;
+#endif
+
 } // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
@@ -580,16 +534,31 @@ using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
 // ======== xgrad/optim/clip.hpp
 // Bounds for gradients, between backward() and step().
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::optim {
 
 /// Scales all gradients by one factor, so that their norm (as of one vector, the p-norm of the
 /// moduli of all elements) is at most max_norm. Returns the norm before. Where it is not finite,
 /// the gradients become NaN or zero, as in PyTorch, or, if an error is asked for, an Error is
 /// thrown and no gradient changes.
-inline double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm,
-    double p = 2, bool error_if_nonfinite = false) {
+double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double max_norm, double p = 2,
+    bool error_if_nonfinite = false);
+
+/// Clamps each element of all gradients to [-bound, bound]; of a complex element both parts.
+void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound);
+
+} // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
+
+// ======== xgrad/impl/optim/clip.ipp
+// Bodies of clip.hpp.
+
+namespace xgrad::optim {
+
+XGRAD_FUNCTION double clip_grad_norm_(
+    std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
     if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
@@ -619,8 +588,7 @@ inline double clip_grad_norm_(std::vector<AnyTensor> const& parameters, double m
     return total;
 }
 
-/// Clamps each element of all gradients to [-bound, bound]; of a complex element both parts.
-inline void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
+XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
     if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
     NoGradGuard const off;
     for (auto const& t : parameters)
@@ -633,6 +601,8 @@ inline void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bo
 }
 
 } // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
@@ -650,8 +620,6 @@ inline void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bo
 // A line search for the strong Wolfe conditions (Nocedal and Wright, Numerical Optimization,
 // algorithms 3.5 and 3.6).
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::optim::detail {
 
 /// A point on the line: its position, the function's value, its slope along the line, and its
@@ -663,14 +631,7 @@ struct LinePoint {
 
 /// The minimiser of the cubic through the values and slopes of two points, clamped to two bounds;
 /// the middle of the bounds if the cubic has no minimum.
-inline double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high) {
-    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
-                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
-    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
-                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
-    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
-    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
-}
+double cubic_minimum(LinePoint const& p, LinePoint const& q, double low, double high);
 
 /// A point t > 0 with value <= value(0) + c1 t slope(0) and |slope| <= c2 |slope(0)|; the best one
 /// found after max_trials evaluations, or when the interval that contains one is narrower than
@@ -729,9 +690,30 @@ LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narr
 }
 
 } // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
+
+// ======== xgrad/impl/optim/line_search.ipp
+// Bodies of line_search.hpp.
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION double cubic_minimum(
+    LinePoint const& p, LinePoint const& q, double low, double high) {
+    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
+                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
+    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
+                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
+    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
+    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
 
 namespace xgrad::optim {
 
@@ -799,53 +781,8 @@ public:
     std::int64_t iterations() const noexcept { return state_.iterations; }
     std::int64_t evaluations() const noexcept { return state_.evaluations; }
 
-    StateDict state_dict() const override {
-        StateDict all;
-        auto options = options_;
-        each_option(options, [&](char const* name, auto const& v) {
-            all.set(std::string("options.") + name, detail::number_tensor(static_cast<double>(v)));
-        });
-        all.set("iterations", detail::number_tensor(static_cast<double>(state_.iterations)));
-        all.set("evaluations", detail::number_tensor(static_cast<double>(state_.evaluations)));
-        all.set("scale", detail::number_tensor(state_.scale));
-        all.set("step", vector_tensor(state_.step));
-        all.set("gradient", vector_tensor(state_.gradient));
-        for (std::size_t i = 0; i < state_.history.size(); ++i) {
-            all.set(at(i, "step"), vector_tensor(state_.history[i].step));
-            all.set(at(i, "change"), vector_tensor(state_.history[i].change));
-        }
-        return all;
-    }
-    void load_state_dict(StateDict const& state) override {
-        auto options = options_;
-        State fresh;
-        std::size_t used = 5;
-        each_option(options, [&](char const* name, auto& v) {
-            v = detail::value_in<std::remove_reference_t<decltype(v)>>(
-                state, std::string("options.") + name),
-            ++used;
-        });
-        check(options);
-        fresh.iterations = detail::value_in<std::int64_t>(state, "iterations");
-        fresh.evaluations = detail::value_in<std::int64_t>(state, "evaluations");
-        fresh.scale = detail::number_in(state, "scale");
-        fresh.step = vector_in(state, "step"), fresh.gradient = vector_in(state, "gradient");
-        if (!fresh.step.empty() && fresh.gradient.empty())
-            detail::fail("load_state_dict: there is a 'step', but no 'gradient' at its beginning");
-        for (std::size_t i = 0; state.contains(at(i, "step")); ++i, used += 2) {
-            Pair pair{vector_in(state, at(i, "step")), vector_in(state, at(i, "change"))};
-            if (pair.step.empty() || pair.change.empty())
-                detail::fail(
-                    "load_state_dict: '", at(i, "step"), "' or '", at(i, "change"), "' is empty");
-            pair.curvature = dot(pair.step, pair.change);
-            fresh.history.push_back(std::move(pair));
-        }
-        if (used != state.size())
-            detail::fail("load_state_dict: the state has entries that this optimizer does not "
-                         "know; it belongs to another one");
-        options_ = options;
-        state_ = std::move(fresh);
-    }
+    XGRAD_FUNCTION StateDict state_dict() const override;
+    XGRAD_FUNCTION void load_state_dict(StateDict const& state) override;
 
 private:
     using Vector = std::vector<double>;
@@ -864,14 +801,7 @@ private:
         std::deque<Pair> history = {};
     };
 
-    static void check(Options const& o) {
-        detail::check_not_negative("learning rate", o.lr);
-        if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1)
-            detail::fail(
-                "LBFGS: max_iter and history_size must be positive, and max_eval not negative");
-        if (o.line_search != LineSearch::none && o.line_search != LineSearch::strong_wolfe)
-            detail::fail("LBFGS: there is no such line search");
-    }
+    static void check(Options const& o);
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("max_iter", o.max_iter), f("max_eval", o.max_eval),
             f("tolerance_grad", o.tolerance_grad), f("tolerance_change", o.tolerance_change),
@@ -880,154 +810,28 @@ private:
     static std::string at(std::size_t i, char const* what) {
         return "history." + std::to_string(i) + "." + what;
     }
-    static AnyTensor vector_tensor(Vector const& v) {
-        auto const t = Tensor<double>::empty(Shape{v.size()});
-        std::copy(v.begin(), v.end(), t.array_of().begin());
-        return t;
-    }
-    Vector vector_in(StateDict const& state, std::string const& name) const {
-        std::size_t n = 0;
-        for (auto const& p : parameters_) n += xgrad::numel(detail::real_shape(p));
-        auto const* const t = state.find(name);
-        if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 ||
-            (t->numel() != n && t->numel() != 0))
-            detail::fail("load_state_dict: '", name, "' is no vector of ", n, " numbers");
-        auto const a = xgrad::detail::contiguous(t->as<double>().array_of());
-        return {a.begin(), a.end()};
-    }
+    static AnyTensor vector_tensor(Vector const& v);
+    Vector vector_in(StateDict const& state, std::string const& name) const;
 
-    static double dot(Vector const& a, Vector const& b) {
-        double sum = 0;
-        for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-        return sum;
-    }
-    static double largest(Vector const& v) {
-        double most = 0;
-        for (double const x : v) most = std::abs(x) > most || x != x ? std::abs(x) : most;
-        return most;
-    }
+    static double dot(Vector const& a, Vector const& b);
+    static double largest(Vector const& v);
     /// y += a x.
-    static void add(Vector& y, double a, Vector const& x) {
-        for (std::size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
-    }
+    static void add(Vector& y, double a, Vector const& x);
 
     /// Concatenates all parameters, or their gradients (zeros for a parameter without one), to one
     /// vector.
-    Vector gathered(bool gradients) const {
-        Vector all;
-        for (auto const& p : parameters_) {
-            auto const source = gradients ? AnyTensor(p.impl().grad) : p;
-            if (!source.defined()) all.resize(all.size() + xgrad::numel(detail::real_shape(p)));
-            else
-                xgrad::detail::with_type(source, [&]<Scalar T>(Tensor<T> const& t) {
-                    if constexpr (Differentiable<T>)
-                        for (auto const v :
-                            xgrad::detail::contiguous(detail::as_real(t).array_of()))
-                            all.push_back(static_cast<double>(v));
-                });
-        }
-        return all;
-    }
+    Vector gathered(bool gradients) const;
     /// Sets the parameters to x + t d.
-    void move(Vector const& x, double t, Vector const& d) const {
-        std::size_t i = 0;
-        for (auto const& p : parameters_) {
-            p.impl().array.storage->bump();
-            xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
-                if constexpr (Differentiable<T>) {
-                    auto const values = detail::as_real(parameter);
-                    xgrad::detail::Array<precision_of<T>> fresh(values.shape());
-                    for (auto& v : fresh)
-                        v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
-                    xgrad::detail::copy_elements(values.array_of(), fresh);
-                }
-            });
-        }
-    }
+    void move(Vector const& x, double t, Vector const& d) const;
 
     /// Stores the last step with the change of the gradient along it, unless the curvature is
     /// negative there.
-    void remember(Vector const& gradient) {
-        if (state_.step.empty()) return;
-        Pair pair{std::exchange(state_.step, {}), gradient};
-        add(pair.change, -1, state_.gradient);
-        pair.curvature = dot(pair.step, pair.change);
-        if (!(pair.curvature > 1e-10)) return;
-        while (state_.history.size() >= static_cast<std::size_t>(options_.history_size))
-            state_.history.pop_front();
-        state_.scale = pair.curvature / dot(pair.change, pair.change);
-        state_.history.push_back(std::move(pair));
-    }
+    void remember(Vector const& gradient);
     /// The descent direction: minus the approximate inverse Hessian times the gradient, by the
     /// two-loop recursion over the stored pairs.
-    Vector direction(Vector const& gradient) const {
-        Vector d(gradient.size()), parts(state_.history.size());
-        add(d, -1, gradient);
-        for (std::size_t i = state_.history.size(); i-- > 0;) {
-            auto const& pair = state_.history[i];
-            parts[i] = dot(pair.step, d) / pair.curvature;
-            add(d, -parts[i], pair.change);
-        }
-        for (double& v : d) v *= state_.scale;
-        for (std::size_t i = 0; i < state_.history.size(); ++i) {
-            auto const& pair = state_.history[i];
-            add(d, parts[i] - dot(pair.change, d) / pair.curvature, pair.step);
-        }
-        return d;
-    }
+    Vector direction(Vector const& gradient) const;
 
-    void iterate(double loss, std::function<double()> const& closure) {
-        NoGradGuard const off;
-        auto const o = options_;
-        std::int64_t const max_evaluations = o.max_eval ? o.max_eval : o.max_iter * 5 / 4;
-        std::int64_t evaluations = 1;
-        ++state_.evaluations;
-        Vector gradient = gathered(true);
-        for (std::int64_t n = 1; largest(gradient) > o.tolerance_grad; ++n) {
-            remember(gradient);
-            Vector const d = direction(gradient), x = gathered(false);
-            double length = o.lr;
-            if (state_.iterations == 0) {
-                double sum = 0;
-                for (double const v : gradient) sum += std::abs(v);
-                length *= std::min(1., 1 / sum);
-            }
-            double const slope = dot(gradient, d), before = loss;
-            ++state_.iterations;
-            state_.gradient = gradient;
-            if (!(slope <= -o.tolerance_change)) return;
-            auto const evaluate = [&](double t) {
-                move(x, t, d);
-                double const value = closure();
-                ++evaluations, ++state_.evaluations;
-                detail::LinePoint p{t, value, 0, gathered(true)};
-                p.slope = dot(p.gradient, d);
-                return p;
-            };
-            try {
-                if (o.line_search == LineSearch::strong_wolfe) {
-                    auto found = detail::strong_wolfe(evaluate, {0, loss, slope, gradient}, length,
-                        o.tolerance_change / largest(d));
-                    length = found.t, loss = found.value, gradient = std::move(found.gradient);
-                    move(x, length, d);
-                    // no further evaluation: the next step() may have other data
-                } else if (n == o.max_iter) move(x, length, d);
-                else {
-                    auto reached = evaluate(length);
-                    loss = reached.value, gradient = std::move(reached.gradient);
-                }
-            } catch (...) {
-                move(x, 0, d);
-                throw;
-            }
-            state_.step.assign(d.size(), 0.);
-            add(state_.step, length, d);
-            if (n == o.max_iter || evaluations >= max_evaluations ||
-                largest(state_.step) <= o.tolerance_change ||
-                std::abs(loss - before) < o.tolerance_change)
-                return;
-        }
-    }
+    void iterate(double loss, std::function<double()> const& closure);
 
     Options options_;
     std::vector<AnyTensor> parameters_;
@@ -1035,6 +839,223 @@ private:
 };
 
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
+
+// ======== xgrad/impl/optim/lbfgs.ipp
+// Bodies of lbfgs.hpp.
+
+namespace xgrad::optim {
+
+XGRAD_FUNCTION StateDict LBFGS::state_dict() const {
+    StateDict all;
+    auto options = options_;
+    each_option(options, [&](char const* name, auto const& v) {
+        all.set(std::string("options.") + name, detail::number_tensor(static_cast<double>(v)));
+    });
+    all.set("iterations", detail::number_tensor(static_cast<double>(state_.iterations)));
+    all.set("evaluations", detail::number_tensor(static_cast<double>(state_.evaluations)));
+    all.set("scale", detail::number_tensor(state_.scale));
+    all.set("step", vector_tensor(state_.step));
+    all.set("gradient", vector_tensor(state_.gradient));
+    for (std::size_t i = 0; i < state_.history.size(); ++i) {
+        all.set(at(i, "step"), vector_tensor(state_.history[i].step));
+        all.set(at(i, "change"), vector_tensor(state_.history[i].change));
+    }
+    return all;
+}
+
+XGRAD_FUNCTION void LBFGS::load_state_dict(StateDict const& state) {
+    auto options = options_;
+    State fresh;
+    std::size_t used = 5;
+    each_option(options, [&](char const* name, auto& v) {
+        v = detail::value_in<std::remove_reference_t<decltype(v)>>(
+            state, std::string("options.") + name),
+        ++used;
+    });
+    check(options);
+    fresh.iterations = detail::value_in<std::int64_t>(state, "iterations");
+    fresh.evaluations = detail::value_in<std::int64_t>(state, "evaluations");
+    fresh.scale = detail::number_in(state, "scale");
+    fresh.step = vector_in(state, "step"), fresh.gradient = vector_in(state, "gradient");
+    if (!fresh.step.empty() && fresh.gradient.empty())
+        detail::fail("load_state_dict: there is a 'step', but no 'gradient' at its beginning");
+    for (std::size_t i = 0; state.contains(at(i, "step")); ++i, used += 2) {
+        Pair pair{vector_in(state, at(i, "step")), vector_in(state, at(i, "change"))};
+        if (pair.step.empty() || pair.change.empty())
+            detail::fail(
+                "load_state_dict: '", at(i, "step"), "' or '", at(i, "change"), "' is empty");
+        pair.curvature = dot(pair.step, pair.change);
+        fresh.history.push_back(std::move(pair));
+    }
+    if (used != state.size())
+        detail::fail("load_state_dict: the state has entries that this optimizer does not "
+                     "know; it belongs to another one");
+    options_ = options;
+    state_ = std::move(fresh);
+}
+
+XGRAD_FUNCTION void LBFGS::check(Options const& o) {
+    detail::check_not_negative("learning rate", o.lr);
+    if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1)
+        detail::fail(
+            "LBFGS: max_iter and history_size must be positive, and max_eval not negative");
+    if (o.line_search != LineSearch::none && o.line_search != LineSearch::strong_wolfe)
+        detail::fail("LBFGS: there is no such line search");
+}
+
+XGRAD_FUNCTION AnyTensor LBFGS::vector_tensor(Vector const& v) {
+    auto const t = Tensor<double>::empty(Shape{v.size()});
+    std::copy(v.begin(), v.end(), t.array_of().begin());
+    return t;
+}
+
+XGRAD_FUNCTION auto LBFGS::vector_in(StateDict const& state, std::string const& name) const
+    -> Vector {
+    std::size_t n = 0;
+    for (auto const& p : parameters_) n += xgrad::numel(detail::real_shape(p));
+    auto const* const t = state.find(name);
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 ||
+        (t->numel() != n && t->numel() != 0))
+        detail::fail("load_state_dict: '", name, "' is no vector of ", n, " numbers");
+    auto const a = xgrad::detail::contiguous(t->as<double>().array_of());
+    return {a.begin(), a.end()};
+}
+
+XGRAD_FUNCTION double LBFGS::dot(Vector const& a, Vector const& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+}
+
+XGRAD_FUNCTION double LBFGS::largest(Vector const& v) {
+    double most = 0;
+    for (double const x : v) most = std::abs(x) > most || x != x ? std::abs(x) : most;
+    return most;
+}
+
+XGRAD_FUNCTION void LBFGS::add(Vector& y, double a, Vector const& x) {
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
+}
+
+XGRAD_FUNCTION auto LBFGS::gathered(bool gradients) const -> Vector {
+    Vector all;
+    for (auto const& p : parameters_) {
+        auto const source = gradients ? AnyTensor(p.impl().grad) : p;
+        if (!source.defined()) all.resize(all.size() + xgrad::numel(detail::real_shape(p)));
+        else
+            xgrad::detail::with_type(source, [&]<Scalar T>(Tensor<T> const& t) {
+                if constexpr (Differentiable<T>)
+                    for (auto const v : xgrad::detail::contiguous(detail::as_real(t).array_of()))
+                        all.push_back(static_cast<double>(v));
+            });
+    }
+    return all;
+}
+
+XGRAD_FUNCTION void LBFGS::move(Vector const& x, double t, Vector const& d) const {
+    std::size_t i = 0;
+    for (auto const& p : parameters_) {
+        p.impl().array.storage->bump();
+        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+            if constexpr (Differentiable<T>) {
+                auto const values = detail::as_real(parameter);
+                xgrad::detail::Array<precision_of<T>> fresh(values.shape());
+                for (auto& v : fresh)
+                    v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
+                xgrad::detail::copy_elements(values.array_of(), fresh);
+            }
+        });
+    }
+}
+
+XGRAD_FUNCTION void LBFGS::remember(Vector const& gradient) {
+    if (state_.step.empty()) return;
+    Pair pair{std::exchange(state_.step, {}), gradient};
+    add(pair.change, -1, state_.gradient);
+    pair.curvature = dot(pair.step, pair.change);
+    if (!(pair.curvature > 1e-10)) return;
+    while (state_.history.size() >= static_cast<std::size_t>(options_.history_size))
+        state_.history.pop_front();
+    state_.scale = pair.curvature / dot(pair.change, pair.change);
+    state_.history.push_back(std::move(pair));
+}
+
+XGRAD_FUNCTION auto LBFGS::direction(Vector const& gradient) const -> Vector {
+    Vector d(gradient.size()), parts(state_.history.size());
+    add(d, -1, gradient);
+    for (std::size_t i = state_.history.size(); i-- > 0;) {
+        auto const& pair = state_.history[i];
+        parts[i] = dot(pair.step, d) / pair.curvature;
+        add(d, -parts[i], pair.change);
+    }
+    for (double& v : d) v *= state_.scale;
+    for (std::size_t i = 0; i < state_.history.size(); ++i) {
+        auto const& pair = state_.history[i];
+        add(d, parts[i] - dot(pair.change, d) / pair.curvature, pair.step);
+    }
+    return d;
+}
+
+XGRAD_FUNCTION void LBFGS::iterate(double loss, std::function<double()> const& closure) {
+    NoGradGuard const off;
+    auto const o = options_;
+    std::int64_t const max_evaluations = o.max_eval ? o.max_eval : o.max_iter * 5 / 4;
+    std::int64_t evaluations = 1;
+    ++state_.evaluations;
+    Vector gradient = gathered(true);
+    for (std::int64_t n = 1; largest(gradient) > o.tolerance_grad; ++n) {
+        remember(gradient);
+        Vector const d = direction(gradient), x = gathered(false);
+        double length = o.lr;
+        if (state_.iterations == 0) {
+            double sum = 0;
+            for (double const v : gradient) sum += std::abs(v);
+            length *= std::min(1., 1 / sum);
+        }
+        double const slope = dot(gradient, d), before = loss;
+        ++state_.iterations;
+        state_.gradient = gradient;
+        if (!(slope <= -o.tolerance_change)) return;
+        auto const evaluate = [&](double t) {
+            move(x, t, d);
+            double const value = closure();
+            ++evaluations, ++state_.evaluations;
+            detail::LinePoint p{t, value, 0, gathered(true)};
+            p.slope = dot(p.gradient, d);
+            return p;
+        };
+        try {
+            if (o.line_search == LineSearch::strong_wolfe) {
+                auto found = detail::strong_wolfe(
+                    evaluate, {0, loss, slope, gradient}, length, o.tolerance_change / largest(d));
+                length = found.t, loss = found.value, gradient = std::move(found.gradient);
+                move(x, length, d);
+                // no further evaluation: the next step() may have other data
+            } else if (n == o.max_iter) move(x, length, d);
+            else {
+                auto reached = evaluate(length);
+                loss = reached.value, gradient = std::move(reached.gradient);
+            }
+        } catch (...) {
+            move(x, 0, d);
+            throw;
+        }
+        state_.step.assign(d.size(), 0.);
+        add(state_.step, length, d);
+        if (n == o.max_iter || evaluations >= max_evaluations ||
+            largest(state_.step) <= o.tolerance_change ||
+            std::abs(loss - before) < o.tolerance_change)
+            return;
+    }
+}
+
+} // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
@@ -1073,13 +1094,7 @@ struct RMSpropRule {
         b.copy_(o.momentum * b + direction);
         p -= o.lr * b;
     }
-    static void check(Options const& o) {
-        check_not_negative("learning rate", o.lr);
-        check_not_negative("epsilon value", o.eps);
-        check_not_negative("momentum value", o.momentum);
-        check_not_negative("weight_decay value", o.weight_decay);
-        check_not_negative("alpha value", o.alpha);
-    }
+    static void check(Options const& o);
     static double* momentum(Options& o) { return &o.momentum; }
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("alpha", o.alpha), f("eps", o.eps), f("weight_decay", o.weight_decay),
@@ -1090,7 +1105,32 @@ struct RMSpropRule {
 
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template class Optimizing<detail::RMSpropRule>;
+#endif
+
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
+
+// ======== xgrad/impl/optim/rmsprop.ipp
+// Bodies of rmsprop.hpp.
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("epsilon value", o.eps);
+    check_not_negative("momentum value", o.momentum);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("alpha value", o.alpha);
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
@@ -1098,8 +1138,6 @@ using RMSprop = Optimizing<detail::RMSpropRule>;
 // ======== xgrad/optim/schedule.hpp
 // Schedules: learning rates as functions of the number of calls of step(). They hold a reference to
 // the optimiser, which must outlive them.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
@@ -1116,63 +1154,24 @@ public:
     void step() { go_to(count_ + 1); }
     /// The number of calls of step().
     std::int64_t count() const noexcept { return count_; }
-    StateDict state_dict() const {
-        StateDict state{{"count", detail::number_tensor(static_cast<double>(count_))}};
-        for (std::size_t k = 0; k < base_.size(); ++k) {
-            state.set("base." + std::to_string(k), detail::number_tensor(base_[k]));
-            state.set("rate." + std::to_string(k), detail::number_tensor(optimizer_.lr(k)));
-        }
-        return state;
-    }
+    StateDict state_dict() const;
     /// Continues from a saved state: the optimiser gets the rates that it had then.
-    void load_state_dict(StateDict const& state) {
-        auto const count = detail::value_in<std::int64_t>(state, "count");
-        auto const numbers = [&](std::string const& name) {
-            std::vector<double> of_groups;
-            for (std::size_t k = 0; k < base_.size(); ++k)
-                of_groups.push_back(detail::number_in(state, name + std::to_string(k)));
-            return of_groups;
-        };
-        auto base = numbers("base.");
-        set(count, alone(base, count), numbers("rate."));
-        base_ = std::move(base);
-    }
+    void load_state_dict(StateDict const& state);
 
 protected:
-    explicit Schedule(Optimizer& o) : optimizer_(o) {
-        for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.initial_lr(k));
-        expected_ = base_;
-    }
+    explicit Schedule(Optimizer& o);
     virtual double rate(double base, std::int64_t count) const = 0;
     /// The rate at this count, computed from the rate at the count before, which something else has
     /// changed.
-    virtual double chained(double now, double base, std::int64_t count) const {
-        double const before = count == 0 ? base : rate(base, count - 1), after = rate(base, count);
-        return after == before ? now : now * (after / before);
-    }
-    void go_to(std::int64_t count) {
-        auto const expected = alone(base_, count);
-        auto rates = expected;
-        for (std::size_t k = 0; k < rates.size(); ++k)
-            if (double const now = optimizer_.lr(k); now != expected_[k])
-                rates[k] = chained(now, base_[k], count);
-        set(count, expected, rates);
-    }
-    virtual void set(
-        std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) {
-        expected_ = expected;
-        for (std::size_t k = 0; k < rates.size(); ++k) optimizer_.lr(k) = rates[k];
-        count_ = count;
-    }
+    XGRAD_FUNCTION virtual double chained(double now, double base, std::int64_t count) const;
+    void go_to(std::int64_t count);
+    XGRAD_FUNCTION virtual void set(
+        std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates);
     Optimizer& optimizer() const noexcept { return optimizer_; }
 
 private:
     /// The rates if nothing else changes them.
-    std::vector<double> alone(std::vector<double> const& base, std::int64_t count) const {
-        std::vector<double> rates;
-        for (double const b : base) rates.push_back(rate(b, count));
-        return rates;
-    }
+    std::vector<double> alone(std::vector<double> const& base, std::int64_t count) const;
 
     Optimizer& optimizer_;
     // initial rates, and those that this schedule alone would set
@@ -1189,9 +1188,7 @@ public:
     }
 
 private:
-    double rate(double base, std::int64_t n) const override {
-        return base * std::pow(gamma_, static_cast<double>(n / step_size_));
-    }
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
     std::int64_t step_size_;
     double gamma_;
 };
@@ -1225,17 +1222,9 @@ private:
     double rate(double base, std::int64_t n) const override {
         return lowest_ + (base - lowest_) * height(n);
     }
-    double chained(double now, double base, std::int64_t n) const override {
-        double const before = height(n - 1);
-        return before == 0 ? now + (base - lowest_) * height(n)
-                           : lowest_ + (now - lowest_) * (height(n) / before);
-    }
+    XGRAD_FUNCTION double chained(double now, double base, std::int64_t n) const override;
     /// The factor: from 1 down to 0 and up again.
-    double height(std::int64_t n) const {
-        return (1 + std::cos(
-                        std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) /
-               2;
-    }
+    double height(std::int64_t n) const;
     std::int64_t t_max_;
     double lowest_;
 };
@@ -1244,22 +1233,10 @@ private:
 /// warm-up.
 class LinearLR final : public Schedule {
 public:
-    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5)
-        : Schedule(o), start_(start), end_(end), steps_(steps) {
-        if (!(start > 0 && start <= 1))
-            detail::fail("Starting multiplicative factor expected to be greater than 0 and less or "
-                         "equal to 1.");
-        if (!(end >= 0 && end <= 1))
-            detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
-        if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
-        go_to(0);
-    }
+    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5);
 
 private:
-    double rate(double base, std::int64_t n) const override {
-        return base * (start_ + (end_ - start_) * static_cast<double>(std::min(n, steps_)) /
-                                    static_cast<double>(steps_));
-    }
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
     double start_, end_;
     std::int64_t steps_;
 };
@@ -1281,48 +1258,15 @@ struct OneCycleOptions {
 /// Topin, 2017), in all groups alike. Call step() after each batch.
 class OneCycleLR final : public Schedule {
 public:
-    OneCycleLR(Optimizer& o, OneCycleOptions const& options) : Schedule(o), options_(options) {
-        if (options.total_steps < 1)
-            detail::fail("OneCycleLR: the number of steps must be positive");
-        if (!(options.pct_start >= 0 && options.pct_start <= 1))
-            detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
-        if (options.cycle_momentum)
-            for (std::size_t k = 0; k < o.group_count(); ++k)
-                if (!o.momentum(k))
-                    detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` "
-                                 "option enabled");
-        go_to(0);
-    }
+    OneCycleLR(Optimizer& o, OneCycleOptions const& options);
 
 private:
     /// Anneals from a to b in the first part of the steps, and from b to c in the rest.
-    double between(double a, double b, double c, std::int64_t count) const {
-        double const n = static_cast<double>(count),
-                     peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1,
-                     last = static_cast<double>(options_.total_steps) - 1;
-        auto const anneal = [&](double from, double to, double part) {
-            return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part))
-                                   : from + (to - from) * part;
-        };
-        return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1)
-                         : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
-    }
-    double rate(double, std::int64_t n) const override {
-        double const first = options_.max_lr / options_.div_factor;
-        return between(first, options_.max_lr, first / options_.final_div_factor, n);
-    }
+    double between(double a, double b, double c, std::int64_t count) const;
+    XGRAD_FUNCTION double rate(double, std::int64_t n) const override;
     double chained(double, double base, std::int64_t n) const override { return rate(base, n); }
-    void set(std::int64_t count, std::vector<double> const& expected,
-        std::vector<double> const& rates) override {
-        if (count > options_.total_steps)
-            detail::fail("Tried to step ", count, " times. The specified number of total steps is ",
-                options_.total_steps);
-        Schedule::set(count, expected, rates);
-        if (!options_.cycle_momentum) return;
-        for (std::size_t k = 0; k < optimizer().group_count(); ++k)
-            *optimizer().momentum(k) = between(
-                options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
-    }
+    XGRAD_FUNCTION void set(std::int64_t count, std::vector<double> const& expected,
+        std::vector<double> const& rates) override;
     OneCycleOptions options_;
 };
 
@@ -1346,48 +1290,16 @@ struct PlateauOptions {
 /// improving.
 class ReduceLROnPlateau {
 public:
-    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {})
-        : optimizer_(o), options_(options), best_(worst()) {
-        if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
-    }
+    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {});
 
-    void step(double metric) {
-        if (improves(metric)) best_ = metric, bad_ = 0;
-        else ++bad_;
-        if (waiting_ > 0) --waiting_, bad_ = 0;
-        if (bad_ <= options_.patience) return;
-        for (std::size_t k = 0; k < optimizer_.group_count(); ++k) {
-            double const now = optimizer_.lr(k),
-                         next = std::max(now * options_.factor, options_.min_lr);
-            if (now - next > options_.eps) optimizer_.lr(k) = next;
-        }
-        waiting_ = options_.cooldown;
-        bad_ = 0;
-    }
+    void step(double metric);
     double best() const noexcept { return best_; }
-    StateDict state_dict() const {
-        return {{"best", detail::number_tensor(best_)},
-            {"bad", detail::number_tensor(static_cast<double>(bad_))},
-            {"waiting", detail::number_tensor(static_cast<double>(waiting_))}};
-    }
-    void load_state_dict(StateDict const& state) {
-        double const best = detail::number_in(state, "best");
-        auto const bad = detail::value_in<std::int64_t>(state, "bad"),
-                   waiting = detail::value_in<std::int64_t>(state, "waiting");
-        best_ = best, bad_ = bad, waiting_ = waiting;
-    }
+    StateDict state_dict() const;
+    void load_state_dict(StateDict const& state);
 
 private:
-    double worst() const noexcept {
-        return options_.maximize ? -std::numeric_limits<double>::infinity()
-                                 : std::numeric_limits<double>::infinity();
-    }
-    bool improves(double v) const {
-        double const t = options_.threshold;
-        if (options_.absolute || std::isinf(best_))
-            return options_.maximize ? v > best_ + t : v < best_ - t;
-        return options_.maximize ? v > best_ * (1 + t) : v < best_ * (1 - t);
-    }
+    double worst() const noexcept;
+    bool improves(double v) const;
     Optimizer& optimizer_;
     PlateauOptions options_;
     double best_;
@@ -1395,6 +1307,191 @@ private:
 };
 
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
+
+// ======== xgrad/impl/optim/schedule.ipp
+// Bodies of schedule.hpp.
+
+namespace xgrad::optim {
+
+XGRAD_FUNCTION StateDict Schedule::state_dict() const {
+    StateDict state{{"count", detail::number_tensor(static_cast<double>(count_))}};
+    for (std::size_t k = 0; k < base_.size(); ++k) {
+        state.set("base." + std::to_string(k), detail::number_tensor(base_[k]));
+        state.set("rate." + std::to_string(k), detail::number_tensor(optimizer_.lr(k)));
+    }
+    return state;
+}
+
+XGRAD_FUNCTION void Schedule::load_state_dict(StateDict const& state) {
+    auto const count = detail::value_in<std::int64_t>(state, "count");
+    auto const numbers = [&](std::string const& name) {
+        std::vector<double> of_groups;
+        for (std::size_t k = 0; k < base_.size(); ++k)
+            of_groups.push_back(detail::number_in(state, name + std::to_string(k)));
+        return of_groups;
+    };
+    auto base = numbers("base.");
+    set(count, alone(base, count), numbers("rate."));
+    base_ = std::move(base);
+}
+
+XGRAD_FUNCTION Schedule::Schedule(Optimizer& o) : optimizer_(o) {
+    for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.initial_lr(k));
+    expected_ = base_;
+}
+
+XGRAD_FUNCTION double Schedule::chained(double now, double base, std::int64_t count) const {
+    double const before = count == 0 ? base : rate(base, count - 1), after = rate(base, count);
+    return after == before ? now : now * (after / before);
+}
+
+XGRAD_FUNCTION void Schedule::go_to(std::int64_t count) {
+    auto const expected = alone(base_, count);
+    auto rates = expected;
+    for (std::size_t k = 0; k < rates.size(); ++k)
+        if (double const now = optimizer_.lr(k); now != expected_[k])
+            rates[k] = chained(now, base_[k], count);
+    set(count, expected, rates);
+}
+
+XGRAD_FUNCTION void Schedule::set(
+    std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) {
+    expected_ = expected;
+    for (std::size_t k = 0; k < rates.size(); ++k) optimizer_.lr(k) = rates[k];
+    count_ = count;
+}
+
+XGRAD_FUNCTION std::vector<double> Schedule::alone(
+    std::vector<double> const& base, std::int64_t count) const {
+    std::vector<double> rates;
+    for (double const b : base) rates.push_back(rate(b, count));
+    return rates;
+}
+
+XGRAD_FUNCTION double StepLR::rate(double base, std::int64_t n) const {
+    return base * std::pow(gamma_, static_cast<double>(n / step_size_));
+}
+
+XGRAD_FUNCTION double CosineAnnealingLR::chained(double now, double base, std::int64_t n) const {
+    double const before = height(n - 1);
+    return before == 0 ? now + (base - lowest_) * height(n)
+                       : lowest_ + (now - lowest_) * (height(n) / before);
+}
+
+XGRAD_FUNCTION double CosineAnnealingLR::height(std::int64_t n) const {
+    return (1 + std::cos(std::numbers::pi * static_cast<double>(n) / static_cast<double>(t_max_))) /
+           2;
+}
+
+XGRAD_FUNCTION LinearLR::LinearLR(Optimizer& o, double start, double end, std::int64_t steps)
+    : Schedule(o), start_(start), end_(end), steps_(steps) {
+    if (!(start > 0 && start <= 1))
+        detail::fail("Starting multiplicative factor expected to be greater than 0 and less or "
+                     "equal to 1.");
+    if (!(end >= 0 && end <= 1))
+        detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
+    if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
+    go_to(0);
+}
+
+XGRAD_FUNCTION double LinearLR::rate(double base, std::int64_t n) const {
+    return base * (start_ + (end_ - start_) * static_cast<double>(std::min(n, steps_)) /
+                                static_cast<double>(steps_));
+}
+
+XGRAD_FUNCTION OneCycleLR::OneCycleLR(Optimizer& o, OneCycleOptions const& options)
+    : Schedule(o), options_(options) {
+    if (options.total_steps < 1) detail::fail("OneCycleLR: the number of steps must be positive");
+    if (!(options.pct_start >= 0 && options.pct_start <= 1))
+        detail::fail("OneCycleLR: pct_start must lie between 0 and 1");
+    if (options.cycle_momentum)
+        for (std::size_t k = 0; k < o.group_count(); ++k)
+            if (!o.momentum(k))
+                detail::fail("optimizer must support momentum or beta1 with `cycle_momentum` "
+                             "option enabled");
+    go_to(0);
+}
+
+XGRAD_FUNCTION double OneCycleLR::between(double a, double b, double c, std::int64_t count) const {
+    double const n = static_cast<double>(count),
+                 peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1,
+                 last = static_cast<double>(options_.total_steps) - 1;
+    auto const anneal = [&](double from, double to, double part) {
+        return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part))
+                               : from + (to - from) * part;
+    };
+    return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1)
+                     : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
+}
+
+XGRAD_FUNCTION double OneCycleLR::rate(double, std::int64_t n) const {
+    double const first = options_.max_lr / options_.div_factor;
+    return between(first, options_.max_lr, first / options_.final_div_factor, n);
+}
+
+XGRAD_FUNCTION void OneCycleLR::set(
+    std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) {
+    if (count > options_.total_steps)
+        detail::fail("Tried to step ", count, " times. The specified number of total steps is ",
+            options_.total_steps);
+    Schedule::set(count, expected, rates);
+    if (!options_.cycle_momentum) return;
+    for (std::size_t k = 0; k < optimizer().group_count(); ++k)
+        *optimizer().momentum(k) =
+            between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
+}
+
+XGRAD_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options)
+    : optimizer_(o), options_(options), best_(worst()) {
+    if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
+}
+
+XGRAD_FUNCTION void ReduceLROnPlateau::step(double metric) {
+    if (improves(metric)) best_ = metric, bad_ = 0;
+    else ++bad_;
+    if (waiting_ > 0) --waiting_, bad_ = 0;
+    if (bad_ <= options_.patience) return;
+    for (std::size_t k = 0; k < optimizer_.group_count(); ++k) {
+        double const now = optimizer_.lr(k),
+                     next = std::max(now * options_.factor, options_.min_lr);
+        if (now - next > options_.eps) optimizer_.lr(k) = next;
+    }
+    waiting_ = options_.cooldown;
+    bad_ = 0;
+}
+
+XGRAD_FUNCTION StateDict ReduceLROnPlateau::state_dict() const {
+    return {{"best", detail::number_tensor(best_)},
+        {"bad", detail::number_tensor(static_cast<double>(bad_))},
+        {"waiting", detail::number_tensor(static_cast<double>(waiting_))}};
+}
+
+XGRAD_FUNCTION void ReduceLROnPlateau::load_state_dict(StateDict const& state) {
+    double const best = detail::number_in(state, "best");
+    auto const bad = detail::value_in<std::int64_t>(state, "bad"),
+               waiting = detail::value_in<std::int64_t>(state, "waiting");
+    best_ = best, bad_ = bad, waiting_ = waiting;
+}
+
+XGRAD_FUNCTION double ReduceLROnPlateau::worst() const noexcept {
+    return options_.maximize ? -std::numeric_limits<double>::infinity()
+                             : std::numeric_limits<double>::infinity();
+}
+
+XGRAD_FUNCTION bool ReduceLROnPlateau::improves(double v) const {
+    double const t = options_.threshold;
+    if (options_.absolute || std::isinf(best_))
+        return options_.maximize ? v > best_ + t : v < best_ - t;
+    return options_.maximize ? v > best_ * (1 + t) : v < best_ * (1 - t);
+}
+
+} // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
@@ -1428,13 +1525,7 @@ struct SGDRule {
         if (o.nesterov) p -= o.lr * (g + o.momentum * b);
         else p -= o.lr * b;
     }
-    static void check(Options const& o) {
-        check_not_negative("learning rate", o.lr);
-        check_not_negative("momentum", o.momentum);
-        check_not_negative("weight_decay", o.weight_decay);
-        if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
-            fail("Nesterov momentum requires a momentum and zero dampening");
-    }
+    static void check(Options const& o);
     static double* momentum(Options& o) { return &o.momentum; }
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening),
@@ -1447,7 +1538,32 @@ struct SGDRule {
 /// 0.9});`
 using SGD = Optimizing<detail::SGDRule>;
 
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template class Optimizing<detail::SGDRule>;
+#endif
+
 } // namespace xgrad::optim
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
+
+// ======== xgrad/impl/optim/sgd.ipp
+// Bodies of sgd.hpp.
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION void SGDRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("momentum", o.momentum);
+    check_not_negative("weight_decay", o.weight_decay);
+    if (o.nesterov && (o.momentum <= 0 || o.dampening != 0))
+        fail("Nesterov momentum requires a momentum and zero dampening");
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
@@ -1455,8 +1571,6 @@ using SGD = Optimizing<detail::SGDRule>;
 // ======== xgrad/optim/step_in_backward.hpp
 // Updates inside backward(): each parameter is updated as soon as its gradient is complete, which
 // is then freed.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::optim {
 
@@ -1492,6 +1606,25 @@ template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>
 
 } // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
+
+// ======== xgrad/impl/optim/instances.ipp
+// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once. optim.hpp
+// includes this file last.
+
+namespace xgrad::optim {
+
+template class Optimizing<detail::AdagradRule>;
+template class Optimizing<detail::AdamRule<AdamOptions, false>>;
+template class Optimizing<detail::AdamRule<AdamWOptions, true>>;
+template class Optimizing<detail::RMSpropRule>;
+template class Optimizing<detail::SGDRule>;
+
+} // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_OPTIM

@@ -134,16 +134,7 @@ constexpr bool is_type_name(std::string_view s) {
 /// segments (none included). "torch.**" matches "torch" and all below it.
 class Pattern {
 public:
-    explicit Pattern(std::string text, char separator = '.')
-        : text_(std::move(text)), separator_(separator) {
-        segments_ = split(text_);
-        for (auto const segment : segments_) {
-            if (segment.empty())
-                detail::fail<PackageError>("the pattern '", text_, "' has an empty segment");
-            if (segment.find("**") != segment.npos && segment != "**")
-                detail::fail<PackageError>("the pattern '", text_, "': ** must be a whole segment");
-        }
-    }
+    explicit Pattern(std::string text, char separator = '.');
     Pattern(Pattern const& o) : Pattern(o.text_, o.separator_) {}
     Pattern& operator=(Pattern const&) = delete;
 
@@ -153,37 +144,10 @@ public:
 private:
     using Segments = std::vector<std::string_view>;
 
-    Segments split(std::string_view s) const {
-        Segments all;
-        detail::every_segment(s, separator_, [&](std::string_view segment) {
-            all.push_back(segment);
-            return true;
-        });
-        return all;
-    }
-    bool matches(std::size_t i, Segments const& name, std::size_t j) const {
-        for (; i < segments_.size(); ++i, ++j) {
-            if (segments_[i] == "**") {
-                while (i + 1 < segments_.size() && segments_[i + 1] == "**") ++i;
-                for (; j <= name.size(); ++j)
-                    if (matches(i + 1, name, j)) return true;
-                return false;
-            }
-            if (j == name.size() || !matches_segment(segments_[i], name[j])) return false;
-        }
-        return j == name.size();
-    }
+    Segments split(std::string_view s) const;
+    bool matches(std::size_t i, Segments const& name, std::size_t j) const;
     /// The last `*` takes one more character each time that what follows it does not match.
-    static bool matches_segment(std::string_view pattern, std::string_view text) {
-        std::size_t p = 0, t = 0, star = pattern.npos, taken = 0;
-        while (t < text.size()) {
-            if (p < pattern.size() && pattern[p] == '*') star = p++, taken = t;
-            else if (p < pattern.size() && pattern[p] == text[t]) ++p, ++t;
-            else if (star != pattern.npos) p = star + 1, t = ++taken;
-            else return false;
-        }
-        return pattern.find_first_not_of('*', p) == pattern.npos;
-    }
+    static bool matches_segment(std::string_view pattern, std::string_view text);
 
     std::string text_;
     char separator_;
@@ -204,31 +168,98 @@ namespace detail {
 /// Whether any of these patterns matches, and none of those that are excluded.
 class Glob {
 public:
-    Glob(Patterns const& include, Patterns const& exclude, char separator = '.') {
-        for (auto const& text : include) include_.emplace_back(text, separator);
-        for (auto const& text : exclude) exclude_.emplace_back(text, separator);
-    }
+    Glob(Patterns const& include, Patterns const& exclude, char separator = '.');
     bool matches(std::string_view name) const {
         return any(include_, name) && !any(exclude_, name);
     }
     /// As it was written in a call: `"a.**", "b"`.
-    std::string text() const {
-        std::string all;
-        for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
-        return all;
-    }
+    std::string text() const;
 
 private:
-    static bool any(std::vector<Pattern> const& patterns, std::string_view name) {
-        for (auto const& p : patterns)
-            if (p.matches(name)) return true;
-        return false;
-    }
+    static bool any(std::vector<Pattern> const& patterns, std::string_view name);
     std::vector<Pattern> include_, exclude_;
 };
 
 } // namespace detail
 } // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
+
+// ======== xgrad/impl/package/names.ipp
+// Bodies of names.hpp.
+
+namespace xgrad::package {
+
+XGRAD_FUNCTION Pattern::Pattern(std::string text, char separator)
+    : text_(std::move(text)), separator_(separator) {
+    segments_ = split(text_);
+    for (auto const segment : segments_) {
+        if (segment.empty())
+            detail::fail<PackageError>("the pattern '", text_, "' has an empty segment");
+        if (segment.find("**") != segment.npos && segment != "**")
+            detail::fail<PackageError>("the pattern '", text_, "': ** must be a whole segment");
+    }
+}
+
+XGRAD_FUNCTION auto Pattern::split(std::string_view s) const -> Segments {
+    Segments all;
+    detail::every_segment(s, separator_, [&](std::string_view segment) {
+        all.push_back(segment);
+        return true;
+    });
+    return all;
+}
+
+XGRAD_FUNCTION bool Pattern::matches(std::size_t i, Segments const& name, std::size_t j) const {
+    for (; i < segments_.size(); ++i, ++j) {
+        if (segments_[i] == "**") {
+            while (i + 1 < segments_.size() && segments_[i + 1] == "**") ++i;
+            for (; j <= name.size(); ++j)
+                if (matches(i + 1, name, j)) return true;
+            return false;
+        }
+        if (j == name.size() || !matches_segment(segments_[i], name[j])) return false;
+    }
+    return j == name.size();
+}
+
+XGRAD_FUNCTION bool Pattern::matches_segment(std::string_view pattern, std::string_view text) {
+    std::size_t p = 0, t = 0, star = pattern.npos, taken = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') star = p++, taken = t;
+        else if (p < pattern.size() && pattern[p] == text[t]) ++p, ++t;
+        else if (star != pattern.npos) p = star + 1, t = ++taken;
+        else return false;
+    }
+    return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
+} // namespace xgrad::package
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION Glob::Glob(Patterns const& include, Patterns const& exclude, char separator) {
+    for (auto const& text : include) include_.emplace_back(text, separator);
+    for (auto const& text : exclude) exclude_.emplace_back(text, separator);
+}
+
+XGRAD_FUNCTION std::string Glob::text() const {
+    std::string all;
+    for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
+    return all;
+}
+
+XGRAD_FUNCTION bool Glob::any(std::vector<Pattern> const& patterns, std::string_view name) {
+    for (auto const& p : patterns)
+        if (p.matches(name)) return true;
+    return false;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_NAMES_HPP
 
 namespace xgrad::package {
@@ -254,105 +285,138 @@ public:
         std::vector<std::string> targets;
     };
 
-    Node& add(std::string const& name) {
-        auto const [at, fresh] = nodes_.try_emplace(name);
-        if (fresh) order_.push_back(name);
-        return at->second;
-    }
-    void add_edge(std::string const& from, std::string const& to) {
-        add(to);
-        auto& targets = add(from).targets;
-        if (std::ranges::find(targets, to) == targets.end()) targets.push_back(to);
-    }
-    Node const* find(std::string const& name) const {
-        auto const at = nodes_.find(name);
-        return at == nodes_.end() ? nullptr : &at->second;
-    }
+    Node& add(std::string const& name);
+    void add_edge(std::string const& from, std::string const& to);
+    Node const* find(std::string const& name) const;
     std::vector<std::string> const& names() const noexcept { return order_; }
-    std::vector<std::string> names(Action action) const {
-        std::vector<std::string> found;
-        for (auto const& name : order_)
-            if (nodes_.at(name).action == action) found.push_back(name);
-        return found;
-    }
+    std::vector<std::string> names(Action action) const;
 
     /// Every way from one name to another that passes no name twice.
     std::vector<std::vector<std::string>> all_paths(
-        std::string const& from, std::string const& to) const {
-        std::vector<std::vector<std::string>> found;
-        std::vector<std::string> path;
-        if (nodes_.contains(from) && nodes_.contains(to)) extend(path, from, to, found);
-        return found;
-    }
+        std::string const& from, std::string const& to) const;
     /// "acme.model -> acme.Net -> acme.Logger": a shortest way from a resource to a name.
-    std::string path_to(std::string const& name) const {
-        std::map<std::string, std::string> before;
-        std::vector<std::string> queue;
-        for (auto const& start : order_)
-            if (nodes_.at(start).is_resource && (start != name || !nodes_.at(name).action))
-                queue.push_back(start), before[start] = "";
-        for (std::size_t i = 0; i < queue.size(); ++i) {
-            auto const at = queue[i];
-            if (at == name) break;
-            for (auto const& next : nodes_.at(at).targets)
-                if (before.try_emplace(next, at).second) queue.push_back(next);
-        }
-        std::string text = name;
-        for (auto at = before.find(name); at != before.end() && !at->second.empty();
-             at = before.find(at->second))
-            text = at->second + " -> " + text;
-        return text;
-    }
+    std::string path_to(std::string const& name) const;
     /// All names that can be reached from one, that one left out. Cycles do no harm.
-    std::vector<std::string> reachable(std::string const& from) const {
-        std::vector<std::string> queue{from};
-        std::set<std::string> seen{from};
-        for (std::size_t i = 0; i < queue.size(); ++i) {
-            auto const* const node = find(queue[i]);
-            if (!node) continue;
-            auto const targets = node->targets;
-            for (auto const& next : targets)
-                if (seen.insert(next).second) queue.push_back(next);
-        }
-        queue.erase(queue.begin());
-        return queue;
-    }
+    std::vector<std::string> reachable(std::string const& from) const;
     /// In the language of Graphviz.
-    std::string dot() const {
-        std::string text = "digraph dependencies {\n  rankdir = LR;\n  node [shape = box];\n";
-        for (auto const& name : order_) {
-            auto const& node = nodes_.at(name);
-            text += "  " + data::detail::json(name) + " [";
-            if (node.is_resource) text += "shape = folder";
-            else if (node.action)
-                text += "label = \"" + name + "\\n" + std::string(name_of(*node.action)) + '"';
-            else text += "style = dashed";
-            text += "];\n";
-        }
-        for (auto const& name : order_)
-            for (auto const& target : nodes_.at(name).targets)
-                text +=
-                    "  " + data::detail::json(name) + " -> " + data::detail::json(target) + ";\n";
-        return text + "}\n";
-    }
+    std::string dot() const;
 
 private:
     void extend(std::vector<std::string>& path, std::string const& at, std::string const& to,
-        std::vector<std::vector<std::string>>& found) const {
-        path.push_back(at);
-        if (at == to) found.push_back(path);
-        else
-            for (auto const& next : nodes_.at(at).targets)
-                if (std::ranges::find(path, next) == path.end()) extend(path, next, to, found);
-        path.pop_back();
-    }
+        std::vector<std::vector<std::string>>& found) const;
 
     std::map<std::string, Node> nodes_;
     std::vector<std::string> order_;
 };
 
 /// Files as a tree, one a line, each folder before what it holds.
-inline std::string tree_of(std::vector<std::string> files, std::string const& root) {
+std::string tree_of(std::vector<std::string> files, std::string const& root);
+
+} // namespace detail
+} // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
+
+// ======== xgrad/impl/package/dependencies.ipp
+// Bodies of dependencies.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION auto Dependencies::add(std::string const& name) -> Node& {
+    auto const [at, fresh] = nodes_.try_emplace(name);
+    if (fresh) order_.push_back(name);
+    return at->second;
+}
+
+XGRAD_FUNCTION void Dependencies::add_edge(std::string const& from, std::string const& to) {
+    add(to);
+    auto& targets = add(from).targets;
+    if (std::ranges::find(targets, to) == targets.end()) targets.push_back(to);
+}
+
+XGRAD_FUNCTION auto Dependencies::find(std::string const& name) const -> Node const* {
+    auto const at = nodes_.find(name);
+    return at == nodes_.end() ? nullptr : &at->second;
+}
+
+XGRAD_FUNCTION std::vector<std::string> Dependencies::names(Action action) const {
+    std::vector<std::string> found;
+    for (auto const& name : order_)
+        if (nodes_.at(name).action == action) found.push_back(name);
+    return found;
+}
+
+XGRAD_FUNCTION std::vector<std::vector<std::string>> Dependencies::all_paths(
+    std::string const& from, std::string const& to) const {
+    std::vector<std::vector<std::string>> found;
+    std::vector<std::string> path;
+    if (nodes_.contains(from) && nodes_.contains(to)) extend(path, from, to, found);
+    return found;
+}
+
+XGRAD_FUNCTION std::string Dependencies::path_to(std::string const& name) const {
+    std::map<std::string, std::string> before;
+    std::vector<std::string> queue;
+    for (auto const& start : order_)
+        if (nodes_.at(start).is_resource && (start != name || !nodes_.at(name).action))
+            queue.push_back(start), before[start] = "";
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        auto const at = queue[i];
+        if (at == name) break;
+        for (auto const& next : nodes_.at(at).targets)
+            if (before.try_emplace(next, at).second) queue.push_back(next);
+    }
+    std::string text = name;
+    for (auto at = before.find(name); at != before.end() && !at->second.empty();
+         at = before.find(at->second))
+        text = at->second + " -> " + text;
+    return text;
+}
+
+XGRAD_FUNCTION std::vector<std::string> Dependencies::reachable(std::string const& from) const {
+    std::vector<std::string> queue{from};
+    std::set<std::string> seen{from};
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        auto const* const node = find(queue[i]);
+        if (!node) continue;
+        auto const targets = node->targets;
+        for (auto const& next : targets)
+            if (seen.insert(next).second) queue.push_back(next);
+    }
+    queue.erase(queue.begin());
+    return queue;
+}
+
+XGRAD_FUNCTION std::string Dependencies::dot() const {
+    std::string text = "digraph dependencies {\n  rankdir = LR;\n  node [shape = box];\n";
+    for (auto const& name : order_) {
+        auto const& node = nodes_.at(name);
+        text += "  " + data::detail::json(name) + " [";
+        if (node.is_resource) text += "shape = folder";
+        else if (node.action)
+            text += "label = \"" + name + "\\n" + std::string(name_of(*node.action)) + '"';
+        else text += "style = dashed";
+        text += "];\n";
+    }
+    for (auto const& name : order_)
+        for (auto const& target : nodes_.at(name).targets)
+            text += "  " + data::detail::json(name) + " -> " + data::detail::json(target) + ";\n";
+    return text + "}\n";
+}
+
+XGRAD_FUNCTION void Dependencies::extend(std::vector<std::string>& path, std::string const& at,
+    std::string const& to, std::vector<std::vector<std::string>>& found) const {
+    path.push_back(at);
+    if (at == to) found.push_back(path);
+    else
+        for (auto const& next : nodes_.at(at).targets)
+            if (std::ranges::find(path, next) == path.end()) extend(path, next, to, found);
+    path.pop_back();
+}
+
+XGRAD_FUNCTION std::string tree_of(std::vector<std::string> files, std::string const& root) {
     std::ranges::sort(files);
     std::string text = root + '\n';
     std::vector<std::string> open; // the folders of the line before
@@ -375,8 +439,9 @@ inline std::string tree_of(std::vector<std::string> files, std::string const& ro
     return text;
 }
 
-} // namespace detail
-} // namespace xgrad::package
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_DEPENDENCIES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
@@ -739,9 +804,7 @@ inline double extent(std::size_t n) { return n ? static_cast<double>(n) : 1; }
 inline double size_of_linear(std::size_t in, std::size_t out, bool) {
     return extent(in) * extent(out) + extent(out);
 }
-inline double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool) {
-    return (extent(in1) * extent(in2) + 1) * extent(out);
-}
+double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool);
 template <std::size_t D, class Options>
 double size_of_conv(
     std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options, bool) {
@@ -749,17 +812,11 @@ double size_of_conv(
     for (auto const n : kernel.along) size *= n > 0 ? static_cast<double>(n) : 1;
     return size + extent(out);
 }
-inline double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o) {
-    return (2. * o.affine + 2. * o.track_running_stats) * extent(features) + 1;
-}
+double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o);
 inline double size_of_group_norm(std::size_t, std::size_t channels, double, bool affine) {
     return affine ? 2 * extent(channels) : 0;
 }
-inline double size_of_shape(Shape const& shape) {
-    double size = 1;
-    for (auto const n : shape) size *= extent(n);
-    return size;
-}
+double size_of_shape(Shape const& shape);
 inline double size_of_layer_norm(Shape const& shape, double, bool affine) {
     return affine ? 2 * size_of_shape(shape) : 0;
 }
@@ -784,20 +841,11 @@ template <std::size_t gates> double size_of_cell(std::size_t in, std::size_t hid
 inline double size_of_elman_cell(std::size_t in, std::size_t hidden, bool bias, nn::Nonlinearity) {
     return size_of_cell<1>(in, hidden, bias);
 }
-inline double size_of_attention(
-    std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o) {
-    auto const of = [embed](std::size_t dim) { return extent(dim ? dim : embed); };
-    return extent(embed) * (2 * extent(embed) + of(o.kdim) + of(o.vdim) + 4);
-}
-inline double size_of_encoder_layer(
-    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o) {
-    return size_of_attention(d_model, nhead, {}) +
-           extent(d_model) * (2 * extent(o.dim_feedforward) + 5) + extent(o.dim_feedforward);
-}
-inline double size_of_encoder(std::size_t d_model, std::size_t nhead,
-    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
-    return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
-}
+double size_of_attention(std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o);
+double size_of_encoder_layer(
+    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o);
+double size_of_encoder(std::size_t d_model, std::size_t nhead,
+    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>);
 inline double size_of_weighted_nll(
     std::optional<std::size_t> classes, nn::Reduction, std::int64_t) {
     return classes ? extent(*classes) : 0;
@@ -806,13 +854,60 @@ inline double size_of_weighted_cross_entropy(
     std::optional<std::size_t> classes, nn::Reduction, std::int64_t, double) {
     return classes ? extent(*classes) : 0;
 }
-inline double size_of_weighted_binary_cross_entropy(
+double size_of_weighted_binary_cross_entropy(
+    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight);
+
+} // namespace detail
+} // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
+
+// ======== xgrad/impl/package/layer_arguments.ipp
+// Bodies of layer_arguments.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool) {
+    return (extent(in1) * extent(in2) + 1) * extent(out);
+}
+
+XGRAD_FUNCTION double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o) {
+    return (2. * o.affine + 2. * o.track_running_stats) * extent(features) + 1;
+}
+
+XGRAD_FUNCTION double size_of_shape(Shape const& shape) {
+    double size = 1;
+    for (auto const n : shape) size *= extent(n);
+    return size;
+}
+
+XGRAD_FUNCTION double size_of_attention(
+    std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o) {
+    auto const of = [embed](std::size_t dim) { return extent(dim ? dim : embed); };
+    return extent(embed) * (2 * extent(embed) + of(o.kdim) + of(o.vdim) + 4);
+}
+
+XGRAD_FUNCTION double size_of_encoder_layer(
+    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o) {
+    return size_of_attention(d_model, nhead, {}) +
+           extent(d_model) * (2 * extent(o.dim_feedforward) + 5) + extent(o.dim_feedforward);
+}
+
+XGRAD_FUNCTION double size_of_encoder(std::size_t d_model, std::size_t nhead,
+    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
+    return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
+}
+
+XGRAD_FUNCTION double size_of_weighted_binary_cross_entropy(
     nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
     return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
 }
 
-} // namespace detail
-} // namespace xgrad::package
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_LAYER_ARGUMENTS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_TYPE_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_TYPE_HPP
@@ -865,43 +960,18 @@ struct TypeEntry {
     bool is_type_of(nn::AnyModule const& m) const {
         return typeid(m) == *type || typeid(m) == *child_type;
     }
-    nn::ModuleContainer::AnyFunction call(std::type_info const& signature) const noexcept {
-        for (auto const& c : calls)
-            if (*c.signature == signature) return c.function;
-        return nullptr;
-    }
+    nn::ModuleContainer::AnyFunction call(std::type_info const& signature) const noexcept;
     std::string title() const { return title(name, dtype); }
-    static std::string title(std::string_view name, std::optional<DType> dtype) {
-        std::string text(name);
-        return dtype ? text + " (" + std::string(xgrad::name(*dtype)) + ")" : text;
-    }
+    static std::string title(std::string_view name, std::optional<DType> dtype);
 };
 
 class Registry {
 public:
     /// Any thread may add types and look for them.
-    void add(TypeEntry entry) {
-        std::lock_guard const lock(mutex_);
-        entries_.push_back(std::make_unique<TypeEntry const>(std::move(entry)));
-    }
+    void add(TypeEntry entry);
     /// Null where no type has this name. Throws where several C++ types have it.
-    TypeEntry const* find(std::string_view name, std::optional<DType> dtype) const {
-        TypeEntry const* found = nullptr;
-        std::lock_guard const lock(mutex_);
-        for (auto const& e : entries_) {
-            if (e->name != name || e->dtype != dtype) continue;
-            if (found && *found->type != *e->type)
-                fail<PackageError>("the name '", e->title(), "' was given to two C++ types");
-            found = e.get();
-        }
-        return found;
-    }
-    TypeEntry const* find(nn::AnyModule const& m) const {
-        std::lock_guard const lock(mutex_);
-        for (auto const& e : entries_)
-            if (e->is_type_of(m)) return e.get();
-        return nullptr;
-    }
+    TypeEntry const* find(std::string_view name, std::optional<DType> dtype) const;
+    TypeEntry const* find(nn::AnyModule const& m) const;
     /// Lets modules of type M be called with this signature.
     template <class M, class Signature> void add_call() {
         std::lock_guard const lock(mutex_);
@@ -909,22 +979,8 @@ public:
     }
     /// Null where the module cannot be called with this signature.
     nn::ModuleContainer::AnyFunction find_call(
-        nn::AnyModule const& m, std::type_info const& signature) const {
-        if (auto const* const e = find(m))
-            if (auto const call = e->call(signature)) return call;
-        std::lock_guard const lock(mutex_);
-        for (auto const& c : calls_)
-            if (*c.call.signature == signature &&
-                (typeid(m) == *c.type || typeid(m) == *c.child_type))
-                return c.call.function;
-        return nullptr;
-    }
-    bool knows(std::string_view name) const {
-        std::lock_guard const lock(mutex_);
-        for (auto const& e : entries_)
-            if (e->name == name) return true;
-        return false;
-    }
+        nn::AnyModule const& m, std::type_info const& signature) const;
+    bool knows(std::string_view name) const;
     /// Of this program; those of xgrad's own layers are added by the first who asks for them
     /// (layers.hpp).
     static Registry& program() {
@@ -944,6 +1000,74 @@ private:
 };
 
 } // namespace xgrad::package::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
+
+// ======== xgrad/impl/package/registry.ipp
+// Bodies of registry.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION auto TypeEntry::call(std::type_info const& signature) const noexcept
+    -> nn::ModuleContainer::AnyFunction {
+    for (auto const& c : calls)
+        if (*c.signature == signature) return c.function;
+    return nullptr;
+}
+
+XGRAD_FUNCTION std::string TypeEntry::title(std::string_view name, std::optional<DType> dtype) {
+    std::string text(name);
+    return dtype ? text + " (" + std::string(xgrad::name(*dtype)) + ")" : text;
+}
+
+XGRAD_FUNCTION void Registry::add(TypeEntry entry) {
+    std::lock_guard const lock(mutex_);
+    entries_.push_back(std::make_unique<TypeEntry const>(std::move(entry)));
+}
+
+XGRAD_FUNCTION TypeEntry const* Registry::find(
+    std::string_view name, std::optional<DType> dtype) const {
+    TypeEntry const* found = nullptr;
+    std::lock_guard const lock(mutex_);
+    for (auto const& e : entries_) {
+        if (e->name != name || e->dtype != dtype) continue;
+        if (found && *found->type != *e->type)
+            fail<PackageError>("the name '", e->title(), "' was given to two C++ types");
+        found = e.get();
+    }
+    return found;
+}
+
+XGRAD_FUNCTION TypeEntry const* Registry::find(nn::AnyModule const& m) const {
+    std::lock_guard const lock(mutex_);
+    for (auto const& e : entries_)
+        if (e->is_type_of(m)) return e.get();
+    return nullptr;
+}
+
+XGRAD_FUNCTION auto Registry::find_call(nn::AnyModule const& m,
+    std::type_info const& signature) const -> nn::ModuleContainer::AnyFunction {
+    if (auto const* const e = find(m))
+        if (auto const call = e->call(signature)) return call;
+    std::lock_guard const lock(mutex_);
+    for (auto const& c : calls_)
+        if (*c.call.signature == signature && (typeid(m) == *c.type || typeid(m) == *c.child_type))
+            return c.call.function;
+    return nullptr;
+}
+
+XGRAD_FUNCTION bool Registry::knows(std::string_view name) const {
+    std::lock_guard const lock(mutex_);
+    for (auto const& e : entries_)
+        if (e->name == name) return true;
+    return false;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_REGISTRY_HPP
 
 namespace xgrad::package {
@@ -1399,14 +1523,38 @@ template <Scalar T, class R> void add_calls(R& registry) {
 }
 
 /// The types of this program, those of xgrad's layers included.
-inline Registry& registry() {
+Registry& registry();
+
+/// An empty container of this name; null where there is none, or its type has to be known to the
+/// compiler.
+std::unique_ptr<nn::AnyModule> make_container(std::string_view name, std::optional<DType> dtype);
+
+} // namespace detail
+/// Lets xgrad's layers be called with tensors of type T inside a Sequential or a Slot that comes
+/// out of a package generically. (Where the program itself names the layers, or loads a
+/// Sequential<T>, that is so.) It is called before the package is loaded; it compiles all layers
+/// that there are for T.
+template <Differentiable T> void register_layer_calls() {
+    [[maybe_unused]] static bool const added = (detail::add_calls<T>(detail::registry()), true);
+}
+
+} // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
+
+// ======== xgrad/impl/package/layers.ipp
+// Bodies of layers.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION Registry& registry() {
     [[maybe_unused]] static bool const added = (add_layers(Registry::program()), true);
     return Registry::program();
 }
 
-/// An empty container of this name; null where there is none, or its type has to be known to the
-/// compiler.
-inline std::unique_ptr<nn::AnyModule> make_container(
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> make_container(
     std::string_view name, std::optional<DType> dtype) {
     if (name == "xgrad.nn.ModuleList" && !dtype)
         return std::make_unique<nn::ModuleList<nn::AnyModule>>();
@@ -1425,16 +1573,9 @@ inline std::unique_ptr<nn::AnyModule> make_container(
     }
 }
 
-} // namespace detail
-/// Lets xgrad's layers be called with tensors of type T inside a Sequential or a Slot that comes
-/// out of a package generically. (Where the program itself names the layers, or loads a
-/// Sequential<T>, that is so.) It is called before the package is loaded; it compiles all layers
-/// that there are for T.
-template <Differentiable T> void register_layer_calls() {
-    [[maybe_unused]] static bool const added = (detail::add_calls<T>(detail::registry()), true);
-}
-
-} // namespace xgrad::package
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_STAND_INS_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_STAND_INS_HPP
@@ -1547,39 +1688,11 @@ constexpr std::string_view name_of(ResourceKind k) noexcept {
 }
 
 /// The files of a resource.
-inline std::vector<std::string> files_of(ResourceKind kind, std::string const& base) {
-    switch (kind) {
-    case ResourceKind::module:
-        return {base + ".json", base + ".safetensors"};
-    case ResourceKind::tensor:
-    case ResourceKind::tensors:
-        return {base + ".safetensors"};
-    default:
-        return {base};
-    }
-}
+std::vector<std::string> files_of(ResourceKind kind, std::string const& base);
 /// "acme/vision/model" for the resource `model` of the package acme.vision.
-inline std::string base_of(
-    std::string_view by, std::string_view package, std::string_view resource) {
-    if (!is_dotted(package))
-        fail<PackageError>(by,
-            ": the name of a package is identifiers with dots between them, not '", package, "'");
-    bool good = !resource.empty() && resource != "." && resource != ".." &&
-                data::detail::utf8_until(resource) == resource.size();
-    for (char const c : resource)
-        good = good && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != '\\' && c != ':';
-    if (!good)
-        fail<PackageError>(
-            by, ": '", resource, "' cannot be the name of a resource, which is that of a file");
-    std::string base(package);
-    std::ranges::replace(base, '.', '/');
-    return base + '/' + std::string(resource);
-}
+std::string base_of(std::string_view by, std::string_view package, std::string_view resource);
 /// Whether `path` is that of a module, or of something inside it.
-inline bool is_within(std::string_view path, std::string_view module) {
-    return module.empty() || path == module ||
-           (path.starts_with(module) && path[module.size()] == '.');
-}
+bool is_within(std::string_view path, std::string_view module);
 inline std::string join(std::string const& path, std::string const& name) {
     return path.empty() ? name : path + "." + name;
 }
@@ -1595,7 +1708,74 @@ struct ModuleRecord {
     std::vector<ModuleRecord> modules; // those inside
 };
 
-inline ModuleRecord record_of(nn::AnyModule& m) {
+ModuleRecord record_of(nn::AnyModule& m);
+
+std::optional<DType> dtype_named(std::string_view text);
+
+/// A module as JSON. `interned(type)` says whether more than the type's name is stored.
+template <class Interned> Json to_json(ModuleRecord const& r, Interned const& interned) {
+    Json json;
+    json.set("type", r.type);
+    if (!interned(r.type)) return json;
+    if (r.dtype) json.set("dtype", name(*r.dtype));
+    if (!r.arguments.is_null()) json.set("arguments", r.arguments);
+    Json::Object modules;
+    for (auto const& inside : r.modules)
+        modules.emplace_back(inside.name, to_json(inside, interned));
+    if (!modules.empty()) json.set("modules", std::move(modules));
+    return json;
+}
+
+/// Reads what to_json() wrote. `where` begins the messages of errors.
+ModuleRecord record_from(Json const& json, std::string const& where);
+
+} // namespace detail
+} // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_RECORD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_RECORD_IPP
+
+// ======== xgrad/impl/package/record.ipp
+// Bodies of record.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION std::vector<std::string> files_of(ResourceKind kind, std::string const& base) {
+    switch (kind) {
+    case ResourceKind::module:
+        return {base + ".json", base + ".safetensors"};
+    case ResourceKind::tensor:
+    case ResourceKind::tensors:
+        return {base + ".safetensors"};
+    default:
+        return {base};
+    }
+}
+
+XGRAD_FUNCTION std::string base_of(
+    std::string_view by, std::string_view package, std::string_view resource) {
+    if (!is_dotted(package))
+        fail<PackageError>(by,
+            ": the name of a package is identifiers with dots between them, not '", package, "'");
+    bool good = !resource.empty() && resource != "." && resource != ".." &&
+                data::detail::utf8_until(resource) == resource.size();
+    for (char const c : resource)
+        good = good && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != '\\' && c != ':';
+    if (!good)
+        fail<PackageError>(
+            by, ": '", resource, "' cannot be the name of a resource, which is that of a file");
+    std::string base(package);
+    std::ranges::replace(base, '.', '/');
+    return base + '/' + std::string(resource);
+}
+
+XGRAD_FUNCTION bool is_within(std::string_view path, std::string_view module) {
+    return module.empty() || path == module ||
+           (path.starts_with(module) && path[module.size()] == '.');
+}
+
+XGRAD_FUNCTION ModuleRecord record_of(nn::AnyModule& m) {
     ModuleRecord r;
     r.kind = m.kind();
     if (auto const* const container = dynamic_cast<nn::ModuleContainer const*>(&m)) {
@@ -1622,29 +1802,14 @@ inline ModuleRecord record_of(nn::AnyModule& m) {
     return r;
 }
 
-inline std::optional<DType> dtype_named(std::string_view text) {
+XGRAD_FUNCTION std::optional<DType> dtype_named(std::string_view text) {
     for (auto const t : {DType::boolean, DType::int64, DType::float32, DType::float64,
              DType::complex64, DType::complex128})
         if (name(t) == text) return t;
     return {};
 }
 
-/// A module as JSON. `interned(type)` says whether more than the type's name is stored.
-template <class Interned> Json to_json(ModuleRecord const& r, Interned const& interned) {
-    Json json;
-    json.set("type", r.type);
-    if (!interned(r.type)) return json;
-    if (r.dtype) json.set("dtype", name(*r.dtype));
-    if (!r.arguments.is_null()) json.set("arguments", r.arguments);
-    Json::Object modules;
-    for (auto const& inside : r.modules)
-        modules.emplace_back(inside.name, to_json(inside, interned));
-    if (!modules.empty()) json.set("modules", std::move(modules));
-    return json;
-}
-
-/// Reads what to_json() wrote. `where` begins the messages of errors.
-inline ModuleRecord record_from(Json const& json, std::string const& where) {
+XGRAD_FUNCTION ModuleRecord record_from(Json const& json, std::string const& where) {
     ModuleRecord r;
     auto const* const members = json.get_if<Json::Object>();
     if (!members) fail<data::FormatError>(where, ": here should be a module");
@@ -1670,8 +1835,9 @@ inline ModuleRecord record_from(Json const& json, std::string const& where) {
     return r;
 }
 
-} // namespace detail
-} // namespace xgrad::package
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_RECORD_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_RECORD_HPP
 
 namespace xgrad::package {
@@ -1718,50 +1884,17 @@ public:
     /// Stores a module with the values that it has now. Each type in it that is interned must have
     /// a name (package::Type).
     void save_module(
-        std::string_view package, std::string_view resource, nn::AnyModule const& module) {
-        auto& m = const_cast<nn::AnyModule&>(module); // which is only read: AnyModule lists what is
-                                                      // inside as modules that can be changed
-        Resource r = start("save_module", package, resource, ResourceKind::module);
-        r.module = detail::record_of(m);
-        r.state = m.state_dict();
-        for (auto const& [name, p] : m.named_parameters()) {
-            r.parameters.push_back(name);
-            if (!p.requires_grad()) r.frozen.push_back(name);
-        }
-        for (auto const& [name, each] : m.named_modules())
-            if (!each->is_training()) r.evaluating.push_back(name);
-        finish(std::move(r));
-    }
+        std::string_view package, std::string_view resource, nn::AnyModule const& module);
     /// Stores the values of a tensor.
-    void save_tensor(std::string_view package, std::string_view resource, AnyTensor const& tensor) {
-        if (!tensor.defined()) detail::fail<PackageError>("save_tensor: the tensor is undefined");
-        Resource r = start("save_tensor", package, resource, ResourceKind::tensor);
-        r.state.set("tensor", xgrad::detail::value_copy(tensor));
-        finish(std::move(r));
-    }
+    void save_tensor(std::string_view package, std::string_view resource, AnyTensor const& tensor);
     /// Stores the values of tensors under their names, such as the state of an optimiser.
     void save_tensors(
-        std::string_view package, std::string_view resource, StateDict const& tensors) {
-        Resource r = start("save_tensors", package, resource, ResourceKind::tensors);
-        for (auto const& [name, tensor] : tensors)
-            r.state.set(name, xgrad::detail::value_copy(tensor));
-        finish(std::move(r));
-    }
+        std::string_view package, std::string_view resource, StateDict const& tensors);
     /// Stores a text, which must be UTF-8.
-    void save_text(std::string_view package, std::string_view resource, std::string_view text) {
-        if (data::detail::utf8_until(text) != text.size())
-            detail::fail<PackageError>("save_text: the text is not UTF-8");
-        Resource r = start("save_text", package, resource, ResourceKind::text);
-        r.bytes = text;
-        finish(std::move(r));
-    }
+    void save_text(std::string_view package, std::string_view resource, std::string_view text);
     /// Stores bytes as they are.
     void save_binary(
-        std::string_view package, std::string_view resource, std::span<std::byte const> bytes) {
-        Resource r = start("save_binary", package, resource, ResourceKind::binary);
-        r.bytes.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
-        finish(std::move(r));
-    }
+        std::string_view package, std::string_view resource, std::span<std::byte const> bytes);
 
     /// A hook for each name that becomes external: f(exporter, name), at the moment of the
     /// decision, once for each name, in order of registration. It may give rules, which count for
@@ -1782,17 +1915,7 @@ public:
     /// Decides what becomes of each dependency, with the hooks, and writes the file. Throws a
     /// PackageError that lists every name that is denied, matches no rule, or cannot be interned,
     /// with a path by which it is reached.
-    void close() {
-        if (closed_) detail::fail<PackageError>("PackageExporter: close() was called before");
-        closed_ = true;
-        for (std::size_t i = 0; i < resources_.size(); ++i) { // hooks may add some
-            auto const& r = *resources_[i];
-            graph_.add(r.name).is_resource = true;
-            if (r.kind == ResourceKind::module) visit(r.module, r.name, "");
-        }
-        check();
-        write();
-    }
+    void close();
 
     /// The names that were decided so far, in the order of the decisions.
     std::vector<std::string> interned() const { return graph_.names(Action::intern); }
@@ -1809,14 +1932,7 @@ public:
     }
     /// The files of the package as a tree: those that match a pattern such as "acme/**" and none of
     /// `exclude`.
-    std::string file_structure(Patterns const& include = "**", Patterns const& exclude = {}) const {
-        detail::Glob const glob(include, exclude, '/');
-        std::vector<std::string> files{std::string(detail::manifest_file)};
-        for (auto const& r : resources_)
-            for (auto& file : detail::files_of(r->kind, r->base)) files.push_back(std::move(file));
-        std::erase_if(files, [&](std::string const& file) { return !glob.matches(file); });
-        return detail::tree_of(std::move(files), path_.filename().string());
-    }
+    std::string file_structure(Patterns const& include = "**", Patterns const& exclude = {}) const;
 
 private:
     using ResourceKind = detail::ResourceKind;
@@ -1837,10 +1953,7 @@ private:
     };
     enum class Problem : unsigned char { no_rule, denied, only_a_name, nothing_saved };
 
-    void add_rule(Action action, Patterns const& names, RuleOptions const& options) {
-        if (names.empty()) detail::fail<PackageError>("PackageExporter: a rule needs a pattern");
-        rules_.push_back({action, detail::Glob(names, options.exclude), options.allow_empty});
-    }
+    void add_rule(Action action, Patterns const& names, RuleOptions const& options);
     template <class F> HookHandle add_hook(Action action, F f) {
         constexpr bool takes = std::is_invocable_v<F&, PackageExporter&, std::string const&>;
         static_assert(takes, "PackageExporter: a hook takes the PackageExporter& and the name, a "
@@ -1855,177 +1968,26 @@ private:
     }
 
     Resource start(std::string_view by, std::string_view package, std::string_view resource,
-        ResourceKind kind) const {
-        auto base = detail::base_of(by, package, resource);
-        for (auto const& file : detail::files_of(kind, base))
-            for (auto const& other : resources_)
-                for (auto const& there : detail::files_of(other->kind, other->base))
-                    if (there == file)
-                        detail::fail<PackageError>(
-                            by, ": the package has a file '", file, "' already");
-        return {.name = std::string(package) + "." + std::string(resource),
-            .base = std::move(base),
-            .kind = kind};
-    }
-    void finish(Resource r) {
-        if (written_)
-            detail::fail<PackageError>("PackageExporter: nothing can be saved after close()");
-        resources_.push_back(std::make_unique<Resource>(std::move(r)));
-    }
+        ResourceKind kind) const;
+    void finish(Resource r);
 
-    void visit(detail::ModuleRecord const& m, std::string const& from, std::string const& path) {
-        if (m.type.empty()) {
-            unnamed_.push_back("'" + path + "' (" + m.kind + ") in " + graph_.path_to(from));
-            return;
-        }
-        graph_.add_edge(from, m.type);
-        if (decide(m.type) != Action::intern) return;
-        if (!m.can_be_interned) add_problem(Problem::only_a_name, m.type);
-        for (auto const& name : m.depends_on) {
-            graph_.add_edge(m.type, name);
-            if (decide(name) == Action::intern) beside_.push_back(name);
-        }
-        for (auto const& inside : m.modules) visit(inside, m.type, detail::join(path, inside.name));
-    }
-    std::optional<Action> decide(std::string const& name) {
-        if (auto const decided = graph_.add(name).action) return decided;
-        if (!undecided_.insert(name).second) return {};
-        for (std::size_t i = 0; i < rules_.size(); ++i) {
-            if (!rules_[i].names.matches(name)) continue;
-            rules_[i].matched = true;
-            auto const action = rules_[i].action;
-            undecided_.erase(name);
-            graph_.add(name).action = action;
-            if (action == Action::deny) add_problem(Problem::denied, name);
-            else
-                hooks_[static_cast<std::size_t>(action)].for_each(
-                    [&](auto const& hook) { hook(*this, name); });
-            return action;
-        }
-        add_problem(Problem::no_rule, name);
-        return {};
-    }
-    void add_problem(Problem p, std::string const& name) {
-        auto const problem = std::pair(p, name);
-        if (std::ranges::find(problems_, problem) == problems_.end()) problems_.push_back(problem);
-    }
+    void visit(detail::ModuleRecord const& m, std::string const& from, std::string const& path);
+    std::optional<Action> decide(std::string const& name);
+    void add_problem(Problem p, std::string const& name);
 
-    void check() {
-        for (auto const& name : beside_) {
-            bool const saved =
-                std::ranges::any_of(resources_, [&](auto const& r) { return r->name == name; });
-            if (!saved && !detail::registry().knows(name))
-                add_problem(Problem::nothing_saved, name);
-        }
-        std::string text;
-        static constexpr std::pair<Problem, std::string_view> reasons[] = {
-            {Problem::no_rule, "no rule matches; intern, extern or mock them"},
-            {Problem::denied, "denied by a rule"},
-            {Problem::only_a_name, "interned, but the type has only a name"},
-            {Problem::nothing_saved, "interned, but nothing was saved under this name"},
-        };
-        for (auto const& [problem, reason] : reasons) {
-            bool first = true;
-            for (auto const& [p, name] : problems_) {
-                if (p != problem) continue;
-                if (std::exchange(first, false)) text += "\n* " + std::string(reason) + ':';
-                text += "\n    " + name + " (" + graph_.path_to(name) + ")";
-            }
-        }
-        for (auto const& each : unnamed_)
-            text += (&each == &unnamed_.front() ? "\n* modules whose C++ types have no name; give "
-                                                  "them one by package::Type:\n    "
-                                                : "\n    ") +
-                    each;
-        if (!text.empty())
-            detail::fail<PackageError>(path_.string(), ": the package cannot be written:", text);
-        for (auto const& rule : rules_)
-            if (!rule.allow_empty && !rule.matched)
-                detail::fail<EmptyMatchError>(path_.string(), ": the rule ",
-                    detail::name_of(rule.action), "(", rule.names.text(), ") matched nothing");
-    }
+    void check();
 
-    void write() {
-        data::AtomicFile file(path_);
-        data::detail::ZipWriter zip(file);
-        zip.add(std::string(detail::manifest_file), data::to_text(manifest()));
-        for (auto const& r : resources_) write(*r, zip);
-        zip.finish();
-        file.commit();
-        written_ = true;
-    }
-    Json manifest() const {
-        Json json;
-        json.set("format", format_version);
-        json.set("xgrad", std::to_string(XGRAD_VERSION_MAJOR) + "." +
-                              std::to_string(XGRAD_VERSION_MINOR) + "." +
-                              std::to_string(XGRAD_VERSION_PATCH));
-        auto const targets = [](detail::Dependencies::Node const& node) {
-            Json::Array all;
-            for (auto const& target : node.targets) all.push_back(target);
-            return all;
-        };
-        Json::Object dependencies, resources;
-        for (auto const& name : graph_.names()) {
-            auto const& node = *graph_.find(name);
-            if (node.action)
-                dependencies.emplace_back(
-                    name, Json::Object{{"action", detail::name_of(*node.action)},
-                              {"depends_on", targets(node)}});
-        }
-        for (auto const& r : resources_)
-            resources.emplace_back(r->base, Json::Object{{"kind", detail::name_of(r->kind)},
-                                                {"depends_on", targets(*graph_.find(r->name))}});
-        json.set("dependencies", std::move(dependencies));
-        json.set("resources", std::move(resources));
-        return json;
-    }
-    void write(Resource const& r, data::detail::ZipWriter& zip) const {
-        auto const files = detail::files_of(r.kind, r.base);
-        if (r.kind == ResourceKind::text || r.kind == ResourceKind::binary)
-            return zip.add(files[0], r.bytes);
-        std::vector<std::string> left_out;
-        if (r.kind == ResourceKind::module) {
-            find_left_out(r.module, "", left_out);
-            zip.add(files[0], data::to_text(to_json(r, left_out)));
-        }
-        StateDict state;
-        for (auto const& [name, tensor] : r.state)
-            if (!is_within_any(name, left_out)) state.set(name, tensor);
-        auto const image = data::detail::safetensors_image(state, {});
-        std::vector<std::span<std::byte const>> pieces;
-        for (auto const& values : image.values) pieces.push_back(image.bytes(values));
-        zip.add(files.back(), image.head, pieces);
-    }
+    void write();
+    Json manifest() const;
+    void write(Resource const& r, data::detail::ZipWriter& zip) const;
     bool is_interned(std::string const& type) const {
         return graph_.find(type)->action == Action::intern;
     }
     /// The paths of the modules of which only the name is stored.
     void find_left_out(detail::ModuleRecord const& m, std::string const& path,
-        std::vector<std::string>& found) const {
-        if (!is_interned(m.type)) return found.push_back(path);
-        for (auto const& inside : m.modules)
-            find_left_out(inside, detail::join(path, inside.name), found);
-    }
-    static bool is_within_any(std::string_view name, std::vector<std::string> const& modules) {
-        return std::ranges::any_of(
-            modules, [&](auto const& m) { return detail::is_within(name, m); });
-    }
-    Json to_json(Resource const& r, std::vector<std::string> const& left_out) const {
-        auto const list = [&](std::vector<std::string> const& names) {
-            Json::Array all;
-            for (auto const& name : names)
-                if (!is_within_any(name, left_out)) all.push_back(name);
-            return all;
-        };
-        Json json;
-        json.set("module", detail::to_json(r.module,
-                               [this](std::string const& type) { return is_interned(type); }));
-        json.set("parameters", list(r.parameters))
-            .set("frozen", list(r.frozen))
-            .set("evaluating", list(r.evaluating));
-        return json;
-    }
+        std::vector<std::string>& found) const;
+    static bool is_within_any(std::string_view name, std::vector<std::string> const& modules);
+    Json to_json(Resource const& r, std::vector<std::string> const& left_out) const;
 
     std::filesystem::path path_;
     std::vector<Rule> rules_;
@@ -2039,6 +2001,269 @@ private:
 };
 
 } // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
+
+// ======== xgrad/impl/package/exporter.ipp
+// Bodies of exporter.hpp.
+
+namespace xgrad::package {
+
+XGRAD_FUNCTION void PackageExporter::save_module(
+    std::string_view package, std::string_view resource, nn::AnyModule const& module) {
+    auto& m = const_cast<nn::AnyModule&>(module); // which is only read: AnyModule lists what is
+                                                  // inside as modules that can be changed
+    Resource r = start("save_module", package, resource, ResourceKind::module);
+    r.module = detail::record_of(m);
+    r.state = m.state_dict();
+    for (auto const& [name, p] : m.named_parameters()) {
+        r.parameters.push_back(name);
+        if (!p.requires_grad()) r.frozen.push_back(name);
+    }
+    for (auto const& [name, each] : m.named_modules())
+        if (!each->is_training()) r.evaluating.push_back(name);
+    finish(std::move(r));
+}
+
+XGRAD_FUNCTION void PackageExporter::save_tensor(
+    std::string_view package, std::string_view resource, AnyTensor const& tensor) {
+    if (!tensor.defined()) detail::fail<PackageError>("save_tensor: the tensor is undefined");
+    Resource r = start("save_tensor", package, resource, ResourceKind::tensor);
+    r.state.set("tensor", xgrad::detail::value_copy(tensor));
+    finish(std::move(r));
+}
+
+XGRAD_FUNCTION void PackageExporter::save_tensors(
+    std::string_view package, std::string_view resource, StateDict const& tensors) {
+    Resource r = start("save_tensors", package, resource, ResourceKind::tensors);
+    for (auto const& [name, tensor] : tensors) r.state.set(name, xgrad::detail::value_copy(tensor));
+    finish(std::move(r));
+}
+
+XGRAD_FUNCTION void PackageExporter::save_text(
+    std::string_view package, std::string_view resource, std::string_view text) {
+    if (data::detail::utf8_until(text) != text.size())
+        detail::fail<PackageError>("save_text: the text is not UTF-8");
+    Resource r = start("save_text", package, resource, ResourceKind::text);
+    r.bytes = text;
+    finish(std::move(r));
+}
+
+XGRAD_FUNCTION void PackageExporter::save_binary(
+    std::string_view package, std::string_view resource, std::span<std::byte const> bytes) {
+    Resource r = start("save_binary", package, resource, ResourceKind::binary);
+    r.bytes.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    finish(std::move(r));
+}
+
+XGRAD_FUNCTION void PackageExporter::close() {
+    if (closed_) detail::fail<PackageError>("PackageExporter: close() was called before");
+    closed_ = true;
+    for (std::size_t i = 0; i < resources_.size(); ++i) { // hooks may add some
+        auto const& r = *resources_[i];
+        graph_.add(r.name).is_resource = true;
+        if (r.kind == ResourceKind::module) visit(r.module, r.name, "");
+    }
+    check();
+    write();
+}
+
+XGRAD_FUNCTION std::string PackageExporter::file_structure(
+    Patterns const& include, Patterns const& exclude) const {
+    detail::Glob const glob(include, exclude, '/');
+    std::vector<std::string> files{std::string(detail::manifest_file)};
+    for (auto const& r : resources_)
+        for (auto& file : detail::files_of(r->kind, r->base)) files.push_back(std::move(file));
+    std::erase_if(files, [&](std::string const& file) { return !glob.matches(file); });
+    return detail::tree_of(std::move(files), path_.filename().string());
+}
+
+XGRAD_FUNCTION void PackageExporter::add_rule(
+    Action action, Patterns const& names, RuleOptions const& options) {
+    if (names.empty()) detail::fail<PackageError>("PackageExporter: a rule needs a pattern");
+    rules_.push_back({action, detail::Glob(names, options.exclude), options.allow_empty});
+}
+
+XGRAD_FUNCTION auto PackageExporter::start(std::string_view by, std::string_view package,
+    std::string_view resource, ResourceKind kind) const -> Resource {
+    auto base = detail::base_of(by, package, resource);
+    for (auto const& file : detail::files_of(kind, base))
+        for (auto const& other : resources_)
+            for (auto const& there : detail::files_of(other->kind, other->base))
+                if (there == file)
+                    detail::fail<PackageError>(by, ": the package has a file '", file, "' already");
+    return {.name = std::string(package) + "." + std::string(resource),
+        .base = std::move(base),
+        .kind = kind};
+}
+
+XGRAD_FUNCTION void PackageExporter::finish(Resource r) {
+    if (written_) detail::fail<PackageError>("PackageExporter: nothing can be saved after close()");
+    resources_.push_back(std::make_unique<Resource>(std::move(r)));
+}
+
+XGRAD_FUNCTION void PackageExporter::visit(
+    detail::ModuleRecord const& m, std::string const& from, std::string const& path) {
+    if (m.type.empty()) {
+        unnamed_.push_back("'" + path + "' (" + m.kind + ") in " + graph_.path_to(from));
+        return;
+    }
+    graph_.add_edge(from, m.type);
+    if (decide(m.type) != Action::intern) return;
+    if (!m.can_be_interned) add_problem(Problem::only_a_name, m.type);
+    for (auto const& name : m.depends_on) {
+        graph_.add_edge(m.type, name);
+        if (decide(name) == Action::intern) beside_.push_back(name);
+    }
+    for (auto const& inside : m.modules) visit(inside, m.type, detail::join(path, inside.name));
+}
+
+XGRAD_FUNCTION std::optional<Action> PackageExporter::decide(std::string const& name) {
+    if (auto const decided = graph_.add(name).action) return decided;
+    if (!undecided_.insert(name).second) return {};
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+        if (!rules_[i].names.matches(name)) continue;
+        rules_[i].matched = true;
+        auto const action = rules_[i].action;
+        undecided_.erase(name);
+        graph_.add(name).action = action;
+        if (action == Action::deny) add_problem(Problem::denied, name);
+        else
+            hooks_[static_cast<std::size_t>(action)].for_each(
+                [&](auto const& hook) { hook(*this, name); });
+        return action;
+    }
+    add_problem(Problem::no_rule, name);
+    return {};
+}
+
+XGRAD_FUNCTION void PackageExporter::add_problem(Problem p, std::string const& name) {
+    auto const problem = std::pair(p, name);
+    if (std::ranges::find(problems_, problem) == problems_.end()) problems_.push_back(problem);
+}
+
+XGRAD_FUNCTION void PackageExporter::check() {
+    for (auto const& name : beside_) {
+        bool const saved =
+            std::ranges::any_of(resources_, [&](auto const& r) { return r->name == name; });
+        if (!saved && !detail::registry().knows(name)) add_problem(Problem::nothing_saved, name);
+    }
+    std::string text;
+    static constexpr std::pair<Problem, std::string_view> reasons[] = {
+        {Problem::no_rule, "no rule matches; intern, extern or mock them"},
+        {Problem::denied, "denied by a rule"},
+        {Problem::only_a_name, "interned, but the type has only a name"},
+        {Problem::nothing_saved, "interned, but nothing was saved under this name"},
+    };
+    for (auto const& [problem, reason] : reasons) {
+        bool first = true;
+        for (auto const& [p, name] : problems_) {
+            if (p != problem) continue;
+            if (std::exchange(first, false)) text += "\n* " + std::string(reason) + ':';
+            text += "\n    " + name + " (" + graph_.path_to(name) + ")";
+        }
+    }
+    for (auto const& each : unnamed_)
+        text += (&each == &unnamed_.front() ? "\n* modules whose C++ types have no name; give "
+                                              "them one by package::Type:\n    "
+                                            : "\n    ") +
+                each;
+    if (!text.empty())
+        detail::fail<PackageError>(path_.string(), ": the package cannot be written:", text);
+    for (auto const& rule : rules_)
+        if (!rule.allow_empty && !rule.matched)
+            detail::fail<EmptyMatchError>(path_.string(), ": the rule ",
+                detail::name_of(rule.action), "(", rule.names.text(), ") matched nothing");
+}
+
+XGRAD_FUNCTION void PackageExporter::write() {
+    data::AtomicFile file(path_);
+    data::detail::ZipWriter zip(file);
+    zip.add(std::string(detail::manifest_file), data::to_text(manifest()));
+    for (auto const& r : resources_) write(*r, zip);
+    zip.finish();
+    file.commit();
+    written_ = true;
+}
+
+XGRAD_FUNCTION Json PackageExporter::manifest() const {
+    Json json;
+    json.set("format", format_version);
+    json.set("xgrad", std::to_string(XGRAD_VERSION_MAJOR) + "." +
+                          std::to_string(XGRAD_VERSION_MINOR) + "." +
+                          std::to_string(XGRAD_VERSION_PATCH));
+    auto const targets = [](detail::Dependencies::Node const& node) {
+        Json::Array all;
+        for (auto const& target : node.targets) all.push_back(target);
+        return all;
+    };
+    Json::Object dependencies, resources;
+    for (auto const& name : graph_.names()) {
+        auto const& node = *graph_.find(name);
+        if (node.action)
+            dependencies.emplace_back(name, Json::Object{{"action", detail::name_of(*node.action)},
+                                                {"depends_on", targets(node)}});
+    }
+    for (auto const& r : resources_)
+        resources.emplace_back(r->base, Json::Object{{"kind", detail::name_of(r->kind)},
+                                            {"depends_on", targets(*graph_.find(r->name))}});
+    json.set("dependencies", std::move(dependencies));
+    json.set("resources", std::move(resources));
+    return json;
+}
+
+XGRAD_FUNCTION void PackageExporter::write(Resource const& r, data::detail::ZipWriter& zip) const {
+    auto const files = detail::files_of(r.kind, r.base);
+    if (r.kind == ResourceKind::text || r.kind == ResourceKind::binary)
+        return zip.add(files[0], r.bytes);
+    std::vector<std::string> left_out;
+    if (r.kind == ResourceKind::module) {
+        find_left_out(r.module, "", left_out);
+        zip.add(files[0], data::to_text(to_json(r, left_out)));
+    }
+    StateDict state;
+    for (auto const& [name, tensor] : r.state)
+        if (!is_within_any(name, left_out)) state.set(name, tensor);
+    auto const image = data::detail::safetensors_image(state, {});
+    std::vector<std::span<std::byte const>> pieces;
+    for (auto const& values : image.values) pieces.push_back(image.bytes(values));
+    zip.add(files.back(), image.head, pieces);
+}
+
+XGRAD_FUNCTION void PackageExporter::find_left_out(
+    detail::ModuleRecord const& m, std::string const& path, std::vector<std::string>& found) const {
+    if (!is_interned(m.type)) return found.push_back(path);
+    for (auto const& inside : m.modules)
+        find_left_out(inside, detail::join(path, inside.name), found);
+}
+
+XGRAD_FUNCTION bool PackageExporter::is_within_any(
+    std::string_view name, std::vector<std::string> const& modules) {
+    return std::ranges::any_of(modules, [&](auto const& m) { return detail::is_within(name, m); });
+}
+
+XGRAD_FUNCTION Json PackageExporter::to_json(
+    Resource const& r, std::vector<std::string> const& left_out) const {
+    auto const list = [&](std::vector<std::string> const& names) {
+        Json::Array all;
+        for (auto const& name : names)
+            if (!is_within_any(name, left_out)) all.push_back(name);
+        return all;
+    };
+    Json json;
+    json.set("module",
+        detail::to_json(r.module, [this](std::string const& type) { return is_interned(type); }));
+    json.set("parameters", list(r.parameters))
+        .set("frozen", list(r.frozen))
+        .set("evaluating", list(r.evaluating));
+    return json;
+}
+
+} // namespace xgrad::package
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_EXPORTER_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
@@ -2060,6 +2285,8 @@ private:
 // ======== xgrad/package/provided.hpp
 // What an importing program provides for external names.
 
+#include <any>
+
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_ARCHIVE_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_ARCHIVE_HPP
 
@@ -2077,17 +2304,7 @@ public:
         ResourceKind kind;
     };
 
-    explicit Archive(data::Input in) : in_(std::move(in)), zip_(in_) {
-        for (auto const& e : zip_.entries()) {
-            if (e.deflated)
-                fail_in(e.name, "the entry is compressed, which those of packages are not");
-            entries_.emplace(e.name, &e);
-        }
-        if (!entries_.contains(manifest_file))
-            fail_in(manifest_file, "this file is not there; the zip file is no package of xgrad");
-        read_manifest(json(manifest_file));
-        check_files();
-    }
+    explicit Archive(data::Input in);
     Archive(Archive const&) = delete;
     Archive& operator=(Archive const&) = delete;
 
@@ -2097,124 +2314,26 @@ public:
     Dependencies const& dependencies() const noexcept { return graph_; }
     auto const& resources() const noexcept { return resources_; }
 
-    Resource const* find(std::string_view package, std::string_view resource) const {
-        auto const base = base_of("PackageImporter", package, resource);
-        auto const at = resources_.find(base);
-        return at == resources_.end() ? nullptr : &at->second;
-    }
+    Resource const* find(std::string_view package, std::string_view resource) const;
     Resource const& resource(std::string_view by, std::string_view package, std::string_view name,
-        ResourceKind kind) const {
-        auto const* const r = find(package, name);
-        if (!r)
-            fail<PackageError>(by, ": ", in_.name(), " has no resource '", package, ".", name, "'");
-        if (r->kind != kind)
-            fail<PackageError>(by, ": '", r->name, "' in ", in_.name(), " is of kind ",
-                name_of(r->kind), ", not ", name_of(kind));
-        return *r;
-    }
+        ResourceKind kind) const;
     std::vector<std::byte> read(std::string_view file) const {
         return zip_.read(*entries_.find(file)->second);
     }
-    Json json(std::string_view file) const {
-        auto const bytes = read(file);
-        return data::read_json(data::Input(bytes, title(file)));
-    }
-    StateDict tensors(Resource const& r) const {
-        auto const file = files_of(r.kind, r.base).back();
-        auto const bytes = read(file);
-        return data::load_safetensors(data::Input(bytes, title(file)));
-    }
+    Json json(std::string_view file) const;
+    StateDict tensors(Resource const& r) const;
     std::string title(std::string_view file) const { return in_.name() + ": " + std::string(file); }
     template <class... Parts>
     [[noreturn]] void fail_in(std::string_view file, Parts const&... parts) const {
         fail<data::FormatError>(title(file), ": ", parts...);
     }
-    std::string file_structure(Patterns const& include, Patterns const& exclude) const {
-        Glob const glob(include, exclude, '/');
-        std::vector<std::string> files;
-        for (auto const& [file, entry] : entries_)
-            if (glob.matches(file)) files.push_back(file);
-        return tree_of(std::move(files), std::filesystem::path(in_.name()).filename().string());
-    }
+    std::string file_structure(Patterns const& include, Patterns const& exclude) const;
 
 private:
-    void read_manifest(Json const& json) {
-        auto const where = title(manifest_file);
-        auto const member = [&](Json const& of, std::string_view key) -> Json const& {
-            auto const* const found = of.find(key);
-            if (!found) fail<data::FormatError>(where, ": there is no '", key, "'");
-            return *found;
-        };
-        auto const members = [&](Json const& of, std::string_view key) -> Json::Object const& {
-            auto const* const found = member(of, key).get_if<Json::Object>();
-            if (!found) fail<data::FormatError>(where, ": '", key, "' should be an object");
-            return *found;
-        };
-        format_ = from_json<std::int64_t>(member(json, "format"), where + ", format");
-        xgrad_version_ = from_json<std::string>(member(json, "xgrad"), where + ", xgrad");
-        if (format_ > format_version)
-            fail<PackageError>(in_.name(), ": the package has format ", format_,
-                " and was written by xgrad ", xgrad_version_, "; this xgrad reads formats up to ",
-                format_version);
-        if (format_ < 1) fail<data::FormatError>(where, ": there is no format ", format_);
-        for (auto const& [base, value] : members(json, "resources")) {
-            auto const kind =
-                from_json<std::string>(member(value, "kind"), where + ", resource '" + base + "'");
-            auto const* const known = std::ranges::find(kind_names, kind);
-            if (known == std::end(kind_names))
-                fail<data::FormatError>(where, ": a resource of kind '", kind, "' is not known");
-            auto const slash = base.rfind('/');
-            std::string package = base.substr(0, slash == base.npos ? 0 : slash);
-            std::ranges::replace(package, '/', '.');
-            try {
-                if (slash == base.npos || base_of("", package, base.substr(slash + 1)) != base)
-                    throw PackageError("");
-            } catch (PackageError const&) {
-                fail<data::FormatError>(where, ": '", base, "' cannot be the path of a resource");
-            }
-            Resource r{package + "." + base.substr(slash + 1), base,
-                static_cast<ResourceKind>(known - std::begin(kind_names))};
-            graph_.add(r.name).is_resource = true;
-            for (auto const& name : names(member(value, "depends_on"), where))
-                graph_.add_edge(r.name, name);
-            resources_.emplace(base, std::move(r));
-        }
-        for (auto const& [name, value] : members(json, "dependencies")) {
-            if (!is_dotted(name))
-                fail<data::FormatError>(where, ": '", name, "' cannot be the name of a dependency");
-            auto const action = from_json<std::string>(
-                member(value, "action"), where + ", dependency '" + name + "'");
-            auto const* const known = std::ranges::find(action_names, action);
-            if (known == std::end(action_names) || *known == name_of(Action::deny))
-                fail<data::FormatError>(where, ": the action '", action, "' is not known");
-            graph_.add(name).action = static_cast<Action>(known - std::begin(action_names));
-            for (auto const& target : names(member(value, "depends_on"), where))
-                graph_.add_edge(name, target);
-        }
-        for (auto const& name : graph_.names())
-            if (auto const& node = *graph_.find(name); !node.action && !node.is_resource)
-                fail<data::FormatError>(where, ": what becomes of '", name, "' is not said");
-    }
-    static std::vector<std::string> names(Json const& json, std::string const& where) {
-        return from_json<std::vector<std::string>>(json, where + ", depends_on");
-    }
+    void read_manifest(Json const& json);
+    static std::vector<std::string> names(Json const& json, std::string const& where);
     /// The archive has the files of its resources, and no others.
-    void check_files() const {
-        std::size_t expected = 1;
-        for (auto const& [base, r] : resources_)
-            for (auto const& file : files_of(r.kind, base)) {
-                ++expected;
-                if (!entries_.contains(file)) fail_in(file, "this file is not there");
-            }
-        if (expected == entries_.size()) return;
-        std::set<std::string, std::less<>> known{std::string(manifest_file)};
-        for (auto const& [base, r] : resources_)
-            for (auto& file : files_of(r.kind, base)) {
-                if (!known.insert(file).second) fail_in(file, "the file belongs to two resources");
-            }
-        for (auto const& [file, entry] : entries_)
-            if (!known.contains(file)) fail_in(file, "the file belongs to no resource");
-    }
+    void check_files() const;
 
     data::Input in_;
     data::detail::ZipReader zip_;
@@ -2226,6 +2345,146 @@ private:
 };
 
 } // namespace xgrad::package::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_ARCHIVE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_ARCHIVE_IPP
+
+// ======== xgrad/impl/package/archive.ipp
+// Bodies of archive.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION Archive::Archive(data::Input in) : in_(std::move(in)), zip_(in_) {
+    for (auto const& e : zip_.entries()) {
+        if (e.deflated) fail_in(e.name, "the entry is compressed, which those of packages are not");
+        entries_.emplace(e.name, &e);
+    }
+    if (!entries_.contains(manifest_file))
+        fail_in(manifest_file, "this file is not there; the zip file is no package of xgrad");
+    read_manifest(json(manifest_file));
+    check_files();
+}
+
+XGRAD_FUNCTION auto Archive::find(std::string_view package, std::string_view resource) const
+    -> Resource const* {
+    auto const base = base_of("PackageImporter", package, resource);
+    auto const at = resources_.find(base);
+    return at == resources_.end() ? nullptr : &at->second;
+}
+
+XGRAD_FUNCTION auto Archive::resource(std::string_view by, std::string_view package,
+    std::string_view name, ResourceKind kind) const -> Resource const& {
+    auto const* const r = find(package, name);
+    if (!r) fail<PackageError>(by, ": ", in_.name(), " has no resource '", package, ".", name, "'");
+    if (r->kind != kind)
+        fail<PackageError>(by, ": '", r->name, "' in ", in_.name(), " is of kind ",
+            name_of(r->kind), ", not ", name_of(kind));
+    return *r;
+}
+
+XGRAD_FUNCTION Json Archive::json(std::string_view file) const {
+    auto const bytes = read(file);
+    return data::read_json(data::Input(bytes, title(file)));
+}
+
+XGRAD_FUNCTION StateDict Archive::tensors(Resource const& r) const {
+    auto const file = files_of(r.kind, r.base).back();
+    auto const bytes = read(file);
+    return data::load_safetensors(data::Input(bytes, title(file)));
+}
+
+XGRAD_FUNCTION std::string Archive::file_structure(
+    Patterns const& include, Patterns const& exclude) const {
+    Glob const glob(include, exclude, '/');
+    std::vector<std::string> files;
+    for (auto const& [file, entry] : entries_)
+        if (glob.matches(file)) files.push_back(file);
+    return tree_of(std::move(files), std::filesystem::path(in_.name()).filename().string());
+}
+
+XGRAD_FUNCTION void Archive::read_manifest(Json const& json) {
+    auto const where = title(manifest_file);
+    auto const member = [&](Json const& of, std::string_view key) -> Json const& {
+        auto const* const found = of.find(key);
+        if (!found) fail<data::FormatError>(where, ": there is no '", key, "'");
+        return *found;
+    };
+    auto const members = [&](Json const& of, std::string_view key) -> Json::Object const& {
+        auto const* const found = member(of, key).get_if<Json::Object>();
+        if (!found) fail<data::FormatError>(where, ": '", key, "' should be an object");
+        return *found;
+    };
+    format_ = from_json<std::int64_t>(member(json, "format"), where + ", format");
+    xgrad_version_ = from_json<std::string>(member(json, "xgrad"), where + ", xgrad");
+    if (format_ > format_version)
+        fail<PackageError>(in_.name(), ": the package has format ", format_,
+            " and was written by xgrad ", xgrad_version_, "; this xgrad reads formats up to ",
+            format_version);
+    if (format_ < 1) fail<data::FormatError>(where, ": there is no format ", format_);
+    for (auto const& [base, value] : members(json, "resources")) {
+        auto const kind =
+            from_json<std::string>(member(value, "kind"), where + ", resource '" + base + "'");
+        auto const* const known = std::ranges::find(kind_names, kind);
+        if (known == std::end(kind_names))
+            fail<data::FormatError>(where, ": a resource of kind '", kind, "' is not known");
+        auto const slash = base.rfind('/');
+        std::string package = base.substr(0, slash == base.npos ? 0 : slash);
+        std::ranges::replace(package, '/', '.');
+        try {
+            if (slash == base.npos || base_of("", package, base.substr(slash + 1)) != base)
+                throw PackageError("");
+        } catch (PackageError const&) {
+            fail<data::FormatError>(where, ": '", base, "' cannot be the path of a resource");
+        }
+        Resource r{package + "." + base.substr(slash + 1), base,
+            static_cast<ResourceKind>(known - std::begin(kind_names))};
+        graph_.add(r.name).is_resource = true;
+        for (auto const& name : names(member(value, "depends_on"), where))
+            graph_.add_edge(r.name, name);
+        resources_.emplace(base, std::move(r));
+    }
+    for (auto const& [name, value] : members(json, "dependencies")) {
+        if (!is_dotted(name))
+            fail<data::FormatError>(where, ": '", name, "' cannot be the name of a dependency");
+        auto const action =
+            from_json<std::string>(member(value, "action"), where + ", dependency '" + name + "'");
+        auto const* const known = std::ranges::find(action_names, action);
+        if (known == std::end(action_names) || *known == name_of(Action::deny))
+            fail<data::FormatError>(where, ": the action '", action, "' is not known");
+        graph_.add(name).action = static_cast<Action>(known - std::begin(action_names));
+        for (auto const& target : names(member(value, "depends_on"), where))
+            graph_.add_edge(name, target);
+    }
+    for (auto const& name : graph_.names())
+        if (auto const& node = *graph_.find(name); !node.action && !node.is_resource)
+            fail<data::FormatError>(where, ": what becomes of '", name, "' is not said");
+}
+
+XGRAD_FUNCTION std::vector<std::string> Archive::names(Json const& json, std::string const& where) {
+    return from_json<std::vector<std::string>>(json, where + ", depends_on");
+}
+
+XGRAD_FUNCTION void Archive::check_files() const {
+    std::size_t expected = 1;
+    for (auto const& [base, r] : resources_)
+        for (auto const& file : files_of(r.kind, base)) {
+            ++expected;
+            if (!entries_.contains(file)) fail_in(file, "this file is not there");
+        }
+    if (expected == entries_.size()) return;
+    std::set<std::string, std::less<>> known{std::string(manifest_file)};
+    for (auto const& [base, r] : resources_)
+        for (auto& file : files_of(r.kind, base)) {
+            if (!known.insert(file).second) fail_in(file, "the file belongs to two resources");
+        }
+    for (auto const& [file, entry] : entries_)
+        if (!known.contains(file)) fail_in(file, "the file belongs to no resource");
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_ARCHIVE_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_ARCHIVE_HPP
 
 namespace xgrad::package::detail {
@@ -2268,15 +2527,7 @@ public:
         return entries_.contains(name) || type_named(name);
     }
     /// A module for an external name.
-    std::unique_ptr<nn::AnyModule> make(std::string const& name, std::string const& where) const {
-        if (auto const at = entries_.find(name); at != entries_.end()) {
-            if (!at->second.make)
-                fail<PackageError>(where, ": what is provided as '", name, "' is no module");
-            if (auto made = at->second.make()) return made;
-            fail<PackageError>(where, ": the factory of '", name, "' returned no module");
-        }
-        return type_named(name)->make(Json::Object(), where, 0);
-    }
+    std::unique_ptr<nn::AnyModule> make(std::string const& name, std::string const& where) const;
     template <class X> X const& object(std::string const& name) const {
         auto const at = entries_.find(name);
         if (at == entries_.end())
@@ -2285,18 +2536,9 @@ public:
         fail<PackageError>("PackageImporter: what is provided as '", name, "' is of another type");
     }
     /// What is known of the type of a module; null where it is neither provided nor registered.
-    TypeEntry const* type_of(nn::AnyModule const& m) const {
-        for (auto const& [name, e] : entries_)
-            if (e.type && e.type->is_type_of(m)) return &*e.type;
-        return registry().find(m);
-    }
+    TypeEntry const* type_of(nn::AnyModule const& m) const;
     nn::ModuleContainer::AnyFunction find_call(
-        nn::AnyModule const& m, std::type_info const& signature) const {
-        for (auto const& [name, e] : entries_)
-            if (e.type && e.type->is_type_of(m))
-                if (auto const call = e.type->call(signature)) return call;
-        return registry().find_call(m, signature);
-    }
+        nn::AnyModule const& m, std::type_info const& signature) const;
 
 private:
     struct Entry {
@@ -2305,11 +2547,7 @@ private:
         std::function<std::unique_ptr<nn::AnyModule>()> make;
     };
 
-    static void check(std::string const& name) {
-        if (!is_dotted(name))
-            fail<PackageError>(
-                "PackageImporter: '", name, "' cannot be the name of something external");
-    }
+    static void check(std::string const& name);
     template <class M>
     void put(std::string const& name, std::function<std::unique_ptr<nn::AnyModule>()> make) {
         check(name);
@@ -2322,15 +2560,61 @@ private:
         entries_[name] = std::move(e);
     }
     /// A type of this program that is constructed from nothing.
-    static TypeEntry const* type_named(std::string const& name) {
-        auto const* const e = registry().find(name, {});
-        return e && e->make && e->without_arguments ? e : nullptr;
-    }
+    static TypeEntry const* type_named(std::string const& name);
 
     std::map<std::string, Entry> entries_;
 };
 
 } // namespace xgrad::package::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
+
+// ======== xgrad/impl/package/provided.ipp
+// Bodies of provided.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> Provided::make(
+    std::string const& name, std::string const& where) const {
+    if (auto const at = entries_.find(name); at != entries_.end()) {
+        if (!at->second.make)
+            fail<PackageError>(where, ": what is provided as '", name, "' is no module");
+        if (auto made = at->second.make()) return made;
+        fail<PackageError>(where, ": the factory of '", name, "' returned no module");
+    }
+    return type_named(name)->make(Json::Object(), where, 0);
+}
+
+XGRAD_FUNCTION TypeEntry const* Provided::type_of(nn::AnyModule const& m) const {
+    for (auto const& [name, e] : entries_)
+        if (e.type && e.type->is_type_of(m)) return &*e.type;
+    return registry().find(m);
+}
+
+XGRAD_FUNCTION auto Provided::find_call(nn::AnyModule const& m,
+    std::type_info const& signature) const -> nn::ModuleContainer::AnyFunction {
+    for (auto const& [name, e] : entries_)
+        if (e.type && e.type->is_type_of(m))
+            if (auto const call = e.type->call(signature)) return call;
+    return registry().find_call(m, signature);
+}
+
+XGRAD_FUNCTION void Provided::check(std::string const& name) {
+    if (!is_dotted(name))
+        fail<PackageError>(
+            "PackageImporter: '", name, "' cannot be the name of something external");
+}
+
+XGRAD_FUNCTION TypeEntry const* Provided::type_named(std::string const& name) {
+    auto const* const e = registry().find(name, {});
+    return e && e->make && e->without_arguments ? e : nullptr;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_PROVIDED_HPP
 
 namespace xgrad::package::detail {
@@ -2343,22 +2627,7 @@ struct StoredModule {
     std::map<std::string, std::size_t, std::less<>> elements; // of each tensor of the state
     std::string where;
 
-    StoredModule(Archive const& archive, Archive::Resource const& r)
-        : where(archive.title(r.base + ".json")) {
-        auto const json = archive.json(r.base + ".json");
-        auto const* const root = json.find("module");
-        if (!root) fail<data::FormatError>(where, ": there is no module");
-        module = record_from(*root, where);
-        for (auto const& [key, names] : {std::pair("parameters", &parameters),
-                 std::pair("frozen", &frozen), std::pair("evaluating", &evaluating)}) {
-            auto const* const list = json.find(key);
-            if (!list) fail<data::FormatError>(where, ": there is no list of names '", key, "'");
-            auto const all = from_json<std::vector<std::string>>(*list, where + ", " + key);
-            names->insert(all.begin(), all.end());
-        }
-        state = archive.tensors(r);
-        for (auto const& [name, tensor] : state) elements.emplace(name, tensor.numel());
-    }
+    StoredModule(Archive const& archive, Archive::Resource const& r);
     /// Calls f(the rest of the name, elements) for each tensor of a module and of those inside it.
     template <class F> void for_each_within(std::string const& path, F f) const {
         auto const prefix = path.empty() ? path : path + ".";
@@ -2374,165 +2643,39 @@ public:
         : archive_(archive), provided_(provided), stored_(stored) {}
 
     /// The module of the resource. `container` is an empty one of the type that is wanted, or null.
-    std::unique_ptr<nn::AnyModule> root(std::unique_ptr<nn::AnyModule> container) {
-        auto const& r = stored_.module;
-        if (!container || action_of(r, "") != Action::intern || !is_container_of(*container, r))
-            return build(r, "");
-        fill(*container, r, "");
-        return container;
-    }
+    std::unique_ptr<nn::AnyModule> root(std::unique_ptr<nn::AnyModule> container);
 
     /// Parameters and buffers, which of them are trained, and which modules are training.
-    void load_state(nn::AnyModule& module) const {
-        auto const report = module.load_state_dict(stored_.state, false);
-        if (!report.mismatched.empty()) wrong("", report.mismatched[0]);
-        if (!report.unexpected.empty())
-            wrong("", "the module has no parameter or buffer '" + report.unexpected[0] + "'");
-        for (auto const& name : report.missing)
-            if (!is_left_out(name))
-                wrong("", "the parameter or buffer '" + name + "' is not stored");
-        for (auto const& [name, p] : module.named_parameters())
-            if (!is_left_out(name)) p.impl().requires_grad = !stored_.frozen.contains(name);
-        for (auto const& [name, m] : module.named_modules())
-            m->train(!stored_.evaluating.contains(name));
-    }
+    void load_state(nn::AnyModule& module) const;
 
 private:
     [[noreturn]] void wrong(std::string const& path, std::string const& what) const {
         fail<data::FormatError>(where(path), ": ", what);
     }
-    std::string where(std::string const& path) const {
-        return path.empty() ? stored_.where : stored_.where + ", module '" + path + "'";
-    }
+    std::string where(std::string const& path) const;
     static std::string title(ModuleRecord const& r) { return TypeEntry::title(r.type, r.dtype); }
-    static std::string title(nn::AnyModule const& m, TypeEntry const* e) {
-        return e && !e->name.empty() ? e->title() : std::string(m.kind());
-    }
+    static std::string title(nn::AnyModule const& m, TypeEntry const* e);
 
-    Action action_of(ModuleRecord const& r, std::string const& path) const {
-        auto const* const node = archive_.dependencies().find(r.type);
-        if (!node || !node->action) wrong(path, "what becomes of '" + r.type + "' is not said");
-        return *node->action;
-    }
-    bool is_left_out(std::string_view name) const {
-        return std::ranges::any_of(
-            left_out_, [&](auto const& path) { return is_within(name, path); });
-    }
-    double elements_within(std::string const& path) const {
-        double sum = 0;
-        stored_.for_each_within(
-            path, [&](std::string_view, std::size_t n) { sum += static_cast<double>(n); });
-        return sum;
-    }
+    Action action_of(ModuleRecord const& r, std::string const& path) const;
+    bool is_left_out(std::string_view name) const;
+    double elements_within(std::string const& path) const;
 
-    std::unique_ptr<nn::AnyModule> build(ModuleRecord const& r, std::string const& path) {
-        if (auto const action = action_of(r, path); action != Action::intern) {
-            left_out_.push_back(path);
-            if (action == Action::extern_) return provided_.make(r.type, where(path));
-            return std::make_unique<Mock>(r.type, archive_.name());
-        }
-        if (auto container = make_container(r.type, r.dtype)) {
-            fill(*container, r, path);
-            return container;
-        }
-        auto const* const entry = registry().find(r.type, r.dtype);
-        if (!entry || !entry->make) return build_generic(r, path);
-        auto module = entry->make(r.arguments, where(path), elements_within(path));
-        fill(*module, r, path);
-        return module;
-    }
+    std::unique_ptr<nn::AnyModule> build(ModuleRecord const& r, std::string const& path);
 
-    std::unique_ptr<nn::AnyModule> build_generic(ModuleRecord const& r, std::string const& path) {
-        auto module = std::make_unique<GenericModule>(r.type, r.dtype, r.arguments);
-        stored_.for_each_within(path, [&](std::string_view name, std::size_t) {
-            if (name.find('.') != name.npos) return;
-            auto const full = join(path, std::string(name));
-            auto const& tensor = stored_.state.at(full);
-            if (!stored_.parameters.contains(full))
-                return module->add_buffer(name, xgrad::detail::value_copy(tensor));
-            if (!is_differentiable(tensor.dtype()))
-                wrong(path, "a parameter '" + std::string(name) + "' of type " +
-                                std::string(xgrad::name(tensor.dtype())));
-            module->add_parameter(name, xgrad::detail::value_copy(tensor));
-        });
-        for (auto const& inside : r.modules)
-            module->add_module(inside.name, build(inside, join(path, inside.name)));
-        return module;
-    }
+    std::unique_ptr<nn::AnyModule> build_generic(ModuleRecord const& r, std::string const& path);
 
-    static bool is_container_of(nn::AnyModule& m, ModuleRecord const& r) {
-        auto const* const container = dynamic_cast<nn::ModuleContainer*>(&m);
-        return container && r.type == "xgrad.nn." + std::string(container->container_kind()) &&
-               r.dtype == container->container_dtype();
-    }
+    static bool is_container_of(nn::AnyModule& m, ModuleRecord const& r);
     /// Whether the modules inside have these names.
-    static bool has_modules(std::vector<nn::NamedModule> const& children, ModuleRecord const& r) {
-        return std::ranges::equal(children, r.modules,
-            [](auto const& child, auto const& inside) { return child.name == inside.name; });
-    }
+    static bool has_modules(std::vector<nn::NamedModule> const& children, ModuleRecord const& r);
 
     /// Makes the modules inside m what the package says.
-    void fill(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) {
-        auto const children = m.named_children();
-        bool const same_names = has_modules(children, r);
-        if (auto* const container = dynamic_cast<nn::ModuleContainer*>(&m)) {
-            bool const same =
-                same_names &&
-                std::ranges::equal(children, r.modules, [&](auto const& child, auto const& inside) {
-                    return is_stored_as(*child.module, inside, join(path, inside.name));
-                });
-            if (!same) return refill(*container, r, path);
-        } else if (!same_names) {
-            std::string text = "the modules inside a " + std::string(m.kind()) + " are";
-            for (auto const& child : children) text += " '" + child.name + "'";
-            wrong(path, text + " in this program, and others in the package");
-        }
-        for (std::size_t i = 0; i < children.size(); ++i)
-            fit(*children[i].module, r.modules[i], join(path, children[i].name));
-    }
-    void refill(nn::ModuleContainer& container, ModuleRecord const& r, std::string const& path) {
-        std::vector<std::unique_ptr<nn::AnyModule>> modules;
-        for (auto const& inside : r.modules)
-            modules.push_back(build(inside, join(path, inside.name)));
-        try {
-            container.replace_modules(
-                std::move(modules), [this](nn::AnyModule& m, std::type_info const& signature) {
-                    return provided_.find_call(m, signature);
-                });
-        } catch (Error const& e) { wrong(path, e.what()); }
-    }
+    void fill(nn::AnyModule& m, ModuleRecord const& r, std::string const& path);
+    void refill(nn::ModuleContainer& container, ModuleRecord const& r, std::string const& path);
     /// Whether the module has the type that the package says, and that is interned.
-    bool is_stored_as(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) const {
-        if (action_of(r, path) != Action::intern) return false;
-        if (dynamic_cast<nn::ModuleContainer*>(&m)) return is_container_of(m, r);
-        auto const* const entry = registry().find(m);
-        return entry && entry->name == r.type && entry->dtype == r.dtype;
-    }
+    bool is_stored_as(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) const;
     /// Makes a module that another one holds by value what the package says.
-    void fit(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) {
-        auto const action = action_of(r, path);
-        if (action == Action::mock) {
-            fail<PackageError>(where(path), ": '", r.type,
-                "' was mocked, but the module around holds a ", m.kind(),
-                " by value; hold it in an nn::Slot");
-        }
-        if (action == Action::intern && !is_stored_as(m, r, path))
-            wrong(path, "it is a " + title(r) + ", and this program has a " +
-                            title(m, registry().find(m)) + " there");
-        if (action == Action::intern &&
-            (dynamic_cast<nn::ModuleContainer*>(&m) || has_arguments(m, r)))
-            return fill(m, r, path);
-        auto const made = build(r, path);
-        auto const* const type = provided_.type_of(m);
-        if (!type || !type->assign || !type->is_type_of(*made))
-            fail<PackageError>(where(path), ": the module around holds a ", m.kind(),
-                " by value, which a ", made->kind(), " cannot replace; hold it in an nn::Slot");
-        type->assign(m, *made);
-    }
-    static bool has_arguments(nn::AnyModule& m, ModuleRecord const& r) {
-        auto const* const entry = registry().find(m);
-        return entry->arguments && entry->arguments(m) == r.arguments;
-    }
+    void fit(nn::AnyModule& m, ModuleRecord const& r, std::string const& path);
+    static bool has_arguments(nn::AnyModule& m, ModuleRecord const& r);
 
     Archive const& archive_;
     Provided const& provided_;
@@ -2541,6 +2684,199 @@ private:
 };
 
 } // namespace xgrad::package::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_BUILDER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_BUILDER_IPP
+
+// ======== xgrad/impl/package/builder.ipp
+// Bodies of builder.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION StoredModule::StoredModule(Archive const& archive, Archive::Resource const& r)
+    : where(archive.title(r.base + ".json")) {
+    auto const json = archive.json(r.base + ".json");
+    auto const* const root = json.find("module");
+    if (!root) fail<data::FormatError>(where, ": there is no module");
+    module = record_from(*root, where);
+    for (auto const& [key, names] : {std::pair("parameters", &parameters),
+             std::pair("frozen", &frozen), std::pair("evaluating", &evaluating)}) {
+        auto const* const list = json.find(key);
+        if (!list) fail<data::FormatError>(where, ": there is no list of names '", key, "'");
+        auto const all = from_json<std::vector<std::string>>(*list, where + ", " + key);
+        names->insert(all.begin(), all.end());
+    }
+    state = archive.tensors(r);
+    for (auto const& [name, tensor] : state) elements.emplace(name, tensor.numel());
+}
+
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> ModuleBuilder::root(
+    std::unique_ptr<nn::AnyModule> container) {
+    auto const& r = stored_.module;
+    if (!container || action_of(r, "") != Action::intern || !is_container_of(*container, r))
+        return build(r, "");
+    fill(*container, r, "");
+    return container;
+}
+
+XGRAD_FUNCTION void ModuleBuilder::load_state(nn::AnyModule& module) const {
+    auto const report = module.load_state_dict(stored_.state, false);
+    if (!report.mismatched.empty()) wrong("", report.mismatched[0]);
+    if (!report.unexpected.empty())
+        wrong("", "the module has no parameter or buffer '" + report.unexpected[0] + "'");
+    for (auto const& name : report.missing)
+        if (!is_left_out(name)) wrong("", "the parameter or buffer '" + name + "' is not stored");
+    for (auto const& [name, p] : module.named_parameters())
+        if (!is_left_out(name)) p.impl().requires_grad = !stored_.frozen.contains(name);
+    for (auto const& [name, m] : module.named_modules())
+        m->train(!stored_.evaluating.contains(name));
+}
+
+XGRAD_FUNCTION std::string ModuleBuilder::where(std::string const& path) const {
+    return path.empty() ? stored_.where : stored_.where + ", module '" + path + "'";
+}
+
+XGRAD_FUNCTION std::string ModuleBuilder::title(nn::AnyModule const& m, TypeEntry const* e) {
+    return e && !e->name.empty() ? e->title() : std::string(m.kind());
+}
+
+XGRAD_FUNCTION Action ModuleBuilder::action_of(
+    ModuleRecord const& r, std::string const& path) const {
+    auto const* const node = archive_.dependencies().find(r.type);
+    if (!node || !node->action) wrong(path, "what becomes of '" + r.type + "' is not said");
+    return *node->action;
+}
+
+XGRAD_FUNCTION bool ModuleBuilder::is_left_out(std::string_view name) const {
+    return std::ranges::any_of(left_out_, [&](auto const& path) { return is_within(name, path); });
+}
+
+XGRAD_FUNCTION double ModuleBuilder::elements_within(std::string const& path) const {
+    double sum = 0;
+    stored_.for_each_within(
+        path, [&](std::string_view, std::size_t n) { sum += static_cast<double>(n); });
+    return sum;
+}
+
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> ModuleBuilder::build(
+    ModuleRecord const& r, std::string const& path) {
+    if (auto const action = action_of(r, path); action != Action::intern) {
+        left_out_.push_back(path);
+        if (action == Action::extern_) return provided_.make(r.type, where(path));
+        return std::make_unique<Mock>(r.type, archive_.name());
+    }
+    if (auto container = make_container(r.type, r.dtype)) {
+        fill(*container, r, path);
+        return container;
+    }
+    auto const* const entry = registry().find(r.type, r.dtype);
+    if (!entry || !entry->make) return build_generic(r, path);
+    auto module = entry->make(r.arguments, where(path), elements_within(path));
+    fill(*module, r, path);
+    return module;
+}
+
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> ModuleBuilder::build_generic(
+    ModuleRecord const& r, std::string const& path) {
+    auto module = std::make_unique<GenericModule>(r.type, r.dtype, r.arguments);
+    stored_.for_each_within(path, [&](std::string_view name, std::size_t) {
+        if (name.find('.') != name.npos) return;
+        auto const full = join(path, std::string(name));
+        auto const& tensor = stored_.state.at(full);
+        if (!stored_.parameters.contains(full))
+            return module->add_buffer(name, xgrad::detail::value_copy(tensor));
+        if (!is_differentiable(tensor.dtype()))
+            wrong(path, "a parameter '" + std::string(name) + "' of type " +
+                            std::string(xgrad::name(tensor.dtype())));
+        module->add_parameter(name, xgrad::detail::value_copy(tensor));
+    });
+    for (auto const& inside : r.modules)
+        module->add_module(inside.name, build(inside, join(path, inside.name)));
+    return module;
+}
+
+XGRAD_FUNCTION bool ModuleBuilder::is_container_of(nn::AnyModule& m, ModuleRecord const& r) {
+    auto const* const container = dynamic_cast<nn::ModuleContainer*>(&m);
+    return container && r.type == "xgrad.nn." + std::string(container->container_kind()) &&
+           r.dtype == container->container_dtype();
+}
+
+XGRAD_FUNCTION bool ModuleBuilder::has_modules(
+    std::vector<nn::NamedModule> const& children, ModuleRecord const& r) {
+    return std::ranges::equal(children, r.modules,
+        [](auto const& child, auto const& inside) { return child.name == inside.name; });
+}
+
+XGRAD_FUNCTION void ModuleBuilder::fill(
+    nn::AnyModule& m, ModuleRecord const& r, std::string const& path) {
+    auto const children = m.named_children();
+    bool const same_names = has_modules(children, r);
+    if (auto* const container = dynamic_cast<nn::ModuleContainer*>(&m)) {
+        bool const same =
+            same_names &&
+            std::ranges::equal(children, r.modules, [&](auto const& child, auto const& inside) {
+                return is_stored_as(*child.module, inside, join(path, inside.name));
+            });
+        if (!same) return refill(*container, r, path);
+    } else if (!same_names) {
+        std::string text = "the modules inside a " + std::string(m.kind()) + " are";
+        for (auto const& child : children) text += " '" + child.name + "'";
+        wrong(path, text + " in this program, and others in the package");
+    }
+    for (std::size_t i = 0; i < children.size(); ++i)
+        fit(*children[i].module, r.modules[i], join(path, children[i].name));
+}
+
+XGRAD_FUNCTION void ModuleBuilder::refill(
+    nn::ModuleContainer& container, ModuleRecord const& r, std::string const& path) {
+    std::vector<std::unique_ptr<nn::AnyModule>> modules;
+    for (auto const& inside : r.modules) modules.push_back(build(inside, join(path, inside.name)));
+    try {
+        container.replace_modules(
+            std::move(modules), [this](nn::AnyModule& m, std::type_info const& signature) {
+                return provided_.find_call(m, signature);
+            });
+    } catch (Error const& e) { wrong(path, e.what()); }
+}
+
+XGRAD_FUNCTION bool ModuleBuilder::is_stored_as(
+    nn::AnyModule& m, ModuleRecord const& r, std::string const& path) const {
+    if (action_of(r, path) != Action::intern) return false;
+    if (dynamic_cast<nn::ModuleContainer*>(&m)) return is_container_of(m, r);
+    auto const* const entry = registry().find(m);
+    return entry && entry->name == r.type && entry->dtype == r.dtype;
+}
+
+XGRAD_FUNCTION void ModuleBuilder::fit(
+    nn::AnyModule& m, ModuleRecord const& r, std::string const& path) {
+    auto const action = action_of(r, path);
+    if (action == Action::mock) {
+        fail<PackageError>(where(path), ": '", r.type,
+            "' was mocked, but the module around holds a ", m.kind(),
+            " by value; hold it in an nn::Slot");
+    }
+    if (action == Action::intern && !is_stored_as(m, r, path))
+        wrong(path, "it is a " + title(r) + ", and this program has a " +
+                        title(m, registry().find(m)) + " there");
+    if (action == Action::intern && (dynamic_cast<nn::ModuleContainer*>(&m) || has_arguments(m, r)))
+        return fill(m, r, path);
+    auto const made = build(r, path);
+    auto const* const type = provided_.type_of(m);
+    if (!type || !type->assign || !type->is_type_of(*made))
+        fail<PackageError>(where(path), ": the module around holds a ", m.kind(),
+            " by value, which a ", made->kind(), " cannot replace; hold it in an nn::Slot");
+    type->assign(m, *made);
+}
+
+XGRAD_FUNCTION bool ModuleBuilder::has_arguments(nn::AnyModule& m, ModuleRecord const& r) {
+    auto const* const entry = registry().find(m);
+    return entry->arguments && entry->arguments(m) == r.arguments;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_BUILDER_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_BUILDER_HPP
 
 namespace xgrad::package {
@@ -2606,48 +2942,22 @@ public:
         detail::fail<PackageError>(archive_.name(), ": '", package, ".", resource, "' is no ",
             xgrad::detail::type_name<M>, " here: it is a ", any->kind());
     }
-    AnyTensor load_tensor(std::string_view package, std::string_view resource) const {
-        auto const& r =
-            archive_.resource("load_tensor", package, resource, detail::ResourceKind::tensor);
-        auto const state = archive_.tensors(r);
-        if (state.size() != 1 || !state.contains("tensor"))
-            detail::fail<data::FormatError>(
-                archive_.name(), ": ", r.base, ": here should be one tensor");
-        return state.at("tensor");
-    }
+    AnyTensor load_tensor(std::string_view package, std::string_view resource) const;
     /// With elements of type T: precision is converted, and real numbers become complex; nothing
     /// else does.
     template <Scalar T>
     Tensor<T> load_tensor(std::string_view package, std::string_view resource) const {
         return data::detail::converted<T>(load_tensor(package, resource), archive_.name());
     }
-    StateDict load_tensors(std::string_view package, std::string_view resource) const {
-        return archive_.tensors(
-            archive_.resource("load_tensors", package, resource, detail::ResourceKind::tensors));
-    }
-    std::string load_text(std::string_view package, std::string_view resource) const {
-        auto const bytes = archive_.read(
-            archive_.resource("load_text", package, resource, detail::ResourceKind::text).base);
-        return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
-    }
-    std::vector<std::byte> load_binary(std::string_view package, std::string_view resource) const {
-        return archive_.read(
-            archive_.resource("load_binary", package, resource, detail::ResourceKind::binary).base);
-    }
+    StateDict load_tensors(std::string_view package, std::string_view resource) const;
+    std::string load_text(std::string_view package, std::string_view resource) const;
+    std::vector<std::byte> load_binary(std::string_view package, std::string_view resource) const;
 
     bool has_resource(std::string_view package, std::string_view resource) const {
         return archive_.find(package, resource) != nullptr;
     }
     /// All resources, in alphabetical order.
-    std::vector<ResourceInfo> resources() const {
-        std::vector<ResourceInfo> all;
-        for (auto const& [base, r] : archive_.resources()) {
-            auto const length = base.size() - base.rfind('/') - 1;
-            all.push_back({r.name.substr(0, r.name.size() - length - 1),
-                r.name.substr(r.name.size() - length), std::string(detail::name_of(r.kind))});
-        }
-        return all;
-    }
+    std::vector<ResourceInfo> resources() const;
     std::int64_t format() const noexcept { return archive_.format(); }
     /// The version of xgrad that wrote the package, "0.1.0".
     std::string const& xgrad_version() const noexcept { return archive_.xgrad_version(); }
@@ -2670,38 +2980,9 @@ public:
 
 private:
     std::unique_ptr<nn::AnyModule> load(std::string_view package, std::string_view resource,
-        std::unique_ptr<nn::AnyModule> container) {
-        auto const& r =
-            archive_.resource("load_module", package, resource, detail::ResourceKind::module);
-        check_externals(r.name);
-        detail::StoredModule const stored(archive_, r);
-        struct Restored { // constructors draw random numbers
-            decltype(xgrad::detail::generator) before = xgrad::detail::generator;
-            ~Restored() { xgrad::detail::generator = before; }
-        } const restored;
-        detail::ModuleBuilder builder(archive_, provided_, stored);
-        auto module = builder.root(std::move(container));
-        builder.load_state(*module);
-        return module;
-    }
+        std::unique_ptr<nn::AnyModule> container);
     /// Names all external names that are missing at once, before anything is constructed.
-    void check_externals(std::string const& resource) const {
-        auto const& graph = archive_.dependencies();
-        std::string missing;
-        for (auto const& name : graph.reachable(resource)) {
-            auto const* const node = graph.find(name);
-            if (!node || node->action != Action::extern_) continue;
-            if (options_.allowed && !options_.allowed(name))
-                detail::fail<PackageError>(archive_.name(), ": needs the external '", name, "' (",
-                    graph.path_to(name), "), which this importer does not allow");
-            if (!provided_.provides(name))
-                missing += "\n    " + name + " (" + graph.path_to(name) + ")";
-        }
-        if (!missing.empty())
-            detail::fail<PackageError>(archive_.name(),
-                ": needs what this program does not provide; call provide() for it first:",
-                missing);
-    }
+    void check_externals(std::string const& resource) const;
 
     detail::Archive archive_;
     ImporterOptions options_;
@@ -2709,6 +2990,92 @@ private:
 };
 
 } // namespace xgrad::package
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
+
+// ======== xgrad/impl/package/importer.ipp
+// Bodies of importer.hpp.
+
+namespace xgrad::package {
+
+XGRAD_FUNCTION AnyTensor PackageImporter::load_tensor(
+    std::string_view package, std::string_view resource) const {
+    auto const& r =
+        archive_.resource("load_tensor", package, resource, detail::ResourceKind::tensor);
+    auto const state = archive_.tensors(r);
+    if (state.size() != 1 || !state.contains("tensor"))
+        detail::fail<data::FormatError>(
+            archive_.name(), ": ", r.base, ": here should be one tensor");
+    return state.at("tensor");
+}
+
+XGRAD_FUNCTION StateDict PackageImporter::load_tensors(
+    std::string_view package, std::string_view resource) const {
+    return archive_.tensors(
+        archive_.resource("load_tensors", package, resource, detail::ResourceKind::tensors));
+}
+
+XGRAD_FUNCTION std::string PackageImporter::load_text(
+    std::string_view package, std::string_view resource) const {
+    auto const bytes = archive_.read(
+        archive_.resource("load_text", package, resource, detail::ResourceKind::text).base);
+    return {reinterpret_cast<char const*>(bytes.data()), bytes.size()};
+}
+
+XGRAD_FUNCTION std::vector<std::byte> PackageImporter::load_binary(
+    std::string_view package, std::string_view resource) const {
+    return archive_.read(
+        archive_.resource("load_binary", package, resource, detail::ResourceKind::binary).base);
+}
+
+XGRAD_FUNCTION std::vector<ResourceInfo> PackageImporter::resources() const {
+    std::vector<ResourceInfo> all;
+    for (auto const& [base, r] : archive_.resources()) {
+        auto const length = base.size() - base.rfind('/') - 1;
+        all.push_back({r.name.substr(0, r.name.size() - length - 1),
+            r.name.substr(r.name.size() - length), std::string(detail::name_of(r.kind))});
+    }
+    return all;
+}
+
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> PackageImporter::load(
+    std::string_view package, std::string_view resource, std::unique_ptr<nn::AnyModule> container) {
+    auto const& r =
+        archive_.resource("load_module", package, resource, detail::ResourceKind::module);
+    check_externals(r.name);
+    detail::StoredModule const stored(archive_, r);
+    struct Restored { // constructors draw random numbers
+        decltype(xgrad::detail::generator) before = xgrad::detail::generator;
+        ~Restored() { xgrad::detail::generator = before; }
+    } const restored;
+    detail::ModuleBuilder builder(archive_, provided_, stored);
+    auto module = builder.root(std::move(container));
+    builder.load_state(*module);
+    return module;
+}
+
+XGRAD_FUNCTION void PackageImporter::check_externals(std::string const& resource) const {
+    auto const& graph = archive_.dependencies();
+    std::string missing;
+    for (auto const& name : graph.reachable(resource)) {
+        auto const* const node = graph.find(name);
+        if (!node || node->action != Action::extern_) continue;
+        if (options_.allowed && !options_.allowed(name))
+            detail::fail<PackageError>(archive_.name(), ": needs the external '", name, "' (",
+                graph.path_to(name), "), which this importer does not allow");
+        if (!provided_.provides(name))
+            missing += "\n    " + name + " (" + graph.path_to(name) + ")";
+    }
+    if (!missing.empty())
+        detail::fail<PackageError>(archive_.name(),
+            ": needs what this program does not provide; call provide() for it first:", missing);
+}
+
+} // namespace xgrad::package
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_HPP
 

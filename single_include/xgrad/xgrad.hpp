@@ -41,11 +41,7 @@
 
 // ======== xgrad/functional/checkpoint.hpp
 // checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
-// is evaluated again when a backward pass needs that. It uses hooks on saved tensors: the Nodes are
-// recorded as usual, but what they save is only counted. The first saved tensor that a pass asks
-// for evaluates the function again, whose Nodes then save in the same order.
-
-#include <any>
+// is evaluated again when a backward pass needs that. Read next: impl/functional/checkpoint.ipp.
 
 
 // ======== xgrad/functional/evaluation.hpp
@@ -124,17 +120,21 @@
 #endif
 #define XGRAD_NOINLINE [[gnu::noinline]]
 
-// XGRAD_SEPARATE_COMPILATION is for programs of many files. All files define it; one file defines
-// XGRAD_SOURCE too, before it includes <xgrad/xgrad.hpp>. Only that file compiles the templates in
-// source.hpp and, with g++, the non-template functions of headers that say XGRAD_COMPILED_ONCE.
-// (Other compilers cannot leave those functions out of the other files.)
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__) && !defined(__clang__)
-#    define XGRAD_COMPILED_ONCE _Pragma("interface \"xgrad\"")
-#    ifdef XGRAD_SOURCE
-#        pragma implementation "xgrad"
+// Functions that are no templates have their bodies in impl/, and each header includes its bodies
+// where XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it
+// everywhere. Where all files of a program define XGRAD_SEPARATE_COMPILATION, exactly one of them
+// defines XGRAD_IMPLEMENTATION, before it includes the headers of xgrad that the program uses.
+// (CMake: xgrad::compiled is a library of such files.)
+//
+// A virtual function says XGRAD_FUNCTION in its class as well: if the first one were not inline
+// there, a header-only program would emit the class's functions in each file.
+#ifndef XGRAD_SEPARATE_COMPILATION
+#    define XGRAD_FUNCTION inline
+#    ifndef XGRAD_IMPLEMENTATION
+#        define XGRAD_IMPLEMENTATION
 #    endif
 #else
-#    define XGRAD_COMPILED_ONCE
+#    define XGRAD_FUNCTION
 #endif
 
 namespace xgrad::detail {
@@ -162,169 +162,37 @@ using KeptCallable =
 
 // ======== xgrad/graph/engine.hpp
 // The engine: runs each Node after all its gradients have arrived, the newest Node first,
-// accumulates gradients that meet, and returns captured gradients. It has no state between passes,
-// so a pass may start inside another one, and an exception leaves nothing to clean up.
-// Three passes with the same semantics, chosen in run_backward() by the shape of the graph: a
-// single Node (run_single_node), a chain (ChainPass), any graph (GraphTask). The first two save the
-// state of each Node (benchmarks: recurrence, rational at n = 4).
-// Read next: graph_task.hpp.
+// accumulates gradients that meet, and returns captured gradients. Its state belongs to one pass,
+// so a pass may start inside another one, and an exception leaves nothing to clean up. Read next:
+// impl/graph/graph_task.ipp.
 
-#include <thread>
+#include <memory>
+#include <span>
 
 
-// ======== xgrad/graph/graph_task.hpp
-// GraphTask: one backward pass over any graph. Its data structures:
-//
-// - states_: the state of each Node: how many gradients are pending, and those that arrived.
-//
-// - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
-//   in a Node (threads, or backward inside backward), the second one uses a hash table instead.
-//
-// - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
-//
-// Invariant: a Node is queued once, after its last gradient.
-//
-// Read next: engine.hpp.
+// ======== xgrad/graph/any_tensor.hpp
+// AnyTensor: a reference-counted handle to a TensorImpl of any scalar type. The graph uses only
+// this type. Tensor<T> (tensor/tensor.hpp) is the same handle with a static element type.
+// TensorImpl has the elements (AnyArray), the autograd state (grad_fn, grad, accumulator) and, for
+// a view, ViewInfo. Operations that depend on the element type are called through TypeInfo, so that
+// the graph is compiled once and includes no operation.
+// Read next: accumulate_grad.hpp.
 
-#include <algorithm>
-#include <unordered_map>
+#include <mutex>
 #include <vector>
 
 
-// ======== xgrad/graph/backward_pass.hpp
-// BackwardPass: the interface of a running backward pass to hooks: whether a Node is part of it,
-// data of hooks that live as long as the pass, and callbacks for its end.
-
-
-// ======== xgrad/base/error.hpp
-// The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
-// messages and throw.
-
-#include <initializer_list>
-#include <ranges>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-/// Base of every exception that xgrad itself throws.
-struct Error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-/// Shapes that do not fit together, or a shape that an operation cannot take.
-struct ShapeError : Error {
-    using Error::Error;
-};
-/// An axis, position or index out of range.
-struct IndexError : Error {
-    using Error::Error;
-};
-/// A scalar type that an operation cannot take, or two that had to be equal.
-struct TypeError : Error {
-    using Error::Error;
-};
-/// A call of backward() or grad() that the recorded graph cannot answer.
-struct GraphError : Error {
-    using Error::Error;
-};
-/// A tensor needed for the gradient was changed after it was saved.
-struct VersionError : GraphError {
-    using GraphError::GraphError;
-};
-
-namespace detail {
-
-/// Appends text, a number, or a range of numbers in PyTorch's form "[2, 3]" to a message.
-inline void append_piece(std::string& message, std::string_view text) { message += text; }
-void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
-template <std::ranges::input_range Range>
-    requires std::integral<std::ranges::range_value_t<Range>> &&
-             (!std::convertible_to<Range const&, std::string_view>)
-[[gnu::cold]] void append_piece(std::string& message, Range const& range) {
-    char const* separator = "[";
-    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
-    message += range.begin() == range.end() ? "[]" : "]";
-}
-
-/// A reference to an argument of a message, formatted only if the message is thrown. It must not
-/// outlive the argument.
-class Piece {
-public:
-    Piece(char const* text) noexcept
-        : of_(text), append_([](std::string& message, void const* of) {
-              append_piece(message, static_cast<char const*>(of));
-          }) {}
-    template <class T>
-    Piece(T const& of) noexcept
-        : of_(&of), append_([](std::string& message, void const* o) {
-              append_piece(message, *static_cast<T const*>(o));
-          }) {}
-
-    void append_to(std::string& message) const { append_(message, of_); }
-
-private:
-    void const* of_;
-    void (*append_)(std::string& message, void const* of);
-};
-[[gnu::cold]] inline std::string message_of(std::initializer_list<Piece> pieces) {
-    std::string message;
-    for (auto const& piece : pieces) piece.append_to(message);
-    return message;
-}
-
-/// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
-/// branch.
-template <class E>
-[[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
-    throw E(message_of(pieces));
-}
-template <class E = Error, class... Parts>
-[[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) {
-    fail_with<E>({parts...});
-}
-
-/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
-/// {}`.
-struct Caller {
-    char const* name;
-    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
-};
-
-/// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
-/// undefined. `operation` may have template arguments, which are cut:
-/// "transpose<xgrad::Tensor<double> >".
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
-    std::string_view operation, std::string_view what) {
-    auto const name =
-        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
-    fail<Error>(name, ": ", what,
-        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
-        "of a tensor that no backward pass has reached");
-}
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
-    std::string_view operation, std::string_view kind, std::size_t index) {
-    fail_undefined(operation, message_of({kind, " ", index}));
-}
-
-} // namespace detail
-} // namespace xgrad
-
-// ======== xgrad/graph/node.hpp
-// Node and Edge: the recorded graph.
-// A Node is one recorded step. Its type is erased: the engine sees only apply() and the edges.
-// Invariant: among the Nodes of a thread, an edge leads to a smaller sequence number, or to a leaf.
-// Nodes are reference-counted. Releasing the last reference to a chain frees it without recursion
-// (destroy_later), so a long chain cannot overflow the stack.
-// Read next: any_tensor.hpp.
+// ======== xgrad/base/array.hpp
+// Storage and Array: memory with a version counter, and a strided view of it. No gradients here.
+//
+// An Array is a pointer to its first element, a shape and strides in elements. Several arrays may
+// share a Storage; an operation in place increments the version of the Storage. AnyArray does not
+// know its element type. Read next: memory.hpp, which allocates the blocks.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
+#include <cstring>
 
 
 // ======== xgrad/base/memory.hpp
@@ -333,12 +201,10 @@ struct Caller {
 // Storages, Nodes and tensors use it. With AddressSanitizer every block comes from the system, so
 // that a use after free is detected.
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cstddef>
 #include <new>
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -352,14 +218,8 @@ inline constexpr std::size_t block_alignment = 64;
 /// add up to eighty bytes to a Node instead of eight.
 inline constexpr std::size_t small_block = 512;
 
-inline void* system_allocate(std::size_t bytes) {
-    return bytes <= small_block ? ::operator new(bytes)
-                                : ::operator new(bytes, std::align_val_t{block_alignment});
-}
-inline void system_deallocate(void* p, std::size_t bytes) noexcept {
-    if (bytes <= small_block) ::operator delete(p);
-    else ::operator delete(p, std::align_val_t{block_alignment});
-}
+void* system_allocate(std::size_t bytes);
+void system_deallocate(void* p, std::size_t bytes) noexcept;
 
 /// Size classes: multiples of 32 bytes up to 512, then four classes for each power of two.
 struct SizeClass {
@@ -402,27 +262,9 @@ class BlockCache {
 public:
     static constexpr std::size_t classes = SizeClass::even + 55 * 4;
 
-    void* take(SizeClass c) noexcept {
-        Link* const block = free_[c.index];
-        if (!block) return nullptr;
-        free_[c.index] = block->next;
-        held_ -= c.bytes;
-        return block;
-    }
-    bool give(void* p, SizeClass c) noexcept {
-        if (held_ + c.bytes > limit) return false;
-        free_[c.index] = ::new (p) Link{free_[c.index]};
-        held_ += c.bytes;
-        return true;
-    }
-    void clear() noexcept {
-        for (std::size_t i = 0; i < classes; ++i)
-            while (Link* const block = free_[i]) {
-                free_[i] = block->next;
-                system_deallocate(block, SizeClass::bytes_of(i));
-            }
-        held_ = 0;
-    }
+    void* take(SizeClass c) noexcept;
+    bool give(void* p, SizeClass c) noexcept;
+    void clear() noexcept;
     std::size_t held() const noexcept { return held_; }
 
     std::size_t limit = std::size_t{512} << 20;
@@ -464,11 +306,7 @@ inline BlockCache* this_thread_cache() noexcept {
     this_thread_cache();
     return system_allocate(c.bytes);
 }
-[[gnu::noinline, gnu::cold]] inline void deallocate_unkept(void* p, SizeClass c) noexcept {
-    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c))
-        return;
-    system_deallocate(p, c.bytes);
-}
+[[gnu::cold]] void deallocate_unkept(void* p, SizeClass c) noexcept;
 
 /// Takes a block from the cache of the calling thread, or allocates one. deallocate() returns a
 /// block to the cache of the thread that calls it, which may be another one.
@@ -485,16 +323,10 @@ inline BlockCache* this_thread_cache() noexcept {
 
 /// Allocates a block of at least `bytes` bytes, aligned to a cache line above 512 bytes. Throws
 /// std::bad_alloc.
-inline void* allocate(std::size_t bytes) {
-    if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
-    else return system_allocate(bytes);
-}
+void* allocate(std::size_t bytes);
 
 /// Frees a block of allocate(bytes).
-inline void deallocate(void* p, std::size_t bytes) noexcept {
-    if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
-    else system_deallocate(p, bytes);
-}
+void deallocate(void* p, std::size_t bytes) noexcept;
 
 /// A base class: operators new and delete use the cache.
 struct Cached {
@@ -518,6 +350,42 @@ template <class T> struct CachedAllocator {
     friend bool operator==(CachedAllocator, CachedAllocator) noexcept { return true; }
 };
 template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
+
+/// A vector of trivially copyable elements. The first N are stored in itself.
+template <class T, std::size_t N> class InlineVector {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+    InlineVector() noexcept = default;
+    InlineVector(InlineVector const&) = delete;
+    InlineVector& operator=(InlineVector const&) = delete;
+    ~InlineVector() {
+        if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
+    }
+    template <class... A> T& emplace_back(A&&... arguments) {
+        if (size_ == capacity_) [[unlikely]]
+            grow();
+        return *::new (data_ + size_++) T{std::forward<A>(arguments)...};
+    }
+    std::size_t size() const noexcept { return size_; }
+    T* begin() noexcept { return data_; }
+    T* end() noexcept { return data_ + size_; }
+    T& operator[](std::size_t i) noexcept { return data_[i]; }
+    T const& operator[](std::size_t i) const noexcept { return data_[i]; }
+
+private:
+    [[gnu::noinline]] void grow() {
+        auto* const larger = static_cast<T*>(allocate(2 * capacity_ * sizeof(T)));
+        std::uninitialized_copy_n(data_, size_, larger);
+        if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
+        data_ = larger;
+        capacity_ *= 2;
+    }
+
+    T* data_ = reinterpret_cast<T*>(stack_);
+    std::size_t size_ = 0, capacity_ = N;
+    alignas(T) std::byte stack_[N * sizeof(T)];
+};
 
 /// A local array of n elements: on the stack up to N, else on the heap.
 template <class T, std::size_t N> class LocalArray {
@@ -551,31 +419,105 @@ private:
 } // namespace detail
 
 /// Gives the calling thread's cached free blocks back to the system.
-inline void empty_cache() noexcept {
-    if (auto* const cache = detail::this_thread_cache()) cache->clear();
-}
+void empty_cache() noexcept;
 
 /// Sets how many bytes of free blocks the calling thread keeps (512 MiB to begin with); 0 keeps
 /// none.
-inline void set_cache_limit(std::size_t bytes) noexcept {
+void set_cache_limit(std::size_t bytes) noexcept;
+
+/// Bytes of free blocks that the calling thread keeps now.
+std::size_t cached_bytes() noexcept;
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_MEMORY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_MEMORY_IPP
+
+// ======== xgrad/impl/base/memory.ipp
+// Bodies of memory.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void* system_allocate(std::size_t bytes) {
+    return bytes <= small_block ? ::operator new(bytes)
+                                : ::operator new(bytes, std::align_val_t{block_alignment});
+}
+
+XGRAD_FUNCTION void system_deallocate(void* p, std::size_t bytes) noexcept {
+    if (bytes <= small_block) ::operator delete(p);
+    else ::operator delete(p, std::align_val_t{block_alignment});
+}
+
+XGRAD_FUNCTION void* BlockCache::take(SizeClass c) noexcept {
+    Link* const block = free_[c.index];
+    if (!block) return nullptr;
+    free_[c.index] = block->next;
+    held_ -= c.bytes;
+    return block;
+}
+
+XGRAD_FUNCTION bool BlockCache::give(void* p, SizeClass c) noexcept {
+    if (held_ + c.bytes > limit) return false;
+    free_[c.index] = ::new (p) Link{free_[c.index]};
+    held_ += c.bytes;
+    return true;
+}
+
+XGRAD_FUNCTION void BlockCache::clear() noexcept {
+    for (std::size_t i = 0; i < classes; ++i)
+        while (Link* const block = free_[i]) {
+            free_[i] = block->next;
+            system_deallocate(block, SizeClass::bytes_of(i));
+        }
+    held_ = 0;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void deallocate_unkept(void* p, SizeClass c) noexcept {
+    if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c))
+        return;
+    system_deallocate(p, c.bytes);
+}
+
+XGRAD_FUNCTION void* allocate(std::size_t bytes) {
+    if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
+    else return system_allocate(bytes);
+}
+
+XGRAD_FUNCTION void deallocate(void* p, std::size_t bytes) noexcept {
+    if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
+    else system_deallocate(p, bytes);
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void empty_cache() noexcept {
+    if (auto* const cache = detail::this_thread_cache()) cache->clear();
+}
+
+XGRAD_FUNCTION void set_cache_limit(std::size_t bytes) noexcept {
     if (auto* const cache = detail::this_thread_cache()) {
         cache->limit = bytes;
         if (cache->held() > bytes) cache->clear();
     }
 }
 
-/// Bytes of free blocks that the calling thread keeps now.
-inline std::size_t cached_bytes() noexcept {
+XGRAD_FUNCTION std::size_t cached_bytes() noexcept {
     auto const* const cache = detail::this_thread_cache();
     return cache ? cache->held() : 0;
 }
 
 } // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_MEMORY_IPP
+#endif
 
 // ======== xgrad/base/ref.hpp
 // Ref<T>: an intrusive shared pointer. The object contains its reference count, so that a Ref is
 // one pointer.
 
+#include <utility>
 #if __has_include(<sys/single_threaded.h>)
 #    include <sys/single_threaded.h>
 #endif
@@ -596,8 +538,6 @@ template <class T> XGRAD_INLINE T optimisation_barrier(T v) noexcept {
 }
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -637,13 +577,7 @@ public:
         return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
     /// Increments the count unless it is 0; returns whether it did. (As std::weak_ptr::lock.)
-    bool increment_if_owned() noexcept {
-        auto count = count_.load(std::memory_order_relaxed);
-        while (count != 0)
-            if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel))
-                return true;
-        return false;
-    }
+    bool increment_if_owned() noexcept;
     std::uint32_t load() const noexcept { return count_.load(std::memory_order_acquire); }
 
 private:
@@ -711,540 +645,32 @@ private:
 
 } // namespace xgrad::detail
 
-// ======== xgrad/graph/hook.hpp
-// Hooks: thread-safe lists of std::function, called in the order of registration, and HookHandle,
-// which removes a hook from its list.
-// Read next: run_node.hpp.
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_REF_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_REF_IPP
 
-#include <mutex>
+// ======== xgrad/impl/base/ref.ipp
+// Bodies of ref.hpp.
 
-XGRAD_COMPILED_ONCE
+namespace xgrad::detail {
 
-namespace xgrad {
-
-/// Removes the hook for which it was returned. Destroying the handle leaves the hook registered. A
-/// second remove() has no effect.
-class HookHandle {
-public:
-    HookHandle() = default;
-    explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
-    void remove() {
-        if (auto const r = std::exchange(remove_, nullptr)) r();
-    }
-
-private:
-    std::function<void()> remove_;
-};
-
-namespace detail {
-
-/// A key that is unique in the program. An address is not: memory is reused. Copies are equal.
-class Identity {
-public:
-    Identity() noexcept : id_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
-    bool operator==(Identity const&) const noexcept = default;
-
-private:
-    static inline constinit std::atomic<std::uint64_t> last{0};
-    std::uint64_t id_;
-};
-
-/// A T that the first caller of made() creates; thread-safe, without a lock.
-template <class T> class MadeOnce {
-public:
-    MadeOnce() noexcept = default;
-    MadeOnce(MadeOnce&& o) noexcept : made_(o.made_.exchange(nullptr)) {}
-    MadeOnce& operator=(MadeOnce&& o) noexcept {
-        delete made_.exchange(o.made_.exchange(nullptr));
-        return *this;
-    }
-    ~MadeOnce() { delete made_.load(std::memory_order_relaxed); }
-
-    /// Null where it has not been made.
-    T* get() const noexcept {
-        auto const* const made = made_.load(std::memory_order_acquire);
-        return made ? made->get() : nullptr;
-    }
-    std::shared_ptr<T> const& made(auto... arguments) const {
-        auto* made = made_.load(std::memory_order_acquire);
-        if (!made) {
-            auto fresh = std::make_unique<std::shared_ptr<T>>(std::make_shared<T>(arguments...));
-            if (made_.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel))
-                made = fresh.release();
-        }
-        return *made;
-    }
-
-private:
-    mutable std::atomic<std::shared_ptr<T>*> made_{nullptr};
-};
-
-/// A hook in a list, without its signature.
-struct HookSlot {
-    std::atomic<bool> removed = false;
-
-    HookSlot() noexcept = default;
-    HookSlot(HookSlot const&) = delete;
-    HookSlot& operator=(HookSlot const&) = delete;
-    virtual ~HookSlot() = default;
-};
-using HookSlots = std::vector<std::shared_ptr<HookSlot>>;
-
-/// The part of HookList that does not depend on the signature, compiled once.
-class AnyHookList {
-public:
-    AnyHookList() noexcept = default;
-    AnyHookList(AnyHookList const&) = delete;
-    AnyHookList& operator=(AnyHookList const&) = delete;
-
-    /// True where a hook is in the list.
-    bool any() const {
-        auto* const hooks = hooks_.get();
-        if (!hooks) return false;
-        std::lock_guard const lock(hooks->mutex);
-        return !hooks->slots.empty();
-    }
-
-    /// A copy of the list. A hook that is removed later is not called.
-    HookSlots slots() const {
-        auto* const hooks = hooks_.get();
-        if (!hooks) return {};
-        std::lock_guard const lock(hooks->mutex);
-        return hooks->slots;
-    }
-
-protected:
-    HookHandle add(std::shared_ptr<HookSlot> slot, bool first) {
-        auto const& hooks = hooks_.made();
-        HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
-            auto const list = weak.lock();
-            auto const removed = weak_slot.lock();
-            if (!list || !removed) return;
-            removed->removed = true;
-            std::lock_guard const removing(list->mutex);
-            std::erase(list->slots, removed);
-        });
-        std::lock_guard const lock(hooks->mutex);
-        hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
-        return handle;
-    }
-
-private:
-    struct Hooks {
-        std::mutex mutex;
-        HookSlots slots;
-    };
-    MadeOnce<Hooks> hooks_;
-};
-
-/// A list of hooks. Any thread may add and remove. During a call of the list a hook may remove
-/// itself or a later hook, which is then not called, and may add hooks, which are called from the
-/// next pass on.
-template <class Signature> class HookList : public AnyHookList {
-public:
-    using Function = std::function<Signature>;
-
-    /// Adds f at the end, or at the beginning.
-    HookHandle add(Function f, bool first = false) {
-        return AnyHookList::add(std::shared_ptr<HookSlot>(new Slot(std::move(f))), first);
-    }
-
-    /// Calls visit(hook) for each hook in order.
-    template <class F> void for_each(F visit) const { for_each(slots(), visit); }
-    /// Calls visit(hook) for each hook of a copy that slots() returned.
-    template <class F> static void for_each(HookSlots const& slots, F visit) {
-        for (auto const& slot : slots)
-            if (!slot->removed) visit(hook(*slot));
-    }
-    static Function const& hook(HookSlot const& slot) noexcept {
-        return static_cast<Slot const&>(slot).hook;
-    }
-
-private:
-    struct Slot final : HookSlot {
-        Function hook;
-        explicit Slot(Function f) noexcept : hook(std::move(f)) {}
-    };
-};
-
-} // namespace detail
-} // namespace xgrad
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-class AnyTensor;
-class Node;
-class SavedTensor;
-
-namespace detail {
-class GraphTask;
-class NodeLock;
-struct NodeHooks;
-struct Origin;
-
-inline constexpr std::uint64_t leaf_sequence =
-    ~std::uint64_t{0}; // leaves run as soon as they are ready
-inline constinit thread_local std::uint64_t next_sequence = 0;
-} // namespace detail
-
-/// Destination of a gradient: output `input_nr` of a Node.
-struct Edge {
-    detail::Ref<Node> function;
-    std::uint32_t input_nr = 0;
-
-    explicit operator bool() const noexcept { return static_cast<bool>(function); }
-};
-
-/// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result"
-/// for the result.
-struct NamedSavedTensor {
-    std::string name;
-    SavedTensor* tensor;
-};
-
-/// Reads a saved tensor, or sets its pack and unpack hooks. It keeps the Node alive. See
-/// saved_tensor.hpp.
-class SavedTensorHandle;
-
-class Node {
-public:
-    Node(Node const&) = delete;
-    Node& operator=(Node const&) = delete;
-    inline virtual ~Node();
-
-    /// Computes the gradients of the inputs (one for each edge) from the gradients of the outputs.
-    /// An undefined tensor stands for zero.
-    virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
-    /// Returns gradients of the inputs that the forward pass has computed already, for one real
-    /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
-    /// are none. They stay until the Node runs again, also after release_saved().
-    virtual std::span<AnyTensor> ready_gradients() { return {}; }
-    /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
-    /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
-    /// does not support this.
-    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) {
-        return false;
-    }
-    /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
-    /// each edge). An undefined tensor stands for zero.
-    virtual void pushforward(
-        std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) {
-        detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
-    }
-    /// "MulBackward": the outermost operation and what this Node is for.
-    virtual std::string name() const = 0;
-    /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
-    /// tensor has a name of its own: a, b, ...
-    virtual std::string formula() const { return name(); }
-    /// Releases the saved tensors.
-    virtual void release_saved() noexcept {}
-    /// The saved tensors, also after they were released.
-    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
-    /// The saved tensor called `name`; throws IndexError where there is none.
-    SavedTensorHandle saved(std::string const& name);
-
-    /// Registers f to be called before this Node runs, after the tensor hooks. f takes the
-    /// gradients of the outputs, a std::vector<AnyTensor> const&, and returns their replacement (an
-    /// undefined tensor stands for zero), or nothing.
-    template <class F> HookHandle register_prehook(F f);
-    /// Registers f to be called after this Node has run. f takes the gradients of the inputs and of
-    /// the outputs, two std::vector<AnyTensor> const&, and returns the replacement for the
-    /// gradients of the inputs, or nothing.
-    template <class F> HookHandle register_hook(F f);
-    /// libtorch's name for register_prehook().
-    template <class F> HookHandle add_pre_hook(F f) { return register_prehook(std::move(f)); }
-    /// libtorch's name for register_hook().
-    template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
-
-    /// Edges to the Nodes of the inputs. An input that requires no gradient has an empty edge in
-    /// Nodes whose inputs are a list (cat(), stack(), custom Functions), and no edge in other
-    /// Nodes.
-    std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
-    std::uint32_t num_outputs() const noexcept { return outputs_; }
-    /// Increases with each Node that a thread records. An AccumulateGrad Node has the largest
-    /// possible number.
-    std::uint64_t sequence_nr() const noexcept { return sequence_; }
-
-    detail::RefCount refs;
-    static void destroy(Node* node) noexcept { node->end(); }
-
-    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
-    static void* operator new(std::size_t, void* p) noexcept { return p; }
-    static void operator delete(void* p, std::size_t bytes) noexcept {
-        detail::deallocate(p, bytes);
-    }
-    static void operator delete(void*, void*) noexcept {}
-
-protected:
-    explicit Node(std::uint64_t sequence);
-    Node() : Node(++detail::next_sequence) {}
-    /// Called when the last reference is released.
-    virtual void end() noexcept { destroy_later(this); }
-    /// Destroys the Node and frees its memory.
-    virtual void dispose() noexcept { delete this; }
-    /// The derived class stores its edges and passes their address here.
-    void set_edges(Edge* edges, std::size_t count) noexcept {
-        edges_ = edges;
-        edge_count_ = static_cast<std::uint32_t>(count);
-    }
-    void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
-
-private:
-    friend class detail::GraphTask;
-    friend struct detail::NodeHooks;
-    friend class detail::NodeLock;
-
-    static void destroy_later(Node* node) noexcept;
-
-    std::uint32_t edge_count_ = 0;
-    Edge* edges_ = nullptr;
-    std::uint64_t sequence_;
-    std::atomic<detail::NodeHooks*> hooks_{nullptr};
-    std::atomic<detail::GraphTask*> task_{
-        nullptr}; // the backward pass whose state for this Node has index slot_
-    std::uint32_t slot_ = 0;
-    std::uint32_t outputs_ = 1;
-    std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
-};
-
-namespace detail {
-
-using Gradients = std::vector<AnyTensor>;
-
-/// "Sin" becomes "SinBackward".
-[[gnu::cold]] inline std::string backward_name(std::string_view operation) {
-    std::string name(operation);
-    name += "Backward";
-    return name;
+XGRAD_FUNCTION bool RefCount::increment_if_owned() noexcept {
+    auto count = count_.load(std::memory_order_relaxed);
+    while (count != 0)
+        if (count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel)) return true;
+    return false;
 }
 
-/// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
-/// hooks stay with the Node that computed the value on which they were registered. Threads may
-/// register hooks while others run the Node: all lists are lock-free or have a mutex.
-struct NodeHooks {
-    class OutputHooks {
-    public:
-        using RetainGrad = std::function<void(AnyTensor const&)>;
-
-        explicit OutputHooks(std::uint32_t nr) noexcept : output_nr(nr) {}
-
-        std::uint32_t const output_nr;
-        HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
-        std::atomic<OutputHooks*> next{nullptr};
-
-        RetainGrad retain_grad() const {
-            std::lock_guard const lock(mutex_);
-            return retain_grad_;
-        }
-        RetainGrad exchange_retain_grad(RetainGrad f) noexcept {
-            std::lock_guard const lock(mutex_);
-            retain_grad_.swap(f);
-            return f;
-        }
-
-    private:
-        mutable std::mutex mutex_;
-        RetainGrad retain_grad_;
-    };
-    std::atomic<OutputHooks*> outputs{nullptr};
-    HookList<Gradients(Gradients const& grad_outputs)> prehooks;
-    HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
-    HookList<void(AnyTensor const& leaf)> post_accumulate;
-    std::shared_ptr<Origin const> origin;
-
-    NodeHooks() noexcept = default;
-    NodeHooks(NodeHooks const&) = delete;
-    NodeHooks& operator=(NodeHooks const&) = delete;
-    ~NodeHooks() {
-        for (auto* o = outputs.load(std::memory_order_relaxed); o;)
-            delete std::exchange(o, o->next.load(std::memory_order_relaxed));
-    }
-
-    static NodeHooks* of(Node const& node) noexcept {
-        return node.hooks_.load(std::memory_order_acquire);
-    }
-    static NodeHooks& made(Node& node) {
-        auto* hooks = of(node);
-        if (!hooks) {
-            auto fresh = std::make_unique<NodeHooks>();
-            if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
-                hooks = fresh.release();
-        }
-        return *hooks;
-    }
-    static OutputHooks& at(Node& node, std::uint32_t output_nr) {
-        std::unique_ptr<OutputHooks> fresh;
-        for (auto* link = &made(node).outputs;;) {
-            auto* found = link->load(std::memory_order_acquire);
-            if (!found) {
-                if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
-                if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
-                    return *fresh.release();
-            }
-            if (found->output_nr == output_nr) return *found;
-            link = &found->next;
-        }
-    }
-};
-
-/// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
-/// continues a pass (on_fresh_stack() in engine.hpp).
-inline constinit thread_local char const own_lock_identity = 0;
-inline constinit thread_local void const* lock_identity = nullptr;
-
-/// Lock of a Node: one thread at a time runs or releases it. Recursive: the owner may lock again.
-/// Without a second thread it costs no atomic operation.
-class NodeLock {
-public:
-    explicit NodeLock(Node& node) noexcept {
-        if (single_threaded()) return;
-        void const* const me = lock_identity ? lock_identity : &own_lock_identity;
-        void const* before = nullptr;
-        while (!node.owner_.compare_exchange_weak(before, me, std::memory_order_acquire)) {
-            if (before == me) return;
-            if (before) node.owner_.wait(before, std::memory_order_relaxed);
-            before = nullptr;
-        }
-        held_ = &node;
-    }
-    NodeLock(NodeLock const&) = delete;
-    NodeLock& operator=(NodeLock const&) = delete;
-    ~NodeLock() {
-        if (!held_) return;
-        held_->owner_.store(nullptr, std::memory_order_release);
-        held_->owner_.notify_one();
-    }
-
-private:
-    Node* held_ = nullptr;
-};
-
-} // namespace detail
-
-inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
-
-/// Destroying a Node releases the Nodes that only it refers to. They are queued here, so that
-/// destruction is a loop and not a recursion.
-inline void Node::destroy_later(Node* node) noexcept {
-    struct Queue {
-        Node* first = nullptr;
-        bool running = false;
-    };
-    static constinit thread_local Queue queue;
-    // nobody refers to the Node any more: edges_ becomes the link of the queue
-    node->edge_count_ = 0;
-    node->edges_ = reinterpret_cast<Edge*>(queue.first);
-    queue.first = node;
-    if (queue.running) return;
-    queue.running = true;
-    while (Node* const next = queue.first) {
-        queue.first = reinterpret_cast<Node*>(next->edges_);
-        next->dispose();
-    }
-    queue.running = false;
-}
-
-} // namespace xgrad
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-namespace detail {
-
-class BackwardPass {
-public:
-    inline BackwardPass() noexcept;
-    BackwardPass(BackwardPass const&) = delete;
-    BackwardPass& operator=(BackwardPass const&) = delete;
-    inline virtual ~BackwardPass();
-
-    /// True for a Node that this pass runs, or of which it captures a gradient.
-    virtual bool reaches(Node const& node) const = 0;
-
-    /// Runs the callbacks in the order of queueing. A callback may queue others.
-    void run_callbacks() {
-        for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
-    }
-    void queue(std::function<void()> f) { callbacks_.push_back(std::move(f)); }
-    std::any& hook_data(Identity of) {
-        for (auto& [key, hook_data] : hook_data_)
-            if (key == of) return hook_data;
-        return hook_data_.emplace_back(of, std::any()).second;
-    }
-
-private:
-    BackwardPass* outer_;
-    std::vector<std::function<void()>> callbacks_;
-    std::vector<std::pair<Identity, std::any>> hook_data_;
-};
-
-/// The innermost pass that the calling thread runs.
-inline constinit thread_local BackwardPass* current_pass = nullptr;
-
-inline BackwardPass::BackwardPass() noexcept : outer_(current_pass) { current_pass = this; }
-inline BackwardPass::~BackwardPass() { current_pass = outer_; }
-
-} // namespace detail
-
-/// Calls f at the end of the running backward pass, after all gradients are accumulated, in the
-/// order of queueing. Throws outside a pass: call it from a hook or a Node.
-inline void queue_callback(std::function<void()> f) {
-    if (!detail::current_pass)
-        detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
-    detail::current_pass->queue(std::move(f));
-}
-
-} // namespace xgrad
-
-// ======== xgrad/graph/run_node.hpp
-// Runs one Node: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order. A Node
-// without hooks takes a short path (run_node, run_leaf). Registration of hooks on a Node is here
-// too.
-// Read next: graph_task.hpp.
-
-
-// ======== xgrad/graph/saved_tensor.hpp
-// SavedTensor: a value that a Node saves for backward, with its version at that time. Reading it
-// throws VersionError where the memory was changed in place since.
-// A saved operand keeps its grad_fn. A saved result has none: it would be the Node itself, a cycle;
-// unpack() sets it again.
-// Read next: hook.hpp, run_node.hpp.
-
-
-// ======== xgrad/graph/accumulate_grad.hpp
-// AccumulateGrad: the Node of a leaf. It adds the gradient that arrives to .grad.
-// The leaf owns the Node. References to the Node count as one reference to the leaf, so that an
-// edge keeps the leaf alive without a cycle. The leaf's destructor deletes the Node.
-// Read next: saved_tensor.hpp.
-
-
-// ======== xgrad/graph/any_tensor.hpp
-// AnyTensor: a reference-counted handle to a TensorImpl of any scalar type. The graph uses only
-// this type. Tensor<T> (tensor/tensor.hpp) is the same handle with a static element type.
-// TensorImpl has the elements (AnyArray), the autograd state (grad_fn, grad, accumulator) and, for
-// a view, ViewInfo. Operations that depend on the element type are called through TypeInfo, so that
-// the graph is compiled once and includes no operation.
-// Read next: accumulate_grad.hpp.
-
-
-// ======== xgrad/base/array.hpp
-// Storage and Array: memory with a version counter, and a strided view of it. No gradients here.
-//
-// An Array is a pointer to its first element, a shape and strides in elements. Several arrays may
-// share a Storage; an operation in place increments the version of the Storage. AnyArray does not
-// know its element type. Read next: memory.hpp, which allocates the blocks.
-
-#include <cstring>
-
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_REF_IPP
+#endif
 
 // ======== xgrad/base/scalar.hpp
 // The scalar types of tensors, the kinds B, Z, R, C that state an operation's domain, and type
 // promotion.
 
 #include <complex>
+#include <string_view>
 
 namespace xgrad {
 
@@ -1381,10 +807,138 @@ using kind_of = std::conditional_t<std::same_as<T, bool>, B,
 // Dims<T> is a small vector that needs no heap up to four dimensions. Strides count elements.
 // Read next: array.hpp.
 
+#include <initializer_list>
 #include <iterator>
 #include <numeric>
+#include <string>
 
-XGRAD_COMPILED_ONCE
+
+// ======== xgrad/base/error.hpp
+// The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
+// messages and throw.
+
+#include <stdexcept>
+
+namespace xgrad {
+
+/// Base of every exception that xgrad itself throws.
+struct Error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+/// Shapes that do not fit together, or a shape that an operation cannot take.
+struct ShapeError : Error {
+    using Error::Error;
+};
+/// An axis, position or index out of range.
+struct IndexError : Error {
+    using Error::Error;
+};
+/// A scalar type that an operation cannot take, or two that had to be equal.
+struct TypeError : Error {
+    using Error::Error;
+};
+/// A call of backward() or grad() that the recorded graph cannot answer.
+struct GraphError : Error {
+    using Error::Error;
+};
+/// A tensor needed for the gradient was changed after it was saved.
+struct VersionError : GraphError {
+    using GraphError::GraphError;
+};
+
+namespace detail {
+
+/// Appends text, a number, or a range of numbers in PyTorch's form "[2, 3]" to a message.
+inline void append_piece(std::string& message, std::string_view text) { message += text; }
+void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
+template <std::ranges::input_range Range>
+    requires std::integral<std::ranges::range_value_t<Range>> &&
+             (!std::convertible_to<Range const&, std::string_view>)
+[[gnu::cold]] void append_piece(std::string& message, Range const& range) {
+    char const* separator = "[";
+    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
+    message += range.begin() == range.end() ? "[]" : "]";
+}
+
+/// A reference to an argument of a message, formatted only if the message is thrown. It must not
+/// outlive the argument.
+class Piece {
+public:
+    Piece(char const* text) noexcept
+        : of_(text), append_([](std::string& message, void const* of) {
+              append_piece(message, static_cast<char const*>(of));
+          }) {}
+    template <class T>
+    Piece(T const& of) noexcept
+        : of_(&of), append_([](std::string& message, void const* o) {
+              append_piece(message, *static_cast<T const*>(o));
+          }) {}
+
+    void append_to(std::string& message) const { append_(message, of_); }
+
+private:
+    void const* of_;
+    void (*append_)(std::string& message, void const* of);
+};
+[[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
+
+/// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
+/// branch.
+template <class E>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
+    throw E(message_of(pieces));
+}
+template <class E = Error, class... Parts>
+[[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) {
+    fail_with<E>({parts...});
+}
+
+/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
+/// {}`.
+struct Caller {
+    char const* name;
+    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
+};
+
+/// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
+/// undefined. `operation` may have template arguments, which are cut:
+/// "transpose<xgrad::Tensor<double> >".
+[[noreturn, gnu::cold]] void fail_undefined(std::string_view operation, std::string_view what);
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
+    std::string_view operation, std::string_view kind, std::size_t index) {
+    fail_undefined(operation, message_of({kind, " ", index}));
+}
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_ERROR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_ERROR_IPP
+
+// ======== xgrad/impl/base/error.ipp
+// Bodies of error.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
+    std::string message;
+    for (auto const& piece : pieces) piece.append_to(message);
+    return message;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
+    std::string_view operation, std::string_view what) {
+    auto const name =
+        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
+    fail<Error>(name, ": ", what,
+        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
+        "of a tensor that no backward pass has reached");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_ERROR_IPP
+#endif
 
 namespace xgrad {
 
@@ -1563,23 +1117,13 @@ inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
 
 /// The number of elements of a shape whose product of extents overflows: 0 if one extent is 0; else
 /// it throws.
-[[gnu::cold, gnu::noinline]] inline std::size_t numel_of_large(Shape const& shape) {
-    if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
-    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
-}
+[[gnu::cold]] std::size_t numel_of_large(Shape const& shape);
 
 } // namespace detail
 
 /// The number of elements of an array of this shape; throws ShapeError where it is more than any
 /// memory holds.
-inline std::size_t numel(Shape const& shape) {
-    std::size_t n = 1;
-    bool fits = true;
-    for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
-    if (!fits || n > detail::max_elements) [[unlikely]]
-        return detail::numel_of_large(shape);
-    return n;
-}
+std::size_t numel(Shape const& shape);
 
 namespace detail {
 
@@ -1589,23 +1133,113 @@ namespace detail {
         operation, ": an extent of ", a, sign, b, " would have more elements than any memory");
 }
 /// a + b; throws ShapeError if the extent is larger than any memory.
-inline std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
+std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b);
+/// a * b; throws ShapeError if the extent is larger than any memory.
+std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b);
+
+/// Writes row-major strides to an empty vector and returns the number of elements. Throws
+/// ShapeError if there are too many.
+std::size_t lay_out(Shape const& shape, Strides& strides);
+
+/// Row-major strides in elements.
+inline Strides row_major(Shape const& shape) {
+    Strides strides;
+    lay_out(shape, strides);
+    return strides;
+}
+
+/// The distance in memory from the first to the last element plus one, in elements; strides must
+/// not be negative.
+std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept;
+
+/// The row-major stride of an axis.
+std::size_t step_along(Shape const& shape, std::size_t axis);
+
+/// True if the layout is C-contiguous. Axes of extent 1 may have any stride; an array without
+/// elements is contiguous.
+bool is_row_major(Shape const& shape, Strides const& strides) noexcept;
+
+/// The strides of a view that reshapes an array of `shape` and `strides` to the shape `to`, which
+/// has as many elements. Empty if no strides express it: reshape must copy.
+std::optional<Strides> reshaped_strides(
+    Shape const& shape, Strides const& strides, Shape const& to);
+
+/// True if `from` broadcasts to `to` by NumPy's rules.
+bool broadcasts_to(Shape const& from, Shape const& to) noexcept;
+
+/// Broadcasts `shape` with another shape in place; false if they do not broadcast.
+bool widen(Shape& shape, Shape const& other);
+/// The common shape of two operands by NumPy's rules; the message names the operation and both
+/// shapes.
+Shape broadcast(std::string_view operation, Shape const& a, Shape const& b);
+
+/// The strides that read an array of `shape` as one of shape `to`: 0 along each broadcast axis.
+Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to);
+
+/// An axis as a number in 0 ... rank - 1; the rank is that of the shape plus new_axes. Throws
+/// IndexError.
+std::size_t normalize_axis(
+    std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes = 0);
+
+/// Axes as numbers in 0 ... rank - 1, sorted. Throws IndexError for an axis out of range or given
+/// twice.
+Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape);
+
+Axes all_axes(std::size_t rank);
+
+/// The shape after reducing normalised `axes`.
+Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims);
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_SHAPE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_SHAPE_IPP
+
+// ======== xgrad/impl/base/shape.ipp
+// Bodies of shape.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
+    if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
+    fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
+    std::size_t n = 1;
+    bool fits = true;
+    for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
+    if (!fits || n > detail::max_elements) [[unlikely]]
+        return detail::numel_of_large(shape);
+    return n;
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t sum;
     if (__builtin_add_overflow(a, b, &sum) || sum > max_elements)
         fail_extents(operation, a, " + ", b);
     return sum;
 }
-/// a * b; throws ShapeError if the extent is larger than any memory.
-inline std::size_t multiply_extents(std::string_view operation, std::size_t a, std::size_t b) {
+
+XGRAD_FUNCTION std::size_t multiply_extents(
+    std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t product;
     if (__builtin_mul_overflow(a, b, &product) || product > max_elements)
         fail_extents(operation, a, " * ", b);
     return product;
 }
 
-/// Writes row-major strides to an empty vector and returns the number of elements. Throws
-/// ShapeError if there are too many.
-inline std::size_t lay_out(Shape const& shape, Strides& strides) {
+XGRAD_FUNCTION std::size_t lay_out(Shape const& shape, Strides& strides) {
     std::size_t const rank = shape.size();
     strides.reserve_exactly(rank);
     auto* const s = strides.data();
@@ -1621,32 +1255,20 @@ inline std::size_t lay_out(Shape const& shape, Strides& strides) {
     return step;
 }
 
-/// Row-major strides in elements.
-inline Strides row_major(Shape const& shape) {
-    Strides strides;
-    lay_out(shape, strides);
-    return strides;
-}
-
-/// The distance in memory from the first to the last element plus one, in elements; strides must
-/// not be negative.
-inline std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept {
+XGRAD_FUNCTION std::size_t extent_of(Shape const& shape, Strides const& strides) noexcept {
     std::size_t extent = numel(shape) ? 1 : 0;
     for (std::size_t i = 0; extent && i < shape.size(); ++i)
         extent += (shape[i] - 1) * static_cast<std::size_t>(strides[i]);
     return extent;
 }
 
-/// The row-major stride of an axis.
-inline std::size_t step_along(Shape const& shape, std::size_t axis) {
+XGRAD_FUNCTION std::size_t step_along(Shape const& shape, std::size_t axis) {
     std::size_t step = 1;
     for (std::size_t d = axis + 1; d < shape.size(); ++d) step *= shape[d];
     return step;
 }
 
-/// True if the layout is C-contiguous. Axes of extent 1 may have any stride; an array without
-/// elements is contiguous.
-inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept {
+XGRAD_FUNCTION bool is_row_major(Shape const& shape, Strides const& strides) noexcept {
     std::size_t step = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
         if (shape[i] == 0) return true;
@@ -1657,9 +1279,7 @@ inline bool is_row_major(Shape const& shape, Strides const& strides) noexcept {
     return true;
 }
 
-/// The strides of a view that reshapes an array of `shape` and `strides` to the shape `to`, which
-/// has as many elements. Empty if no strides express it: reshape must copy.
-inline std::optional<Strides> reshaped_strides(
+XGRAD_FUNCTION std::optional<Strides> reshaped_strides(
     Shape const& shape, Strides const& strides, Shape const& to) {
     if (numel(shape) == 0) return row_major(to);
     Strides result(to.size(), 1);
@@ -1679,16 +1299,14 @@ inline std::optional<Strides> reshaped_strides(
     return result;
 }
 
-/// True if `from` broadcasts to `to` by NumPy's rules.
-inline bool broadcasts_to(Shape const& from, Shape const& to) noexcept {
+XGRAD_FUNCTION bool broadcasts_to(Shape const& from, Shape const& to) noexcept {
     if (from.size() > to.size()) return false;
     for (std::size_t i = 0, lead = to.size() - from.size(); i < from.size(); ++i)
         if (from[i] != to[lead + i] && from[i] != 1) return false;
     return true;
 }
 
-/// Broadcasts `shape` with another shape in place; false if they do not broadcast.
-inline bool widen(Shape& shape, Shape const& other) {
+XGRAD_FUNCTION bool widen(Shape& shape, Shape const& other) {
     if (other.size() > shape.size()) {
         auto const shorter = std::exchange(shape, other);
         return widen(shape, shorter);
@@ -1700,27 +1318,24 @@ inline bool widen(Shape& shape, Shape const& other) {
     }
     return true;
 }
-/// The common shape of two operands by NumPy's rules; the message names the operation and both
-/// shapes.
-inline Shape broadcast(std::string_view operation, Shape const& a, Shape const& b) {
+
+XGRAD_FUNCTION Shape broadcast(std::string_view operation, Shape const& a, Shape const& b) {
     Shape out = a;
     if (!widen(out, b))
         fail<ShapeError>(operation, ": shapes ", a, " and ", b, " do not broadcast");
     return out;
 }
 
-/// The strides that read an array of `shape` as one of shape `to`: 0 along each broadcast axis.
-inline Strides broadcast_strides(Shape const& shape, Strides const& strides, Shape const& to) {
+XGRAD_FUNCTION Strides broadcast_strides(
+    Shape const& shape, Strides const& strides, Shape const& to) {
     Strides out(to.size(), 0);
     for (std::size_t i = 0, lead = to.size() - shape.size(); i < shape.size(); ++i)
         out[lead + i] = shape[i] == 1 ? 0 : strides[i];
     return out;
 }
 
-/// An axis as a number in 0 ... rank - 1; the rank is that of the shape plus new_axes. Throws
-/// IndexError.
-inline std::size_t normalize_axis(
-    std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes = 0) {
+XGRAD_FUNCTION std::size_t normalize_axis(
+    std::string_view operation, std::ptrdiff_t axis, Shape const& shape, std::size_t new_axes) {
     auto const rank = static_cast<std::ptrdiff_t>(shape.size() + new_axes);
     if (axis < -rank || axis >= rank)
         fail<IndexError>(operation, ": axis ", axis, " is out of range for an array with ", rank,
@@ -1728,9 +1343,7 @@ inline std::size_t normalize_axis(
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }
 
-/// Axes as numbers in 0 ... rank - 1, sorted. Throws IndexError for an axis out of range or given
-/// twice.
-inline Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape) {
+XGRAD_FUNCTION Axes normalize_axes(std::string_view operation, Axes axes, Shape const& shape) {
     for (auto& axis : axes)
         axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, shape));
     for (std::size_t i = 1; i < axes.size(); ++i) // they are few
@@ -1741,15 +1354,14 @@ inline Axes normalize_axes(std::string_view operation, Axes axes, Shape const& s
     return axes;
 }
 
-inline Axes all_axes(std::size_t rank) {
+XGRAD_FUNCTION Axes all_axes(std::size_t rank) {
     Axes axes;
     axes.reserve_exactly(rank);
     std::iota(axes.begin(), axes.end(), std::ptrdiff_t{0});
     return axes;
 }
 
-/// The shape after reducing normalised `axes`.
-inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims) {
+XGRAD_FUNCTION Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims) {
     Shape out = shape;
     for (std::size_t i = axes.size(); i-- > 0;) {
         auto const axis = static_cast<std::size_t>(axes[i]);
@@ -1759,8 +1371,9 @@ inline Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims) 
     return out;
 }
 
-} // namespace detail
-} // namespace xgrad
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_SHAPE_IPP
+#endif
 
 // ======== xgrad/base/transposed.hpp
 // Copies a column-major matrix to a row-major one. It copies square blocks whose rows fill a cache
@@ -2069,8 +1682,6 @@ void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t
 }
 } // namespace xgrad::detail::kernel
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// An element of this size, whatever its type is.
@@ -2136,7 +1747,21 @@ void copy_transposed_elements(W* to, std::ptrdiff_t to_row, W const* from,
 
 /// to[r * to_row + c] = from[r + c * from_column] for r < rows and c < columns, for elements of
 /// `element` bytes; strides count elements.
-inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
+void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
+    std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_TRANSPOSED_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_TRANSPOSED_IPP
+
+// ======== xgrad/impl/base/transposed.ipp
+// Bodies of transposed.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
     std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
     auto const copy = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
         copy_transposed_elements<Bytes>(reinterpret_cast<Opaque<Bytes>*>(to), to_row,
@@ -2155,8 +1780,8 @@ inline void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t t
 }
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_TRANSPOSED_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -2167,16 +1792,8 @@ class Storage {
 public:
     static constexpr std::size_t header = 16;
 
-    static Ref<Storage> make(std::size_t bytes) {
-        return Ref<Storage>::adopt(
-            ::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false));
-    }
-    static void destroy(Storage* s) noexcept {
-        if (s->shares_block()) return release_block(s);
-        auto const total = header_for(s->bytes()) + s->bytes();
-        s->~Storage();
-        deallocate(s, total);
-    }
+    static Ref<Storage> make(std::size_t bytes);
+    static void destroy(Storage* s) noexcept;
 
     /// The largest number of bytes of a storage that shares its block with an object.
     static constexpr std::size_t max_shared_bytes = 64;
@@ -2189,32 +1806,19 @@ public:
     static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept {
         deallocate(block, shared_bytes(before, bytes));
     }
-    static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept {
-        auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
-        return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
-    }
+    static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept;
     /// The storage behind an object of `before` bytes.
-    static Storage* behind(void* object, std::size_t before) noexcept {
-        return reinterpret_cast<Storage*>(static_cast<std::byte*>(object) + before + sizeof(Seam));
-    }
+    static Storage* behind(void* object, std::size_t before) noexcept;
     /// Each of the two owners calls this once: the object in front in its destructor, the storage
     /// in destroy().
-    static void release_block(Storage* s) noexcept {
-        if (s->seam()->owners.decrement()) s->free_block();
-    }
+    static void release_block(Storage* s) noexcept;
     /// Frees the block for both owners.
-    void free_block() noexcept {
-        auto* const seam = this->seam();
-        deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes());
-    }
+    void free_block() noexcept;
 
-    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + header_for(bytes()); }
+    std::byte* data() noexcept;
     std::size_t bytes() const noexcept { return size_ >> 1; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
-    void bump() noexcept {
-        if (single_threaded()) version_.store(version() + 1, std::memory_order_relaxed);
-        else version_.fetch_add(1, std::memory_order_relaxed);
-    }
+    void bump() noexcept;
 
     RefCount refs{1};
 
@@ -2286,13 +1890,7 @@ struct AnyArray {
         strides = row_major(shape);
     }
     /// Makes this array another view of the same storage, which starts `bytes` after this one.
-    void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0) {
-        data += bytes;
-        numel = xgrad::numel(s);
-        contiguous = detail::is_row_major(s, st);
-        shape = std::move(s);
-        strides = std::move(st);
-    }
+    void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0);
 };
 
 /// An array of T: what operations compute on.
@@ -2367,31 +1965,11 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
 }
 
 /// Copies between two views: one has stride 1 along the last axis, the other along axis d.
-inline void copy_transposed_axis(
-    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element) {
-    std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
-    bool const reads_across = from.strides[d] == 1;
-    Shape others = to.shape;
-    others[d] = others[last] = 1;
-    Strides const* const strides[] = {&to.strides, &from.strides};
-    auto const bytes = static_cast<std::ptrdiff_t>(element);
-    for_each_run(others, strides, [&](std::size_t, std::ptrdiff_t const* at) {
-        auto *const t = to.data + at[0] * bytes, *const f = from.data + at[1] * bytes;
-        if (reads_across)
-            copy_transposed(element, t, to.strides[d], f, from.strides[last], rows, columns);
-        else copy_transposed(element, t, to.strides[last], f, from.strides[d], columns, rows);
-    });
-}
+void copy_transposed_axis(
+    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element);
 
 /// An axis that copy_transposed_axis() copies faster than a strided loop, or none.
-inline std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from) {
-    for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
-        bool const reads = from.strides[d] == 1 && to.strides.back() == 1,
-                   writes = to.strides[d] == 1 && from.strides.back() == 1;
-        if (reads != writes && to.shape[d] >= 8 && to.shape.back() >= 8) return d;
-    }
-    return {};
-}
+std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from);
 
 /// Copies the elements of a view to another one of the same shape and converts their type.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from) {
@@ -2435,7 +2013,100 @@ Array<T> part_along(Array<T> const& a, std::size_t axis, std::size_t start, std:
 }
 
 /// True if some permutation of the axes makes the array C-contiguous: the elements have no gaps.
-inline bool is_dense(AnyArray const& a) {
+bool is_dense(AnyArray const& a);
+
+/// Allocates uninitialised memory for elements of `element` bytes, with the layout of `a` if that
+/// is dense, else row-major.
+AnyArray fresh_like(AnyArray const& a, std::size_t element);
+
+/// True if an axis has stride 0: several indices share one element.
+bool overlaps_itself(AnyArray const& a);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_ARRAY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_ARRAY_IPP
+
+// ======== xgrad/impl/base/array.ipp
+// Bodies of array.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Ref<Storage> Storage::make(std::size_t bytes) {
+    return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false));
+}
+
+XGRAD_FUNCTION void Storage::destroy(Storage* s) noexcept {
+    if (s->shares_block()) return release_block(s);
+    auto const total = header_for(s->bytes()) + s->bytes();
+    s->~Storage();
+    deallocate(s, total);
+}
+
+XGRAD_FUNCTION Ref<Storage> Storage::make_behind(
+    void* object, std::size_t before, std::size_t bytes) noexcept {
+    auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
+    return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
+}
+
+XGRAD_FUNCTION Storage* Storage::behind(void* object, std::size_t before) noexcept {
+    return reinterpret_cast<Storage*>(static_cast<std::byte*>(object) + before + sizeof(Seam));
+}
+
+XGRAD_FUNCTION void Storage::release_block(Storage* s) noexcept {
+    if (s->seam()->owners.decrement()) s->free_block();
+}
+
+XGRAD_FUNCTION void Storage::free_block() noexcept {
+    auto* const seam = this->seam();
+    deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes());
+}
+
+XGRAD_FUNCTION std::byte* Storage::data() noexcept {
+    return reinterpret_cast<std::byte*>(this) + header_for(bytes());
+}
+
+XGRAD_FUNCTION void Storage::bump() noexcept {
+    if (single_threaded()) version_.store(version() + 1, std::memory_order_relaxed);
+    else version_.fetch_add(1, std::memory_order_relaxed);
+}
+
+XGRAD_FUNCTION void AnyArray::set_view(Shape s, Strides st, std::ptrdiff_t bytes) {
+    data += bytes;
+    numel = xgrad::numel(s);
+    contiguous = detail::is_row_major(s, st);
+    shape = std::move(s);
+    strides = std::move(st);
+}
+
+XGRAD_FUNCTION void copy_transposed_axis(
+    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element) {
+    std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
+    bool const reads_across = from.strides[d] == 1;
+    Shape others = to.shape;
+    others[d] = others[last] = 1;
+    Strides const* const strides[] = {&to.strides, &from.strides};
+    auto const bytes = static_cast<std::ptrdiff_t>(element);
+    for_each_run(others, strides, [&](std::size_t, std::ptrdiff_t const* at) {
+        auto *const t = to.data + at[0] * bytes, *const f = from.data + at[1] * bytes;
+        if (reads_across)
+            copy_transposed(element, t, to.strides[d], f, from.strides[last], rows, columns);
+        else copy_transposed(element, t, to.strides[last], f, from.strides[d], columns, rows);
+    });
+}
+
+XGRAD_FUNCTION std::optional<std::size_t> transposed_axis(
+    AnyArray const& to, AnyArray const& from) {
+    for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
+        bool const reads = from.strides[d] == 1 && to.strides.back() == 1,
+                   writes = to.strides[d] == 1 && from.strides.back() == 1;
+        if (reads != writes && to.shape[d] >= 8 && to.shape.back() >= 8) return d;
+    }
+    return {};
+}
+
+XGRAD_FUNCTION bool is_dense(AnyArray const& a) {
     if (a.contiguous) return true;
     std::size_t const rank = a.shape.size();
     std::ptrdiff_t next = 1;
@@ -2448,28 +2119,25 @@ inline bool is_dense(AnyArray const& a) {
     return static_cast<std::size_t>(next) == a.numel;
 }
 
-/// Allocates uninitialised memory for elements of `element` bytes, with the layout of `a` if that
-/// is dense, else row-major.
-inline AnyArray fresh_like(AnyArray const& a, std::size_t element) {
+XGRAD_FUNCTION AnyArray fresh_like(AnyArray const& a, std::size_t element) {
     AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
     out.set_storage(Storage::make(out.numel * element));
     return out;
 }
 
-/// True if an axis has stride 0: several indices share one element.
-inline bool overlaps_itself(AnyArray const& a) {
+XGRAD_FUNCTION bool overlaps_itself(AnyArray const& a) {
     for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
         if (a.shape[d] > 1 && a.strides[d] == 0) return true;
     return false;
 }
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_ARRAY_IPP
+#endif
 
 // ======== xgrad/graph/mode.hpp
 // Grad mode and inference mode: thread-local flags, and guards that set them for a scope and
 // restore them at its end, also after an exception.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -2558,7 +2226,500 @@ private:
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+// ======== xgrad/graph/node.hpp
+// Node and Edge: the recorded graph.
+// A Node is one recorded step. Its type is erased: the engine sees only apply() and the edges.
+// Invariant: among the Nodes of a thread, an edge leads to a smaller sequence number, or to a leaf.
+// Nodes are reference-counted. Releasing the last reference to a chain frees it without recursion
+// (destroy_later), so a long chain cannot overflow the stack.
+// Read next: any_tensor.hpp.
+
+
+// ======== xgrad/graph/hook.hpp
+// Hooks: thread-safe lists of std::function, called in the order of registration, and HookHandle,
+// which removes a hook from its list.
+// Read next: run_node.hpp.
+
+namespace xgrad {
+
+/// Removes the hook for which it was returned. Destroying the handle leaves the hook registered. A
+/// second remove() has no effect.
+class HookHandle {
+public:
+    HookHandle() = default;
+    explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
+    void remove();
+
+private:
+    std::function<void()> remove_;
+};
+
+namespace detail {
+
+/// A key that is unique in the program. An address is not: memory is reused. Copies are equal.
+class Identity {
+public:
+    Identity() noexcept : id_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
+    bool operator==(Identity const&) const noexcept = default;
+
+private:
+    static inline constinit std::atomic<std::uint64_t> last{0};
+    std::uint64_t id_;
+};
+
+/// A T that the first caller of made() creates; thread-safe, without a lock.
+template <class T> class MadeOnce {
+public:
+    MadeOnce() noexcept = default;
+    MadeOnce(MadeOnce&& o) noexcept : made_(o.made_.exchange(nullptr)) {}
+    MadeOnce& operator=(MadeOnce&& o) noexcept {
+        delete made_.exchange(o.made_.exchange(nullptr));
+        return *this;
+    }
+    ~MadeOnce() { delete made_.load(std::memory_order_relaxed); }
+
+    /// Null where it has not been made.
+    T* get() const noexcept {
+        auto const* const made = made_.load(std::memory_order_acquire);
+        return made ? made->get() : nullptr;
+    }
+    std::shared_ptr<T> const& made(auto... arguments) const {
+        auto* made = made_.load(std::memory_order_acquire);
+        if (!made) {
+            auto fresh = std::make_unique<std::shared_ptr<T>>(std::make_shared<T>(arguments...));
+            if (made_.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel))
+                made = fresh.release();
+        }
+        return *made;
+    }
+
+private:
+    mutable std::atomic<std::shared_ptr<T>*> made_{nullptr};
+};
+
+/// A hook in a list, without its signature.
+struct HookSlot {
+    std::atomic<bool> removed = false;
+
+    HookSlot() noexcept = default;
+    HookSlot(HookSlot const&) = delete;
+    HookSlot& operator=(HookSlot const&) = delete;
+    virtual ~HookSlot() = default;
+};
+using HookSlots = std::vector<std::shared_ptr<HookSlot>>;
+
+/// The part of HookList that does not depend on the signature, compiled once.
+class AnyHookList {
+public:
+    AnyHookList() noexcept = default;
+    AnyHookList(AnyHookList const&) = delete;
+    AnyHookList& operator=(AnyHookList const&) = delete;
+
+    /// True where a hook is in the list.
+    bool any() const;
+
+    /// A copy of the list. A hook that is removed later is not called.
+    HookSlots slots() const;
+
+protected:
+    HookHandle add(std::shared_ptr<HookSlot> slot, bool first);
+
+private:
+    struct Hooks {
+        std::mutex mutex;
+        HookSlots slots;
+    };
+    MadeOnce<Hooks> hooks_;
+};
+
+/// A list of hooks. Any thread may add and remove. During a call of the list a hook may remove
+/// itself or a later hook, which is then not called, and may add hooks, which are called from the
+/// next pass on.
+template <class Signature> class HookList : public AnyHookList {
+public:
+    using Function = std::function<Signature>;
+
+    /// Adds f at the end, or at the beginning.
+    HookHandle add(Function f, bool first = false) {
+        return AnyHookList::add(std::shared_ptr<HookSlot>(new Slot(std::move(f))), first);
+    }
+
+    /// Calls visit(hook) for each hook in order.
+    template <class F> void for_each(F visit) const { for_each(slots(), visit); }
+    /// Calls visit(hook) for each hook of a copy that slots() returned.
+    template <class F> static void for_each(HookSlots const& slots, F visit) {
+        for (auto const& slot : slots)
+            if (!slot->removed) visit(hook(*slot));
+    }
+    static Function const& hook(HookSlot const& slot) noexcept {
+        return static_cast<Slot const&>(slot).hook;
+    }
+
+private:
+    struct Slot final : HookSlot {
+        Function hook;
+        explicit Slot(Function f) noexcept : hook(std::move(f)) {}
+    };
+};
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_HOOK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_HOOK_IPP
+
+// ======== xgrad/impl/graph/hook.ipp
+// Bodies of hook.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION void HookHandle::remove() {
+    if (auto const r = std::exchange(remove_, nullptr)) r();
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION bool AnyHookList::any() const {
+    auto* const hooks = hooks_.get();
+    if (!hooks) return false;
+    std::lock_guard const lock(hooks->mutex);
+    return !hooks->slots.empty();
+}
+
+XGRAD_FUNCTION HookSlots AnyHookList::slots() const {
+    auto* const hooks = hooks_.get();
+    if (!hooks) return {};
+    std::lock_guard const lock(hooks->mutex);
+    return hooks->slots;
+}
+
+XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
+    auto const& hooks = hooks_.made();
+    HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
+        auto const list = weak.lock();
+        auto const removed = weak_slot.lock();
+        if (!list || !removed) return;
+        removed->removed = true;
+        std::lock_guard const removing(list->mutex);
+        std::erase(list->slots, removed);
+    });
+    std::lock_guard const lock(hooks->mutex);
+    hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
+    return handle;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_HOOK_IPP
+#endif
+
+namespace xgrad {
+
+class AnyTensor;
+class Node;
+class SavedTensor;
+
+namespace detail {
+class GraphTask;
+class NodeLock;
+struct NodeHooks;
+struct Origin;
+
+inline constexpr std::uint64_t leaf_sequence =
+    ~std::uint64_t{0}; // leaves run as soon as they are ready
+inline constinit thread_local std::uint64_t next_sequence = 0;
+} // namespace detail
+
+/// Destination of a gradient: output `input_nr` of a Node.
+struct Edge {
+    detail::Ref<Node> function;
+    std::uint32_t input_nr = 0;
+
+    explicit operator bool() const noexcept { return static_cast<bool>(function); }
+};
+
+/// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result"
+/// for the result.
+struct NamedSavedTensor {
+    std::string name;
+    SavedTensor* tensor;
+};
+
+/// Reads a saved tensor, or sets its pack and unpack hooks. It keeps the Node alive. See
+/// saved_tensor.hpp.
+class SavedTensorHandle;
+
+class Node {
+public:
+    Node(Node const&) = delete;
+    Node& operator=(Node const&) = delete;
+    inline virtual ~Node();
+
+    /// Computes the gradients of the inputs (one for each edge) from the gradients of the outputs.
+    /// An undefined tensor stands for zero.
+    virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
+    /// Returns gradients of the inputs that the forward pass has computed already, for one real
+    /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
+    /// are none. They stay until the Node runs again, also after release_saved().
+    virtual std::span<AnyTensor> ready_gradients() { return {}; }
+    /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
+    /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
+    /// does not support this.
+    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) {
+        return false;
+    }
+    /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
+    /// each edge). An undefined tensor stands for zero.
+    virtual void pushforward(
+        std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) {
+        detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
+    }
+    /// "MulBackward": the outermost operation and what this Node is for.
+    virtual std::string name() const = 0;
+    /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
+    /// tensor has a name of its own: a, b, ...
+    virtual std::string formula() const { return name(); }
+    /// Releases the saved tensors.
+    virtual void release_saved() noexcept {}
+    /// The saved tensors, also after they were released.
+    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
+    /// The saved tensor called `name`; throws IndexError where there is none.
+    SavedTensorHandle saved(std::string const& name);
+
+    /// Registers f to be called before this Node runs, after the tensor hooks. f takes the
+    /// gradients of the outputs, a std::vector<AnyTensor> const&, and returns their replacement (an
+    /// undefined tensor stands for zero), or nothing.
+    template <class F> HookHandle register_prehook(F f);
+    /// Registers f to be called after this Node has run. f takes the gradients of the inputs and of
+    /// the outputs, two std::vector<AnyTensor> const&, and returns the replacement for the
+    /// gradients of the inputs, or nothing.
+    template <class F> HookHandle register_hook(F f);
+    /// libtorch's name for register_prehook().
+    template <class F> HookHandle add_pre_hook(F f) { return register_prehook(std::move(f)); }
+    /// libtorch's name for register_hook().
+    template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
+
+    /// Edges to the Nodes of the inputs. An input that requires no gradient has an empty edge in
+    /// Nodes whose inputs are a list (cat(), stack(), custom Functions), and no edge in other
+    /// Nodes.
+    std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
+    std::uint32_t num_outputs() const noexcept { return outputs_; }
+    /// Increases with each Node that a thread records. An AccumulateGrad Node has the largest
+    /// possible number.
+    std::uint64_t sequence_nr() const noexcept { return sequence_; }
+
+    detail::RefCount refs;
+    static void destroy(Node* node) noexcept { node->end(); }
+
+    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
+    static void* operator new(std::size_t, void* p) noexcept { return p; }
+    static void operator delete(void* p, std::size_t bytes) noexcept {
+        detail::deallocate(p, bytes);
+    }
+    static void operator delete(void*, void*) noexcept {}
+
+protected:
+    explicit Node(std::uint64_t sequence);
+    Node() : Node(++detail::next_sequence) {}
+    /// Called when the last reference is released.
+    virtual void end() noexcept { destroy_later(this); }
+    /// Destroys the Node and frees its memory.
+    virtual void dispose() noexcept { delete this; }
+    /// The derived class stores its edges and passes their address here.
+    void set_edges(Edge* edges, std::size_t count) noexcept {
+        edges_ = edges;
+        edge_count_ = static_cast<std::uint32_t>(count);
+    }
+    void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
+
+private:
+    friend class detail::GraphTask;
+    friend struct detail::NodeHooks;
+    friend class detail::NodeLock;
+
+    static void destroy_later(Node* node) noexcept;
+
+    std::uint32_t edge_count_ = 0;
+    Edge* edges_ = nullptr;
+    std::uint64_t sequence_;
+    std::atomic<detail::NodeHooks*> hooks_{nullptr};
+    std::atomic<detail::GraphTask*> task_{
+        nullptr}; // the backward pass whose state for this Node has index slot_
+    std::uint32_t slot_ = 0;
+    std::uint32_t outputs_ = 1;
+    std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
+};
+
+namespace detail {
+
+using Gradients = std::vector<AnyTensor>;
+
+/// "Sin" becomes "SinBackward".
+[[gnu::cold]] inline std::string backward_name(std::string_view operation) {
+    std::string name(operation);
+    name += "Backward";
+    return name;
+}
+
+/// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
+/// hooks stay with the Node that computed the value on which they were registered. Threads may
+/// register hooks while others run the Node: all lists are lock-free or have a mutex.
+struct NodeHooks {
+    class OutputHooks {
+    public:
+        using RetainGrad = std::function<void(AnyTensor const&)>;
+
+        explicit OutputHooks(std::uint32_t nr) noexcept : output_nr(nr) {}
+
+        std::uint32_t const output_nr;
+        HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
+        std::atomic<OutputHooks*> next{nullptr};
+
+        RetainGrad retain_grad() const {
+            std::lock_guard const lock(mutex_);
+            return retain_grad_;
+        }
+        RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
+
+    private:
+        mutable std::mutex mutex_;
+        RetainGrad retain_grad_;
+    };
+    std::atomic<OutputHooks*> outputs{nullptr};
+    HookList<Gradients(Gradients const& grad_outputs)> prehooks;
+    HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
+    HookList<void(AnyTensor const& leaf)> post_accumulate;
+    std::shared_ptr<Origin const> origin;
+
+    NodeHooks() noexcept = default;
+    NodeHooks(NodeHooks const&) = delete;
+    NodeHooks& operator=(NodeHooks const&) = delete;
+    ~NodeHooks();
+
+    static NodeHooks* of(Node const& node) noexcept {
+        return node.hooks_.load(std::memory_order_acquire);
+    }
+    static NodeHooks& made(Node& node);
+    static OutputHooks& at(Node& node, std::uint32_t output_nr);
+};
+
+/// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
+/// continues a pass (on_fresh_stack() in engine.hpp).
+inline constinit thread_local char const own_lock_identity = 0;
+inline constinit thread_local void const* lock_identity = nullptr;
+
+/// Lock of a Node: one thread at a time runs or releases it. Recursive: the owner may lock again.
+/// Without a second thread it costs no atomic operation.
+class NodeLock {
+public:
+    explicit NodeLock(Node& node) noexcept;
+    NodeLock(NodeLock const&) = delete;
+    NodeLock& operator=(NodeLock const&) = delete;
+    ~NodeLock();
+
+private:
+    Node* held_ = nullptr;
+};
+
+} // namespace detail
+
+inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_NODE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_NODE_IPP
+
+// ======== xgrad/impl/graph/node.ipp
+// Bodies of node.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) noexcept
+    -> RetainGrad {
+    std::lock_guard const lock(mutex_);
+    retain_grad_.swap(f);
+    return f;
+}
+
+XGRAD_FUNCTION NodeHooks::~NodeHooks() {
+    for (auto* o = outputs.load(std::memory_order_relaxed); o;)
+        delete std::exchange(o, o->next.load(std::memory_order_relaxed));
+}
+
+XGRAD_FUNCTION NodeHooks& NodeHooks::made(Node& node) {
+    auto* hooks = of(node);
+    if (!hooks) {
+        auto fresh = std::make_unique<NodeHooks>();
+        if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
+            hooks = fresh.release();
+    }
+    return *hooks;
+}
+
+XGRAD_FUNCTION auto NodeHooks::at(Node& node, std::uint32_t output_nr) -> OutputHooks& {
+    std::unique_ptr<OutputHooks> fresh;
+    for (auto* link = &made(node).outputs;;) {
+        auto* found = link->load(std::memory_order_acquire);
+        if (!found) {
+            if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
+            if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+                return *fresh.release();
+        }
+        if (found->output_nr == output_nr) return *found;
+        link = &found->next;
+    }
+}
+
+XGRAD_FUNCTION NodeLock::NodeLock(Node& node) noexcept {
+    if (single_threaded()) return;
+    void const* const me = lock_identity ? lock_identity : &own_lock_identity;
+    void const* before = nullptr;
+    while (!node.owner_.compare_exchange_weak(before, me, std::memory_order_acquire)) {
+        if (before == me) return;
+        if (before) node.owner_.wait(before, std::memory_order_relaxed);
+        before = nullptr;
+    }
+    held_ = &node;
+}
+
+XGRAD_FUNCTION NodeLock::~NodeLock() {
+    if (!held_) return;
+    held_->owner_.store(nullptr, std::memory_order_release);
+    held_->owner_.notify_one();
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+/// Destroying a Node releases the Nodes that only it refers to. They are queued here, so that
+/// destruction is a loop and not a recursion.
+XGRAD_FUNCTION void Node::destroy_later(Node* node) noexcept {
+    struct Queue {
+        Node* first = nullptr;
+        bool running = false;
+    };
+    static constinit thread_local Queue queue;
+    // nobody refers to the Node any more: edges_ becomes the link of the queue
+    node->edge_count_ = 0;
+    node->edges_ = reinterpret_cast<Edge*>(queue.first);
+    queue.first = node;
+    if (queue.running) return;
+    queue.running = true;
+    while (Node* const next = queue.first) {
+        queue.first = reinterpret_cast<Node*>(next->edges_);
+        next->dispose();
+    }
+    queue.running = false;
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_NODE_IPP
+#endif
 
 namespace xgrad {
 
@@ -2608,9 +2769,7 @@ struct ViewInfo : Cached {
 
     /// Locks the grad_fn of the view while it is read or refreshed; no lock without a second
     /// thread.
-    [[nodiscard]] std::unique_lock<std::mutex> lock() {
-        return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
-    }
+    [[nodiscard]] std::unique_lock<std::mutex> lock();
 };
 
 /// Shared by the weak handles of a tensor; `tensor` becomes null when the tensor is destroyed.
@@ -2643,36 +2802,17 @@ struct TensorImpl {
     static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) {
         return make(t, AnyArray(a));
     }
-    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a) {
-        return Ref<TensorImpl>::adopt(
-            ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
-    }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a);
     /// Allocates memory without initialising it. A small array is allocated in one block with the
     /// TensorImpl. With `own_block` it has a block of its own, so that a Node that saves the array
     /// does not keep the block of the TensorImpl.
-    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false) {
-        if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
-        return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
-    }
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false);
     /// Allocates memory, without gaps, for a shape and an order of the axes.
-    static Ref<TensorImpl> make(
-        TypeInfo const& t, AnyArray::Layout layout, bool own_block = false) {
-        return make_laid_out(t, layout.of.numel * t.size, layout, own_block);
-    }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout, bool own_block = false);
 
     TensorImpl(TensorImpl const&) = delete;
     TensorImpl& operator=(TensorImpl const&) = delete;
-    static void destroy(TensorImpl* p) noexcept {
-        if (p->weak) [[unlikely]]
-            p->forget();
-        auto* const behind = p->shares_block ? Storage::behind(p, sizeof(TensorImpl)) : nullptr;
-        bool const is_last = behind && p->array.storage.get() == behind && behind->refs.load() == 1;
-        if (is_last) p->array.storage.release();
-        p->~TensorImpl();
-        if (!behind) Cached::operator delete(p, sizeof(TensorImpl));
-        else if (is_last) behind->free_block();
-        else Storage::release_block(behind);
-    }
+    static void destroy(TensorImpl* p) noexcept;
 
 private:
     template <class L>
@@ -2709,14 +2849,10 @@ private:
 };
 
 /// Updates the grad_fn of a view whose base was changed in place; see view.hpp.
-inline void refresh_view(TensorImpl& view);
+void refresh_view(TensorImpl& view);
 
 /// Returns t after refreshing its grad_fn where it is a view.
-inline TensorImpl& current(TensorImpl& t) {
-    if (t.view) [[unlikely]]
-        refresh_view(t);
-    return t;
-}
+TensorImpl& current(TensorImpl& t);
 
 } // namespace detail
 
@@ -2760,20 +2896,10 @@ public:
         return asked("is_contiguous", in).array.contiguous;
     }
     /// Number of in-place changes of the memory. Views and detach() share the counter.
-    std::uint32_t version() const {
-        if (impl().inference)
-            detail::fail<GraphError>("Inference tensors do not track version counter.");
-        return impl().array.storage->version();
-    }
+    std::uint32_t version() const;
 
     /// True for a leaf that requires a gradient, and for every tensor that is computed from one.
-    bool requires_grad(detail::Caller in = {}) const {
-        auto const& t = asked("requires_grad", in);
-        if (!t.view) [[likely]]
-            return t.requires_grad || t.grad_fn;
-        auto const lock = t.view->lock(); // another thread may be refreshing the view
-        return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
-    }
+    bool requires_grad(detail::Caller in = {}) const;
     /// True for a tensor that no recorded operation made.
     bool is_leaf() const { return !detail::current(impl()).grad_fn; }
     /// The Node that computed this tensor; null for a leaf.
@@ -2792,11 +2918,7 @@ public:
     /// True where both are handles to one tensor.
     bool is_same(AnyTensor const& o) const noexcept { return impl_ == o.impl_; }
 
-    detail::TensorImpl& impl(detail::Caller in = {}) const {
-        if (!impl_) [[unlikely]]
-            detail::fail_undefined(in.name, "a tensor");
-        return *impl_;
-    }
+    detail::TensorImpl& impl(detail::Caller in = {}) const;
     detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
     detail::Ref<detail::TensorImpl> handle() && noexcept { return std::move(impl_); }
 
@@ -2805,16 +2927,8 @@ protected:
 
 private:
     /// impl(), with an error that names `member` and the caller `in`.
-    detail::TensorImpl& asked(char const* member, detail::Caller in) const {
-        if (!impl_) [[unlikely]]
-            fail_asked(member, in);
-        return *impl_;
-    }
-    [[noreturn, gnu::cold, gnu::noinline]] static void fail_asked(
-        char const* member, detail::Caller in) {
-        detail::fail_undefined(
-            in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
-    }
+    detail::TensorImpl& asked(char const* member, detail::Caller in) const;
+    [[noreturn, gnu::cold]] static void fail_asked(char const* member, detail::Caller in);
 };
 
 namespace detail {
@@ -2826,39 +2940,17 @@ XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept {
 }
 
 /// Converts between a double and a real tensor without dimensions.
-inline AnyTensor real_scalar(TypeInfo const& type, double value) {
-    AnyTensor t(TensorImpl::make(type, Shape()));
-    auto* const at = t.handle()->array.data;
-    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
-    else ::new (at) double(value);
-    return t;
-}
-inline double real_scalar(AnyTensor const& t) {
-    auto const& a = t.impl().array;
-    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin())
-                                       : *as<double>(a).begin();
-}
+AnyTensor real_scalar(TypeInfo const& type, double value);
+double real_scalar(AnyTensor const& t);
 
 /// Text for messages: "[float64 [2, 3]]".
-inline std::string describe(AnyTensor const& t) {
-    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
-}
+std::string describe(AnyTensor const& t);
 
 /// A tensor with a shape and without memory.
-inline AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
-    AnyArray a;
-    a.shape = shape;
-    a.numel = numel(shape);
-    return AnyTensor(TensorImpl::make(type, std::move(a)));
-}
+AnyTensor shape_only(TypeInfo const& type, Shape const& shape);
 
 /// A second tensor of the same memory, without grad_fn.
-inline AnyTensor alias(AnyTensor const& t, Caller in = {}) {
-    auto const& of = t.impl(in);
-    AnyTensor a(TensorImpl::make(*of.type, of.array));
-    a.impl().inference = of.inference;
-    return a;
-}
+AnyTensor alias(AnyTensor const& t, Caller in = {});
 
 inline std::mutex& weak_cells_mutex() {
     static std::mutex mutex;
@@ -2872,21 +2964,8 @@ inline std::mutex& weak_cells_mutex() {
 class WeakTensor {
 public:
     WeakTensor() = default;
-    explicit WeakTensor(AnyTensor const& t) {
-        auto& impl = t.impl();
-        std::lock_guard const lock(detail::weak_cells_mutex());
-        if (!impl.weak) {
-            impl.weak = detail::Ref<detail::WeakCell>(new detail::WeakCell);
-            impl.weak->tensor = &impl;
-        }
-        cell_ = impl.weak;
-    }
-    AnyTensor lock() const {
-        if (!cell_) return {};
-        std::lock_guard const lock(cell_->mutex);
-        if (!cell_->tensor || !cell_->tensor->refs.increment_if_owned()) return {};
-        return AnyTensor(detail::Ref<detail::TensorImpl>::adopt(cell_->tensor));
-    }
+    explicit WeakTensor(AnyTensor const& t);
+    AnyTensor lock() const;
 
 private:
     detail::Ref<detail::WeakCell> cell_;
@@ -2894,7 +2973,158 @@ private:
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANY_TENSOR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANY_TENSOR_IPP
+
+// ======== xgrad/impl/graph/any_tensor.ipp
+// Bodies of any_tensor.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::unique_lock<std::mutex> ViewInfo::lock() {
+    return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
+}
+
+XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a) {
+    return Ref<TensorImpl>::adopt(
+        ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+}
+
+XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
+    TypeInfo const& t, Shape const& shape, bool own_block) {
+    if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
+    return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
+}
+
+XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
+    TypeInfo const& t, AnyArray::Layout layout, bool own_block) {
+    return make_laid_out(t, layout.of.numel * t.size, layout, own_block);
+}
+
+XGRAD_FUNCTION void TensorImpl::destroy(TensorImpl* p) noexcept {
+    if (p->weak) [[unlikely]]
+        p->forget();
+    auto* const behind = p->shares_block ? Storage::behind(p, sizeof(TensorImpl)) : nullptr;
+    bool const is_last = behind && p->array.storage.get() == behind && behind->refs.load() == 1;
+    if (is_last) p->array.storage.release();
+    p->~TensorImpl();
+    if (!behind) Cached::operator delete(p, sizeof(TensorImpl));
+    else if (is_last) behind->free_block();
+    else Storage::release_block(behind);
+}
+
+XGRAD_FUNCTION TensorImpl& current(TensorImpl& t) {
+    if (t.view) [[unlikely]]
+        refresh_view(t);
+    return t;
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION std::uint32_t AnyTensor::version() const {
+    if (impl().inference)
+        detail::fail<GraphError>("Inference tensors do not track version counter.");
+    return impl().array.storage->version();
+}
+
+XGRAD_FUNCTION bool AnyTensor::requires_grad(detail::Caller in) const {
+    auto const& t = asked("requires_grad", in);
+    if (!t.view) [[likely]]
+        return t.requires_grad || t.grad_fn;
+    auto const lock = t.view->lock(); // another thread may be refreshing the view
+    return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
+}
+
+XGRAD_FUNCTION detail::TensorImpl& AnyTensor::impl(detail::Caller in) const {
+    if (!impl_) [[unlikely]]
+        detail::fail_undefined(in.name, "a tensor");
+    return *impl_;
+}
+
+XGRAD_FUNCTION detail::TensorImpl& AnyTensor::asked(char const* member, detail::Caller in) const {
+    if (!impl_) [[unlikely]]
+        fail_asked(member, in);
+    return *impl_;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void AnyTensor::fail_asked(char const* member, detail::Caller in) {
+    detail::fail_undefined(
+        in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor real_scalar(TypeInfo const& type, double value) {
+    AnyTensor t(TensorImpl::make(type, Shape()));
+    auto* const at = t.handle()->array.data;
+    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
+    else ::new (at) double(value);
+    return t;
+}
+
+XGRAD_FUNCTION double real_scalar(AnyTensor const& t) {
+    auto const& a = t.impl().array;
+    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin())
+                                       : *as<double>(a).begin();
+}
+
+XGRAD_FUNCTION std::string describe(AnyTensor const& t) {
+    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
+}
+
+XGRAD_FUNCTION AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
+    AnyArray a;
+    a.shape = shape;
+    a.numel = numel(shape);
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
+XGRAD_FUNCTION AnyTensor alias(AnyTensor const& t, Caller in) {
+    auto const& of = t.impl(in);
+    AnyTensor a(TensorImpl::make(*of.type, of.array));
+    a.impl().inference = of.inference;
+    return a;
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION WeakTensor::WeakTensor(AnyTensor const& t) {
+    auto& impl = t.impl();
+    std::lock_guard const lock(detail::weak_cells_mutex());
+    if (!impl.weak) {
+        impl.weak = detail::Ref<detail::WeakCell>(new detail::WeakCell);
+        impl.weak->tensor = &impl;
+    }
+    cell_ = impl.weak;
+}
+
+XGRAD_FUNCTION AnyTensor WeakTensor::lock() const {
+    if (!cell_) return {};
+    std::lock_guard const lock(cell_->mutex);
+    if (!cell_->tensor || !cell_->tensor->refs.increment_if_owned()) return {};
+    return AnyTensor(detail::Ref<detail::TensorImpl>::adopt(cell_->tensor));
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANY_TENSOR_IPP
+#endif
+
+// ======== xgrad/graph/gradient_edge.hpp
+// GradientEdge: an output of a Node, which backward() and grad() accept like a tensor.
+
+
+// ======== xgrad/graph/accumulate_grad.hpp
+// AccumulateGrad: the Node of a leaf. It adds the gradient that arrives to .grad.
+// The leaf owns the Node. References to the Node count as one reference to the leaf, so that an
+// edge keeps the leaf alive without a cycle. The leaf's destructor deletes the Node.
+// Read next: saved_tensor.hpp.
 
 namespace xgrad::detail {
 
@@ -2907,26 +3137,10 @@ XGRAD_INLINE bool can_be_taken(AnyTensor const& gradient) noexcept {
 /// Adds a gradient to `grad`: in place without grad mode, unless elements of `grad` overlap, and
 /// out of place otherwise. A first gradient is moved into `grad` where can_be_taken(), and copied
 /// otherwise. A gradient that is a view of a base without other references stops being a view.
-inline void accumulate(AnyTensor& grad, AnyTensor gradient) {
-    if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
-        view.reset();
-    if (grad.defined()) {
-        if (grad.is_inference() && !inference_mode)
-            fail<GraphError>(
-                "Inplace update to inference tensor outside InferenceMode is not allowed. You can "
-                "make a clone to get a normal tensor before doing inplace "
-                "update. The tensor is a .grad that backward() made in InferenceMode.");
-        if (grad_mode || overlaps_itself(grad.impl().array))
-            grad = grad.impl().type->add(grad, gradient);
-        else grad.impl().type->add_in_place(grad, gradient);
-    } else if (can_be_taken(gradient)) grad = std::move(gradient);
-    else grad = gradient.impl().type->copy(gradient);
-}
+void accumulate(AnyTensor& grad, AnyTensor gradient);
 
 /// Adds to a sum that may be undefined; recorded in grad mode.
-inline void add_to(AnyTensor& sum, AnyTensor const& more) {
-    sum = sum.defined() ? sum.impl().type->add(sum, more) : more;
-}
+void add_to(AnyTensor& sum, AnyTensor const& more);
 
 class AccumulateGrad final : public Node {
 public:
@@ -2936,11 +3150,7 @@ public:
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor>) override {
         accumulate_gradient(gradients[0]);
     }
-    void accumulate_gradient(AnyTensor& gradient) {
-        if (!gradient.defined() || !accumulates_gradient()) return;
-        if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
-        else add(std::move(gradient));
-    }
+    void accumulate_gradient(AnyTensor& gradient);
     std::string name() const override { return "AccumulateGrad"; }
 
     /// False where requires_grad was set to false after this Node was recorded.
@@ -2958,24 +3168,8 @@ public:
     }
 
 private:
-    [[gnu::cold]] static AccumulateGrad* made(TensorImpl& leaf) {
-        AccumulateGrad* node = nullptr;
-        auto* const fresh = new AccumulateGrad(leaf);
-        if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel))
-            return fresh;
-        delete fresh;
-        return node;
-    }
-    [[gnu::noinline]] void add(AnyTensor gradient) {
-        AnyTensor grad(std::move(leaf_->grad));
-        try {
-            accumulate(grad, std::move(gradient));
-        } catch (...) {
-            leaf_->grad = std::move(grad).handle();
-            throw;
-        }
-        leaf_->grad = std::move(grad).handle();
-    }
+    [[gnu::cold]] static AccumulateGrad* made(TensorImpl& leaf);
+    void add(AnyTensor gradient);
     void end() noexcept override {
         if (leaf_->refs.decrement()) TensorImpl::destroy(leaf_);
     }
@@ -2999,7 +3193,66 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
 
 /// A second tensor of the same memory with the current grad_fn of t. A later in-place change gives
 /// t, but not the snapshot, another grad_fn. For a leaf the grad_fn is its AccumulateGrad.
-inline AnyTensor snapshot(AnyTensor const& t) {
+AnyTensor snapshot(AnyTensor const& t);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ACCUMULATE_GRAD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ACCUMULATE_GRAD_IPP
+
+// ======== xgrad/impl/graph/accumulate_grad.ipp
+// Bodies of accumulate_grad.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void accumulate(AnyTensor& grad, AnyTensor gradient) {
+    if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
+        view.reset();
+    if (grad.defined()) {
+        if (grad.is_inference() && !inference_mode)
+            fail<GraphError>(
+                "Inplace update to inference tensor outside InferenceMode is not allowed. You can "
+                "make a clone to get a normal tensor before doing inplace "
+                "update. The tensor is a .grad that backward() made in InferenceMode.");
+        if (grad_mode || overlaps_itself(grad.impl().array))
+            grad = grad.impl().type->add(grad, gradient);
+        else grad.impl().type->add_in_place(grad, gradient);
+    } else if (can_be_taken(gradient)) grad = std::move(gradient);
+    else grad = gradient.impl().type->copy(gradient);
+}
+
+XGRAD_FUNCTION void add_to(AnyTensor& sum, AnyTensor const& more) {
+    sum = sum.defined() ? sum.impl().type->add(sum, more) : more;
+}
+
+XGRAD_FUNCTION void AccumulateGrad::accumulate_gradient(AnyTensor& gradient) {
+    if (!gradient.defined() || !accumulates_gradient()) return;
+    if (!leaf_->grad && can_be_taken(gradient)) leaf_->grad = std::move(gradient).handle();
+    else add(std::move(gradient));
+}
+
+XGRAD_FUNCTION AccumulateGrad* AccumulateGrad::made(TensorImpl& leaf) {
+    AccumulateGrad* node = nullptr;
+    auto* const fresh = new AccumulateGrad(leaf);
+    if (leaf.accumulator.compare_exchange_strong(node, fresh, std::memory_order_acq_rel))
+        return fresh;
+    delete fresh;
+    return node;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void AccumulateGrad::add(AnyTensor gradient) {
+    AnyTensor grad(std::move(leaf_->grad));
+    try {
+        accumulate(grad, std::move(gradient));
+    } catch (...) {
+        leaf_->grad = std::move(grad).handle();
+        throw;
+    }
+    leaf_->grad = std::move(grad).handle();
+}
+
+XGRAD_FUNCTION AnyTensor snapshot(AnyTensor const& t) {
     AnyTensor a = alias(t);
     auto edge = gradient_edge(t);
     a.impl().grad_fn = std::move(edge.function);
@@ -3008,6 +3261,124 @@ inline AnyTensor snapshot(AnyTensor const& t) {
 }
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ACCUMULATE_GRAD_IPP
+#endif
+
+namespace xgrad {
+
+/// Output `output_nr` of a Node. Constructed from a tensor it stands for the tensor as it is now,
+/// without keeping its value. Constructed from a Node other than a leaf's it can only be an input
+/// of grad(): a Node does not know the shapes of its outputs.
+class GradientEdge {
+public:
+    explicit GradientEdge(AnyTensor const& t)
+        : edge_(detail::gradient_edge(t)), type_(t.impl().type), shape_(t.shape()) {
+        if (!edge_)
+            detail::fail<GraphError>(
+                "Can only get a gradient edge for Tensors that require gradients.");
+    }
+    GradientEdge(Node* node, std::uint32_t output_nr);
+    GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
+
+    Node* node() const noexcept { return edge_.function.get(); }
+    std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
+
+private:
+    friend class TensorOrEdge;
+    Edge edge_;
+    detail::TypeInfo const* type_ = nullptr;
+    Shape shape_;
+};
+
+/// The edge along which a tensor's gradient is sent.
+inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(t); }
+
+/// An output or input of backward() and grad(): a tensor or a GradientEdge.
+class TensorOrEdge {
+public:
+    TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
+    TensorOrEdge(GradientEdge e)
+        : edge_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
+
+    /// Undefined for a GradientEdge.
+    AnyTensor const& tensor() const noexcept { return tensor_; }
+    bool requires_grad() const { return edge_ || tensor_.requires_grad(); }
+    /// False for an undefined tensor.
+    bool defined() const noexcept { return edge_ || tensor_.defined(); }
+    Edge edge() const { return edge_ ? edge_ : detail::gradient_edge(tensor_); }
+    /// Null where it is not known.
+    detail::TypeInfo const* type() const { return edge_ ? type_ : tensor_.impl().type; }
+    Shape const& shape() const { return edge_ ? shape_ : tensor_.shape(); }
+
+private:
+    AnyTensor tensor_;
+    Edge edge_;
+    detail::TypeInfo const* type_ = nullptr;
+    Shape shape_;
+};
+
+/// A list of tensors or edges: `{x, y}`, a vector of tensors, or no list.
+class TensorsOrEdges {
+public:
+    TensorsOrEdges() = default;
+    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
+    template <class T>
+        requires std::convertible_to<T const&, TensorOrEdge>
+    TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true) {}
+
+    /// False where no list was given, which differs from an empty list.
+    bool given() const noexcept { return given_; }
+    bool empty() const noexcept { return all_.empty(); }
+    std::size_t size() const noexcept { return all_.size(); }
+    TensorOrEdge const& operator[](std::size_t i) const { return all_[i]; }
+    auto begin() const noexcept { return all_.begin(); }
+    auto end() const noexcept { return all_.end(); }
+
+private:
+    detail::CachedVector<TensorOrEdge> all_;
+    bool given_ = false;
+};
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRADIENT_EDGE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRADIENT_EDGE_IPP
+
+// ======== xgrad/impl/graph/gradient_edge.ipp
+// Bodies of gradient_edge.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
+    if (!node)
+        detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
+    if (output_nr >= node->num_outputs())
+        detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
+            ", only ", node->num_outputs());
+    if (detail::is_leaf(*node))
+        *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
+    else edge_ = {detail::Ref<Node>(node), output_nr};
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRADIENT_EDGE_IPP
+#endif
+
+// ======== xgrad/graph/run_node.hpp
+// Runs one Node: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order. A Node
+// without hooks takes a short path (run_node, run_leaf). Registration of hooks on a Node is here
+// too.
+// Read next: engine.hpp.
+
+
+// ======== xgrad/graph/saved_tensor.hpp
+// SavedTensor: a value that a Node saves for backward, with its version at that time. Reading it
+// throws VersionError where the memory was changed in place since.
+// A saved operand keeps its grad_fn. A saved result has none: it would be the Node itself, a cycle;
+// unpack() sets it again.
+// Read next: hook.hpp, run_node.hpp.
+
 
 // ======== xgrad/graph/anomaly.hpp
 // Anomaly mode: each Node records where it was created, and a NaN in a gradient is an error that
@@ -3017,6 +3388,22 @@ inline AnyTensor snapshot(AnyTensor const& t) {
 // ======== xgrad/base/call_stack.hpp
 // The call stack as text, for anomaly mode. It has files and lines if the program has debug
 // information and addr2line is installed; else it has function names.
+
+namespace xgrad::detail {
+
+/// The return addresses of the functions that are being called; empty where they are not known.
+[[gnu::cold]] std::vector<void*> call_stack();
+/// Up to eight functions outside of xgrad, innermost first.
+[[gnu::cold]] std::string call_stack_text(std::vector<void*> const& frames);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_CALL_STACK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_CALL_STACK_IPP
+
+// ======== xgrad/impl/base/call_stack.ipp
+// Bodies of call_stack.hpp. They use <execinfo.h> of glibc and addr2line, where these are.
 
 #include <cstdio>
 #include <cstdlib>
@@ -3028,13 +3415,11 @@ inline AnyTensor snapshot(AnyTensor const& t) {
 #    define XGRAD_CALL_STACK 0
 #endif
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 #if XGRAD_CALL_STACK
 
-[[gnu::cold]] inline std::vector<void*> call_stack() {
+XGRAD_FUNCTION std::vector<void*> call_stack() {
     std::vector<void*> frames(64);
     frames.resize(static_cast<std::size_t>(::backtrace(frames.data(), 64)));
     return frames;
@@ -3045,7 +3430,7 @@ struct Module {
     std::uintptr_t address, base = 0;
     std::string file = {};
 
-    [[gnu::cold]] explicit Module(void* frame)
+    explicit Module(void* frame)
         : address(reinterpret_cast<std::uintptr_t>(frame) - 1) // inside the call, not after it
     {
         ::dl_iterate_phdr(
@@ -3069,7 +3454,7 @@ struct Module {
 
 /// The output of addr2line for an address: two lines "function" and "file:line" for each function
 /// inlined there, innermost first.
-[[gnu::cold]] inline std::vector<std::string> source_lines(Module const& m) {
+inline std::vector<std::string> source_lines(Module const& m) {
     std::vector<std::string> lines;
     if (m.file.find('\'') != std::string::npos) return lines;
     char address[32];
@@ -3089,8 +3474,7 @@ struct Module {
     return lines;
 }
 
-/// Up to eight functions outside of xgrad, innermost first.
-[[gnu::cold]] inline std::string call_stack_text(std::vector<void*> const& frames) {
+XGRAD_FUNCTION std::string call_stack_text(std::vector<void*> const& frames) {
     std::string text;
     std::size_t shown = 0;
     std::unique_ptr<char*, void (*)(void*)> const symbols(
@@ -3119,12 +3503,14 @@ struct Module {
 
 #else
 
-[[gnu::cold]] inline std::vector<void*> call_stack() { return {}; }
-inline std::string call_stack_text(std::vector<void*> const&) { return "an unknown place"; }
+XGRAD_FUNCTION std::vector<void*> call_stack() { return {}; }
+XGRAD_FUNCTION std::string call_stack_text(std::vector<void*> const&) { return "an unknown place"; }
 
 #endif
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_CALL_STACK_IPP
+#endif
 
 // ======== xgrad/base/source_location.hpp
 // SourceLocation: std::source_location, or a replacement where the compiler does not support the
@@ -3169,7 +3555,7 @@ private:
 // Warnings about calls that are allowed and probably a mistake. A handler of the user receives
 // them.
 
-XGRAD_COMPILED_ONCE
+#include <cstdio>
 
 namespace xgrad {
 
@@ -3188,7 +3574,31 @@ struct Warnings {
     }
 };
 
-[[gnu::cold]] inline void warn_of(std::string text) {
+[[gnu::cold]] void warn_of(std::string text);
+/// Passes the concatenated pieces to the handler. Without a handler, prints each text once to
+/// stderr.
+template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
+    warn_of(message_of({parts...}));
+}
+
+} // namespace detail
+
+/// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each
+/// text once. Returns the handler before.
+WarningHandler set_warning_handler(WarningHandler handler);
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_WARNING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_WARNING_IPP
+
+// ======== xgrad/impl/base/warning.ipp
+// Bodies of warning.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void warn_of(std::string text) {
     auto& warnings = Warnings::all();
     std::unique_lock lock(warnings.mutex);
     if (auto const handler = warnings.handler) {
@@ -3200,25 +3610,20 @@ struct Warnings {
         warnings.printed.push_back(std::move(text));
     }
 }
-/// Passes the concatenated pieces to the handler. Without a handler, prints each text once to
-/// stderr.
-template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
-    warn_of(message_of({parts...}));
-}
 
-} // namespace detail
+} // namespace xgrad::detail
 
-/// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each
-/// text once. Returns the handler before.
-inline WarningHandler set_warning_handler(WarningHandler handler) {
+namespace xgrad {
+
+XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
     auto& warnings = detail::Warnings::all();
     std::lock_guard const lock(warnings.mutex);
     return std::exchange(warnings.handler, std::move(handler));
 }
 
 } // namespace xgrad
-
-XGRAD_COMPILED_ONCE
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_WARNING_IPP
+#endif
 
 namespace xgrad {
 
@@ -3256,44 +3661,15 @@ private:
 };
 
 /// Text for messages: "demo.cpp:12, in int main()", or the call stack.
-[[gnu::cold]] inline std::string location_text(Origin const& origin) {
-    return origin.location.empty() ? call_stack_text(origin.stack) : origin.location;
-}
+[[gnu::cold]] std::string location_text(Origin const& origin);
 
 /// True for a location in xgrad's own headers; then the call stack is reported instead.
-[[gnu::cold]] inline bool is_own(SourceLocation const& at) {
-    std::string_view headers = __FILE__;
-    if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here))
-        headers.remove_suffix(here.size());
-    return std::string_view(at.file_name()).starts_with(headers);
-}
+[[gnu::cold]] bool is_own(SourceLocation const& at);
 
-[[gnu::cold]] inline std::shared_ptr<Origin const> make_origin() {
-    auto origin = std::make_shared<Origin>();
-    if (auto const* const at = anomaly.location; at && !is_own(*at))
-        origin->location = std::string(at->file_name()) + ":" + std::to_string(at->line()) +
-                           ", in " + at->function_name();
-    else origin->stack = call_stack();
-    if (anomaly.running) {
-        origin->parent_name = anomaly.running->name();
-        if (auto const* const hooks = NodeHooks::of(*anomaly.running))
-            origin->parent = hooks->origin;
-    }
-    return origin;
-}
+[[gnu::cold]] std::shared_ptr<Origin const> make_origin();
 
 /// Text for messages: " It was recorded at demo.cpp:12, ...", or "" where the location is unknown.
-[[gnu::cold]] inline std::string origin_text(Node const& node) {
-    auto const* const hooks = NodeHooks::of(node);
-    if (!hooks || !hooks->origin) return {};
-    std::string text = " It was recorded at " + location_text(*hooks->origin) + ".";
-    for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
-        text +=
-            " That was induced by the backward pass of " + o->parent_name +
-            (o->parent ? ", which was recorded at " + location_text(*o->parent) : std::string()) +
-            ".";
-    return text;
-}
+[[gnu::cold]] std::string origin_text(Node const& node);
 
 } // namespace detail
 
@@ -3307,27 +3683,81 @@ public:
     }
     AnomalyMode(AnomalyMode const&) = delete;
     AnomalyMode& operator=(AnomalyMode const&) = delete;
-    ~AnomalyMode() {
-        detail::anomaly.enabled = before_.enabled;
-        detail::anomaly.check_nan = before_.check_nan;
-    }
+    ~AnomalyMode();
 
 private:
     detail::AnomalyState before_;
 };
 
-inline Node::Node(std::uint64_t sequence) : sequence_(sequence) {
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANOMALY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANOMALY_IPP
+
+// ======== xgrad/impl/graph/anomaly.ipp
+// Bodies of anomaly.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::string location_text(Origin const& origin) {
+    return origin.location.empty() ? call_stack_text(origin.stack) : origin.location;
+}
+
+XGRAD_FUNCTION bool is_own(SourceLocation const& at) {
+    std::string_view headers = __FILE__;
+    if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here))
+        headers.remove_suffix(here.size());
+    return std::string_view(at.file_name()).starts_with(headers);
+}
+
+XGRAD_FUNCTION std::shared_ptr<Origin const> make_origin() {
+    auto origin = std::make_shared<Origin>();
+    if (auto const* const at = anomaly.location; at && !is_own(*at))
+        origin->location = std::string(at->file_name()) + ":" + std::to_string(at->line()) +
+                           ", in " + at->function_name();
+    else origin->stack = call_stack();
+    if (anomaly.running) {
+        origin->parent_name = anomaly.running->name();
+        if (auto const* const hooks = NodeHooks::of(*anomaly.running))
+            origin->parent = hooks->origin;
+    }
+    return origin;
+}
+
+XGRAD_FUNCTION std::string origin_text(Node const& node) {
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks || !hooks->origin) return {};
+    std::string text = " It was recorded at " + location_text(*hooks->origin) + ".";
+    for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
+        text +=
+            " That was induced by the backward pass of " + o->parent_name +
+            (o->parent ? ", which was recorded at " + location_text(*o->parent) : std::string()) +
+            ".";
+    return text;
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION AnomalyMode::~AnomalyMode() {
+    detail::anomaly.enabled = before_.enabled;
+    detail::anomaly.check_nan = before_.check_nan;
+}
+
+XGRAD_FUNCTION Node::Node(std::uint64_t sequence) : sequence_(sequence) {
     if (detail::anomaly.enabled) [[unlikely]]
         detail::NodeHooks::made(*this).origin = detail::make_origin();
 }
 
 } // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANOMALY_IPP
+#endif
 
 // ======== xgrad/graph/saved_tensor_hooks.hpp
 // Saved tensor hooks: `pack` converts a tensor that is saved for backward into any object (a file's
 // name, fewer bits), and `unpack` converts it back when backward reads it.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -3402,11 +3832,7 @@ private:
 /// constructor throws the same where hooks are active.
 class DisableSavedTensorsHooks {
 public:
-    explicit DisableSavedTensorsHooks(std::string message)
-        : message_(std::move(message)), before_(detail::packing_disabled) {
-        if (detail::default_packing) detail::fail<GraphError>(message_);
-        detail::packing_disabled = &message_;
-    }
+    explicit DisableSavedTensorsHooks(std::string message);
     DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
     DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
     ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }
@@ -3418,7 +3844,24 @@ private:
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_HOOKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_HOOKS_IPP
+
+// ======== xgrad/impl/graph/saved_tensor_hooks.ipp
+// Bodies of saved_tensor_hooks.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
+    : message_(std::move(message)), before_(detail::packing_disabled) {
+    if (detail::default_packing) detail::fail<GraphError>(message_);
+    detail::packing_disabled = &message_;
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_HOOKS_IPP
+#endif
 
 namespace xgrad {
 
@@ -3429,14 +3872,7 @@ public:
     /// Saves an operand of a Node. A leaf that requires a gradient is saved itself. Of any other
     /// tensor a snapshot is saved, so that a later in-place change of its grad_fn has no effect
     /// here and makes no cycle.
-    static SavedTensor operand(AnyTensor const& t) {
-        if (t.is_inference())
-            detail::fail<GraphError>(
-                "Inference tensors cannot be saved for backward. To work around you can make a "
-                "clone to get a normal tensor and use it in autograd.");
-        bool const is_own_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
-        return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
-    }
+    static SavedTensor operand(AnyTensor const& t);
     /// Saves output `output_nr` of a Node without its grad_fn, which is the Node itself.
     static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) {
         return {detail::alias(t), output_nr, false};
@@ -3446,21 +3882,7 @@ public:
     /// edge. The edge is empty, leads to a leaf (then the leaf itself is restored), or leads to the
     /// grad_fn.
     [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array,
-        std::uint32_t version, Edge const& edge) {
-        SavedTensor saved;
-        saved.version_ = version;
-        if (edge && detail::is_leaf(*edge.function)) {
-            auto leaf = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
-            if (leaf.impl().array.data == array.data) {
-                saved.value_ = std::move(leaf);
-                return saved;
-            }
-        }
-        saved.value_ = AnyTensor(detail::TensorImpl::make(type, std::move(array)));
-        saved.value_.impl().grad_fn = edge.function;
-        saved.value_.impl().output_nr = edge.input_nr;
-        return saved;
-    }
+        std::uint32_t version, Edge const& edge);
     [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved) {
         saved.output_nr_ = 0;
         return saved;
@@ -3472,39 +3894,18 @@ public:
         value_ = {};
         packed_.reset();
     }
-    bool requires_grad() const {
-        return packed_ ? static_cast<bool>(packed_->edge)
-                       : value_.defined() && value_.requires_grad();
-    }
+    bool requires_grad() const;
 
     /// The saved value with its grad_fn; `owner` is the Node that saved it.
-    AnyTensor unpack(Node& owner) {
-        check(owner);
-        if (!packed_ && !is_result()) return value_;
-        AnyTensor t = detail::alias(!packed_                  ? value_
-                                    : packed_->open.defined() ? packed_->open
-                                                              : unpacked());
-        t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->edge.function;
-        t.impl().output_nr = is_result() ? output_nr_ : packed_->edge.input_nr;
-        return t;
-    }
+    AnyTensor unpack(Node& owner);
 
     /// unpack() without a copy of the handle where the saved tensor itself can be returned;
     /// `buffer` stores the tensor otherwise.
-    AnyTensor const& unpacked_into(AnyTensor& buffer, Node& owner) {
-        if (packed_ || is_result()) return buffer = unpack(owner);
-        check(owner);
-        return value_;
-    }
+    AnyTensor const& unpacked_into(AnyTensor& buffer, Node& owner);
 
     /// Prepares array(): checks the version of the saved value, or unpacks it. Returns true where
     /// close() must follow.
-    bool open(Node const& owner) {
-        check(owner);
-        if (!packed_ || packed_->open.defined()) return false;
-        packed_->open = unpacked();
-        return true;
-    }
+    bool open(Node const& owner);
     detail::AnyArray const& array() const {
         return (packed_ ? packed_->open : value_).impl().array;
     }
@@ -3513,21 +3914,7 @@ public:
     }
 
     /// Replaces the value by pack(value). A saved tensor has at most one pair of hooks.
-    void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner) {
-        if (packed_)
-            detail::fail<GraphError>(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
-                "only one pair of hooks is allowed at a time.");
-        if (!value_.defined())
-            detail::fail<GraphError>(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved "
-                "intermediate values of the graph are freed when you call "
-                ".backward() or xgrad::grad(). Specify .retain_graph = true if you need to "
-                "backward through the graph a second time or if you need "
-                "to access saved variables after calling backward.");
-        check(owner);
-        pack(std::move(packing));
-    }
+    void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner);
 
     [[noreturn]] static void fail_released() {
         detail::fail<GraphError>("Trying to backward through the graph a second time (or directly "
@@ -3550,65 +3937,17 @@ private:
 
     static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
 
-    SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
-        : value_(std::move(t)), version_(value_.impl().array.storage->version()),
-          output_nr_(output_nr) {
-        if (detail::default_packing && !is_constant) [[unlikely]]
-            pack(*detail::default_packing);
-    }
+    SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant);
 
     bool is_result() const noexcept { return output_nr_ != operand_nr; }
 
-    [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing) {
-        NoGradGuard const off;
-        auto const argument = detail::alias(value_);
-        auto packed = std::make_unique<Packed>(Packed{packing, packing->pack(argument),
-            detail::gradient_edge(value_), value_.dtype(), value_.shape()});
-        if (argument.impl().array.storage->version() != version_)
-            detail::fail<GraphError>(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-                "input to pack hook can not be modified by in-place "
-                "operations as this can lead to unexpected side-effects. Please open an issue if "
-                "you need to perform in-place operations on the input "
-                "to a pack hook.");
-        packed_ = std::move(packed);
-        value_ = {};
-    }
+    [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing);
 
-    [[gnu::cold]] AnyTensor unpacked() const {
-        NoGradGuard const off;
-        auto const t = packed_->packing->unpack(packed_->data.get());
-        if (!t.defined() || t.dtype() != packed_->dtype || t.shape() != packed_->shape)
-            detail::fail<TypeError>(
-                "Output of saved tensor unpack_hook expected to be a tensor of type ",
-                name(packed_->dtype), " and shape ", packed_->shape, " but got ",
-                detail::describe(t));
-        return t;
-    }
+    [[gnu::cold]] AnyTensor unpacked() const;
 
-    void check(Node const& owner) const {
-        if (packed_) return;
-        if (!value_.defined()) fail_released();
-        if (value_.impl().array.storage->version() != version_) fail_changed(owner);
-    }
+    void check(Node const& owner) const;
 
-    [[noreturn]] void fail_changed(Node const& owner) const {
-        Node const* maker = is_result() ? &owner : value_.grad_fn();
-        if (maker && detail::is_leaf(*maker)) maker = nullptr;
-        auto const origin = detail::origin_text(owner);
-        detail::fail<VersionError>("one of the variables needed for gradient computation has been "
-                                   "modified by an inplace operation: ",
-            detail::describe(value_),
-            maker ? ", which is output " +
-                        std::to_string(is_result() ? output_nr_ : value_.output_nr()) + " of " +
-                        maker->name() + ","
-                  : std::string(),
-            " is at version ", value_.impl().array.storage->version(), "; expected version ",
-            version_, " instead. It was saved by ", owner.name(), ".",
-            origin.empty()
-                ? " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."
-                : origin);
-    }
+    [[noreturn]] void fail_changed(Node const& owner) const;
 
     AnyTensor value_;
     std::unique_ptr<Packed> packed_;
@@ -3622,10 +3961,7 @@ public:
 
     /// The saved value, with its grad_fn. Throws GraphError after it was freed, and VersionError
     /// where it was changed in place since it was saved.
-    AnyTensor unpack() const {
-        detail::NodeLock const lock(*owner_);
-        return saved_->unpack(*owner_);
-    }
+    AnyTensor unpack() const;
     /// Packs the value now, and unpacks it when it is read; hooks as those of SavedTensorsHooks.
     template <class Pack, class Unpack> void register_hooks(Pack&& pack, Unpack&& unpack) const {
         detail::NodeLock const lock(*owner_);
@@ -3640,7 +3976,151 @@ private:
     SavedTensor* saved_;
 };
 
-inline SavedTensorHandle Node::saved(std::string const& name) {
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_IPP
+
+// ======== xgrad/impl/graph/saved_tensor.ipp
+// Bodies of saved_tensor.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION SavedTensor SavedTensor::operand(AnyTensor const& t) {
+    if (t.is_inference())
+        detail::fail<GraphError>(
+            "Inference tensors cannot be saved for backward. To work around you can make a "
+            "clone to get a normal tensor and use it in autograd.");
+    bool const is_own_leaf = !t.is_view() && t.impl().requires_grad && !t.impl().grad_fn;
+    return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
+}
+
+XGRAD_FUNCTION SavedTensor SavedTensor::restored(
+    detail::TypeInfo const& type, detail::AnyArray array, std::uint32_t version, Edge const& edge) {
+    SavedTensor saved;
+    saved.version_ = version;
+    if (edge && detail::is_leaf(*edge.function)) {
+        auto leaf = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
+        if (leaf.impl().array.data == array.data) {
+            saved.value_ = std::move(leaf);
+            return saved;
+        }
+    }
+    saved.value_ = AnyTensor(detail::TensorImpl::make(type, std::move(array)));
+    saved.value_.impl().grad_fn = edge.function;
+    saved.value_.impl().output_nr = edge.input_nr;
+    return saved;
+}
+
+XGRAD_FUNCTION bool SavedTensor::requires_grad() const {
+    return packed_ ? static_cast<bool>(packed_->edge) : value_.defined() && value_.requires_grad();
+}
+
+XGRAD_FUNCTION AnyTensor SavedTensor::unpack(Node& owner) {
+    check(owner);
+    if (!packed_ && !is_result()) return value_;
+    AnyTensor t = detail::alias(!packed_                  ? value_
+                                : packed_->open.defined() ? packed_->open
+                                                          : unpacked());
+    t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->edge.function;
+    t.impl().output_nr = is_result() ? output_nr_ : packed_->edge.input_nr;
+    return t;
+}
+
+XGRAD_FUNCTION AnyTensor const& SavedTensor::unpacked_into(AnyTensor& buffer, Node& owner) {
+    if (packed_ || is_result()) return buffer = unpack(owner);
+    check(owner);
+    return value_;
+}
+
+XGRAD_FUNCTION bool SavedTensor::open(Node const& owner) {
+    check(owner);
+    if (!packed_ || packed_->open.defined()) return false;
+    packed_->open = unpacked();
+    return true;
+}
+
+XGRAD_FUNCTION void SavedTensor::set_packing(
+    std::shared_ptr<detail::Packing const> packing, Node const& owner) {
+    if (packed_)
+        detail::fail<GraphError>(
+            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+            "only one pair of hooks is allowed at a time.");
+    if (!value_.defined())
+        detail::fail<GraphError>(
+            "Calling register_hooks on a saved tensor after it has been freed. Saved "
+            "intermediate values of the graph are freed when you call "
+            ".backward() or xgrad::grad(). Specify .retain_graph = true if you need to "
+            "backward through the graph a second time or if you need "
+            "to access saved variables after calling backward.");
+    check(owner);
+    pack(std::move(packing));
+}
+
+XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
+    : value_(std::move(t)), version_(value_.impl().array.storage->version()),
+      output_nr_(output_nr) {
+    if (detail::default_packing && !is_constant) [[unlikely]]
+        pack(*detail::default_packing);
+}
+
+XGRAD_FUNCTION void SavedTensor::pack(std::shared_ptr<detail::Packing const> packing) {
+    NoGradGuard const off;
+    auto const argument = detail::alias(value_);
+    auto packed = std::make_unique<Packed>(Packed{packing, packing->pack(argument),
+        detail::gradient_edge(value_), value_.dtype(), value_.shape()});
+    if (argument.impl().array.storage->version() != version_)
+        detail::fail<GraphError>(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+            "input to pack hook can not be modified by in-place "
+            "operations as this can lead to unexpected side-effects. Please open an issue if "
+            "you need to perform in-place operations on the input "
+            "to a pack hook.");
+    packed_ = std::move(packed);
+    value_ = {};
+}
+
+XGRAD_FUNCTION AnyTensor SavedTensor::unpacked() const {
+    NoGradGuard const off;
+    auto const t = packed_->packing->unpack(packed_->data.get());
+    if (!t.defined() || t.dtype() != packed_->dtype || t.shape() != packed_->shape)
+        detail::fail<TypeError>(
+            "Output of saved tensor unpack_hook expected to be a tensor of type ",
+            name(packed_->dtype), " and shape ", packed_->shape, " but got ", detail::describe(t));
+    return t;
+}
+
+XGRAD_FUNCTION void SavedTensor::check(Node const& owner) const {
+    if (packed_) return;
+    if (!value_.defined()) fail_released();
+    if (value_.impl().array.storage->version() != version_) fail_changed(owner);
+}
+
+XGRAD_FUNCTION void SavedTensor::fail_changed(Node const& owner) const {
+    Node const* maker = is_result() ? &owner : value_.grad_fn();
+    if (maker && detail::is_leaf(*maker)) maker = nullptr;
+    auto const origin = detail::origin_text(owner);
+    detail::fail<VersionError>("one of the variables needed for gradient computation has been "
+                               "modified by an inplace operation: ",
+        detail::describe(value_),
+        maker
+            ? ", which is output " + std::to_string(is_result() ? output_nr_ : value_.output_nr()) +
+                  " of " + maker->name() + ","
+            : std::string(),
+        " is at version ", value_.impl().array.storage->version(), "; expected version ", version_,
+        " instead. It was saved by ", owner.name(), ".",
+        origin.empty()
+            ? " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."
+            : origin);
+}
+
+XGRAD_FUNCTION AnyTensor SavedTensorHandle::unpack() const {
+    detail::NodeLock const lock(*owner_);
+    return saved_->unpack(*owner_);
+}
+
+XGRAD_FUNCTION SavedTensorHandle Node::saved(std::string const& name) {
     std::string names;
     for (auto const& s : saved_tensors()) {
         if (s.name == name) return {*this, *s.tensor};
@@ -3651,14 +4131,14 @@ inline SavedTensorHandle Node::saved(std::string const& name) {
 }
 
 } // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_IPP
+#endif
 
 // ======== xgrad/graph/view.hpp
 // Views: tensors that share the memory of a base, and the gradients between the two.
 // Invariant: the version in ViewInfo tells for which version of the memory the view's grad_fn
 // holds. An in-place change through a view gives the base a CopySlices Node. refresh_view() then
 // gives each view of the base a new grad_fn, when it is asked for.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -3672,35 +4152,18 @@ struct Geometry {
     Strides strides;
     std::ptrdiff_t offset; // in bytes, from the base's first element
 
-    static Geometry of(TensorImpl const& base, TensorImpl const& view) {
-        return {base.type, base.array.shape, base.array.strides, view.type, view.array.shape,
-            view.array.strides, view.array.data - base.array.data};
-    }
+    static Geometry of(TensorImpl const& base, TensorImpl const& view);
 
     /// The view of an array with the strides of the base.
-    [[gnu::cold]] AnyArray view_of(AnyArray const& a) const {
-        AnyArray w = a;
-        w.set_view(shape, strides, offset);
-        return w;
-    }
+    [[gnu::cold]] AnyArray view_of(AnyArray const& a) const;
     /// Adds the gradient of a view to that of its base, which has the strides of the base.
     void scatter_add(AnyArray const& whole, AnyArray const& part) const {
         type->scatter_add(view_of(whole), part);
     }
     /// Memory with the strides of the base.
-    [[gnu::cold]] AnyArray like_base() const {
-        AnyArray a;
-        a.storage = Storage::make(extent_of(base_shape, base_strides) * base_type->size);
-        a.data = a.storage->data();
-        a.set_view(base_shape, base_strides);
-        return a;
-    }
+    [[gnu::cold]] AnyArray like_base() const;
     /// A copy with the strides of the base.
-    AnyArray copy_like_base(AnyArray const& a) const {
-        AnyArray out = like_base();
-        base_type->copy_elements(out, a);
-        return out;
-    }
+    AnyArray copy_like_base(AnyArray const& a) const;
 };
 
 inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) {
@@ -3720,14 +4183,11 @@ public:
         : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
         set_edges(&edge_, 1);
     }
-    inline void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        auto const& whole = results[0].impl().array;
-        if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
-        if (gradients[0].defined()) geometry_->scatter_add(whole, gradients[0].impl().array);
-        return true;
-    }
-    inline void pushforward(
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION bool apply_onto(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     std::string name() const override { return backward_name(name_); }
 
@@ -3739,7 +4199,116 @@ private:
 };
 
 /// Applies a map to a gradient; recorded where the gradient requires one.
-[[gnu::cold]] inline AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
+[[gnu::cold]] AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map,
+    AnyTensor const& x, std::string_view name);
+
+/// grad_fn of a base that was changed in place through a view. Edge 0 leads to the old grad_fn of
+/// the base, for the other elements. Edge 1 leads to the grad_fn of the value that was written, for
+/// the view's elements.
+class CopySlices final : public Node {
+public:
+    CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written)
+        : geometry_(std::move(geometry)), edges_{std::move(base), std::move(written)} {
+        set_edges(edges_, 2);
+    }
+
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    std::string name() const override { return "CopySlices"; }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    Edge edges_[2];
+};
+
+/// The Node of an operation that returns several views of one tensor, one for each output.
+class MultiViewNode final : public Node {
+public:
+    MultiViewNode(
+        std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name);
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    std::string name() const override { return backward_name(name_); }
+
+private:
+    std::vector<std::shared_ptr<Geometry const>> parts_;
+    Edge edge_;
+    std::string_view name_;
+};
+
+/// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
+void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
+
+/// The Node of a view, with an edge to the gradient of its base.
+Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base);
+void set_grad_fn(TensorImpl& view, Ref<Node> node);
+
+/// Throws: after an in-place change of this view its gradient would bypass the Function that
+/// returned it.
+[[noreturn, gnu::cold]] void fail_in_custom_function(TensorImpl const& view, std::string_view what);
+
+inline bool made_unrecorded(CreationMeta meta) {
+    return meta == CreationMeta::in_no_grad || meta == CreationMeta::in_inference;
+}
+/// Throws for a recorded in-place change of a view that was not recorded.
+[[noreturn, gnu::cold]] void fail_unrecorded_view(CreationMeta meta, std::string_view what);
+
+[[gnu::cold]] void refresh_view(TensorImpl& view);
+/// Sets the grad_fn of a view and marks it as up to date.
+void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
+
+/// Makes `t` a view of `of`, or of its base where `of` is a view.
+void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_VIEW_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_VIEW_IPP
+
+// ======== xgrad/impl/graph/view.ipp
+// Bodies of view.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Geometry Geometry::of(TensorImpl const& base, TensorImpl const& view) {
+    return {base.type, base.array.shape, base.array.strides, view.type, view.array.shape,
+        view.array.strides, view.array.data - base.array.data};
+}
+
+XGRAD_FUNCTION AnyArray Geometry::view_of(AnyArray const& a) const {
+    AnyArray w = a;
+    w.set_view(shape, strides, offset);
+    return w;
+}
+
+XGRAD_FUNCTION AnyArray Geometry::like_base() const {
+    AnyArray a;
+    a.storage = Storage::make(extent_of(base_shape, base_strides) * base_type->size);
+    a.data = a.storage->data();
+    a.set_view(base_shape, base_strides);
+    return a;
+}
+
+XGRAD_FUNCTION AnyArray Geometry::copy_like_base(AnyArray const& a) const {
+    AnyArray out = like_base();
+    base_type->copy_elements(out, a);
+    return out;
+}
+
+XGRAD_FUNCTION bool ViewNode::apply_onto(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    auto const& whole = results[0].impl().array;
+    if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
+    if (gradients[0].defined()) geometry_->scatter_add(whole, gradients[0].impl().array);
+    return true;
+}
+
+XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
     ViewMap map, AnyTensor const& x, std::string_view name) {
     auto const& g = *geometry;
     AnyArray const& in = x.impl().array;
@@ -3764,111 +4333,86 @@ private:
     return result;
 }
 
-inline void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+XGRAD_FUNCTION void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     if (!gradients[0].defined()) return;
     auto const adjoint = map_ == ViewMap::gather    ? ViewMap::scatter
                          : map_ == ViewMap::scatter ? ViewMap::gather
                                                     : ViewMap::erase;
     results[0] = apply_view_map(geometry_, adjoint, gradients[0], name_);
 }
-inline void ViewNode::pushforward(
+
+XGRAD_FUNCTION void ViewNode::pushforward(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     results[0] = apply_view_map(geometry_, map_, tangents[0], name_);
 }
 
-/// grad_fn of a base that was changed in place through a view. Edge 0 leads to the old grad_fn of
-/// the base, for the other elements. Edge 1 leads to the grad_fn of the value that was written, for
-/// the view's elements.
-class CopySlices final : public Node {
-public:
-    CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written)
-        : geometry_(std::move(geometry)), edges_{std::move(base), std::move(written)} {
-        set_edges(edges_, 2);
+XGRAD_FUNCTION void CopySlices::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (!gradients[0].defined()) return;
+    if (edges_[1]) {
+        AnyTensor const part = apply_view_map(geometry_, ViewMap::gather, gradients[0], "Slice");
+        results[1] = edges_[0] ? part.impl().type->copy(part) : part;
     }
+    if (edges_[0]) {
+        AnyTensor const whole = std::move(gradients[0]);
+        results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
+    }
+}
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (!gradients[0].defined()) return;
-        if (edges_[1]) {
-            AnyTensor const part =
-                apply_view_map(geometry_, ViewMap::gather, gradients[0], "Slice");
-            results[1] = edges_[0] ? part.impl().type->copy(part) : part;
-        }
-        if (edges_[0]) {
-            AnyTensor const whole = std::move(gradients[0]);
-            results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
-        }
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        if (tangents[0].defined())
-            results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
-        if (!edges_[1] || !tangents[1].defined()) return;
-        add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
-    }
-    std::string name() const override { return "CopySlices"; }
+XGRAD_FUNCTION void CopySlices::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    if (tangents[0].defined())
+        results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
+    if (!edges_[1] || !tangents[1].defined()) return;
+    add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
+}
 
-private:
-    std::shared_ptr<Geometry const> geometry_;
-    Edge edges_[2];
-};
+XGRAD_FUNCTION MultiViewNode::MultiViewNode(
+    std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name)
+    : parts_(std::move(parts)), edge_(std::move(edge)), name_(name) {
+    set_edges(&edge_, 1);
+    set_num_outputs(static_cast<std::uint32_t>(parts_.size()));
+}
 
-/// The Node of an operation that returns several views of one tensor, one for each output.
-class MultiViewNode final : public Node {
-public:
-    MultiViewNode(
-        std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name)
-        : parts_(std::move(parts)), edge_(std::move(edge)), name_(name) {
-        set_edges(&edge_, 1);
-        set_num_outputs(static_cast<std::uint32_t>(parts_.size()));
+XGRAD_FUNCTION void MultiViewNode::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    AnyTensor sum;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        auto const& g = gradients[i];
+        if (!g.defined()) continue;
+        if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
+        else if (!recording()) parts_[i]->scatter_add(sum.impl().array, g.impl().array);
+        else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        AnyTensor sum;
-        for (std::size_t i = 0; i < parts_.size(); ++i) {
-            auto const& g = gradients[i];
-            if (!g.defined()) continue;
-            if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
-            else if (!recording()) parts_[i]->scatter_add(sum.impl().array, g.impl().array);
-            else
-                sum = sum.impl().type->add(
-                    sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
-        }
-        results[0] = sum;
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        for (std::size_t i = 0; i < parts_.size(); ++i)
-            results[i] = apply_view_map(parts_[i], ViewMap::gather, tangents[0], name_);
-    }
-    std::string name() const override { return backward_name(name_); }
+    results[0] = sum;
+}
 
-private:
-    std::vector<std::shared_ptr<Geometry const>> parts_;
-    Edge edge_;
-    std::string_view name_;
-};
+XGRAD_FUNCTION void MultiViewNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+        results[i] = apply_view_map(parts_[i], ViewMap::gather, tangents[0], name_);
+}
 
-/// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
-inline void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
+XGRAD_FUNCTION void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
     if (!t.retains_grad || !t.grad_fn) return;
     auto& from = NodeHooks::at(*t.grad_fn, t.output_nr);
     auto& target = NodeHooks::at(*to, output_nr);
     target.exchange_retain_grad(from.exchange_retain_grad(nullptr));
 }
 
-/// The Node of a view, with an edge to the gradient of its base.
-inline Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base) {
+XGRAD_FUNCTION Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base) {
     return Ref<Node>(
         new ViewNode(std::make_shared<Geometry const>(Geometry::of(*view.view->base, view)),
             ViewMap::gather, base, "AsStrided"));
 }
-inline void set_grad_fn(TensorImpl& view, Ref<Node> node) {
+
+XGRAD_FUNCTION void set_grad_fn(TensorImpl& view, Ref<Node> node) {
     move_retain_grad(view, node.get(), 0);
     view.grad_fn = std::move(node);
     view.output_nr = 0;
 }
 
-/// Throws: after an in-place change of this view its gradient would bypass the Function that
-/// returned it.
-[[noreturn, gnu::cold]] inline void fail_in_custom_function(
-    TensorImpl const& view, std::string_view what) {
+XGRAD_FUNCTION void fail_in_custom_function(TensorImpl const& view, std::string_view what) {
     fail<GraphError>("Output ", view.output_nr, " of ",
         view.grad_fn ? view.grad_fn->name() : std::string("a custom Function"), " is a view and ",
         what,
@@ -3879,11 +4423,7 @@ inline void set_grad_fn(TensorImpl& view, Ref<Node> node) {
         "custom Function.");
 }
 
-inline bool made_unrecorded(CreationMeta meta) {
-    return meta == CreationMeta::in_no_grad || meta == CreationMeta::in_inference;
-}
-/// Throws for a recorded in-place change of a view that was not recorded.
-[[noreturn, gnu::cold]] inline void fail_unrecorded_view(CreationMeta meta, std::string_view what) {
+XGRAD_FUNCTION void fail_unrecorded_view(CreationMeta meta, std::string_view what) {
     static constexpr char const* ambiguous =
         " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
         "your code by moving both the view and the inplace either both inside ";
@@ -3898,7 +4438,7 @@ inline bool made_unrecorded(CreationMeta meta) {
         "(if you want the inplace to be tracked).");
 }
 
-[[gnu::cold]] inline void refresh_view(TensorImpl& view) {
+XGRAD_FUNCTION void refresh_view(TensorImpl& view) {
     ViewInfo& info = *view.view;
     auto const lock = info.lock();
     auto const now = view.array.storage->version();
@@ -3911,15 +4451,14 @@ inline bool made_unrecorded(CreationMeta meta) {
     if (!overlaps_itself(info.base->array)) set_grad_fn(view, fresh_view_node(view, edge));
     info.version = now;
 }
-/// Sets the grad_fn of a view and marks it as up to date.
-inline void renew_view(TensorImpl& view, Ref<Node> node) noexcept {
+
+XGRAD_FUNCTION void renew_view(TensorImpl& view, Ref<Node> node) noexcept {
     auto const lock = view.view->lock();
     set_grad_fn(view, std::move(node));
     view.view->version = view.array.storage->version();
 }
 
-/// Makes `t` a view of `of`, or of its base where `of` is a view.
-inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false) {
+XGRAD_FUNCTION void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several) {
     auto& impl = t.impl();
     auto& source = of.impl();
     impl.inference = source.inference;
@@ -3934,8 +4473,8 @@ inline void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_sever
 }
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_VIEW_IPP
+#endif
 
 namespace xgrad {
 
@@ -3943,125 +4482,34 @@ namespace detail {
 
 /// Checks that a hook replaced a gradient by one of the same shape and scalar type. An undefined
 /// result keeps the gradient.
-inline AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
-    if (!after.defined()) return before;
-    if (!before.defined())
-        fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
-    if (after.dtype() != before.dtype())
-        fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ",
-            name(after.dtype()), ")");
-    if (after.shape() != before.shape())
-        fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ",
-            after.shape(), ")");
-    return after;
-}
+AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after);
 
 /// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
-inline void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
-    auto* const hooks = NodeHooks::of(node);
-    if (!hooks) return;
-    for (auto* output = hooks->outputs.load(std::memory_order_acquire); output;
-         output = output->next.load(std::memory_order_acquire)) {
-        auto& gradient = gradients[output->output_nr];
-        output->tensor_hooks.for_each(
-            [&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
-        if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
-            NodeLock const lock(node);
-            retain(gradient);
-        }
-    }
-}
+void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
 
 /// Throws where a hook returned another number of gradients than it was given.
-inline void check_hook_count(std::size_t got, std::size_t expected) {
-    if (got != expected)
-        fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
-            ", but expected ", expected, ")");
-}
+void check_hook_count(std::size_t got, std::size_t expected);
 
 /// Replaces gradients by the results of a Node hook. An empty list keeps them. An undefined element
 /// stops its gradient.
-inline void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
-    if (after.empty()) return;
-    check_hook_count(after.size(), gradients.size());
-    for (std::size_t i = 0; i < after.size(); ++i)
-        gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i]))
-                                          : AnyTensor();
-}
+void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
 
 /// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
-[[gnu::cold]] inline std::string expression_clause(Node const& node) {
-    auto const formula = node.formula();
-    return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
-}
+[[gnu::cold]] std::string expression_clause(Node const& node);
 
-[[gnu::cold]] inline void check_nan(Node const& node, std::span<AnyTensor const> results) {
-    for (std::size_t i = 0; i < results.size(); ++i)
-        if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
-            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i,
-                "th output.", expression_clause(node), origin_text(node));
-}
+[[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results);
 
 /// apply() in anomaly mode.
-[[gnu::cold]] inline void apply_in_anomaly_mode(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    auto* const outer = std::exchange(anomaly.running, &node);
-    try {
-        node.apply(gradients, results);
-        if (anomaly.check_nan) check_nan(node, results);
-    } catch (...) {
-        anomaly.running = outer;
-        warn("Error detected in ", node.name(),
-            ". Traceback of forward call that caused the error:", origin_text(node),
-            expression_clause(node));
-        throw;
-    }
-    anomaly.running = outer;
-}
+[[gnu::cold]] void apply_in_anomaly_mode(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results);
 
 /// run_node() for a Node with hooks, or in anomaly mode.
-[[gnu::cold]] inline void run_observed_node(Node& node, NodeHooks const* hooks,
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
-    if (hooks)
-        hooks->prehooks.for_each([&](auto const& hook) {
-            take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end())));
-        });
-    bool const accumulates = hooks && is_leaf(node) && gradients[0].defined() &&
-                             static_cast<AccumulateGrad&>(node).accumulates_gradient();
-    bool const has_posthooks = hooks && hooks->posthooks.any();
-    Gradients grad_outputs;
-    if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
-    {
-        NodeLock const lock(node);
-        if (anomaly.enabled) apply_in_anomaly_mode(node, gradients, results);
-        else node.apply(gradients, results);
-        if (accumulates)
-            hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](
-                                                auto const& hook) { hook(leaf); });
-    }
-    if (has_posthooks)
-        hooks->posthooks.for_each([&](auto const& hook) {
-            take_hook_results(
-                results, hook(Gradients(results.begin(), results.end()), grad_outputs));
-        });
-    if (!keep_saved) {
-        NodeLock const lock(node);
-        node.release_saved();
-    }
-}
+[[gnu::cold]] void run_observed_node(Node& node, NodeHooks const* hooks,
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
 
 /// Runs a Node with the gradients that arrived. The caller has run its tensor hooks.
-inline void run_node(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
-    auto const* const hooks = NodeHooks::of(node);
-    if (!hooks && !anomaly.enabled) [[likely]] {
-        NodeLock const lock(node);
-        node.apply(gradients, results);
-        if (!keep_saved) node.release_saved();
-        return;
-    }
-    run_observed_node(node, hooks, gradients, results, keep_saved);
-}
+void run_node(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
 
 /// True where a Node must run by apply(): it has hooks, anomaly mode is on, or the pass is
 /// recorded.
@@ -4070,7 +4518,7 @@ inline bool must_apply(Node const& node) noexcept {
 }
 
 /// Runs the AccumulateGrad of a leaf, with all its hooks.
-inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
+XGRAD_INLINE void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
     if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
         NodeLock const lock(node);
         return static_cast<AccumulateGrad&>(node).accumulate_gradient(gradient);
@@ -4078,45 +4526,6 @@ inline void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
     std::span const arrived(&gradient, 1);
     run_tensor_hooks(node, arrived);
     run_node(node, arrived, {}, keep_saved);
-}
-
-/// Runs a Node by f instead of apply(). Returns false where f does, without effect.
-template <class F> XGRAD_INLINE bool run_by(Node& node, bool keep_saved, F f) {
-    NodeLock const lock(node);
-    if (!f()) return false;
-    if (!keep_saved) node.release_saved();
-    return true;
-}
-
-/// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already; returns
-/// false for any other.
-XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results, bool keep_saved) {
-    return run_by(node, keep_saved, [&] {
-        auto const ready = node.ready_gradients();
-        std::ranges::move(ready, results.begin());
-        return !ready.empty();
-    });
-}
-
-/// Runs a Node so that it accumulates into the partial sums of its inputs: sum_at(edge), or null.
-/// Saves a buffer and an addition for each. Returns false where there is no such sum, or the Node
-/// does not support it.
-template <class F>
-XGRAD_INLINE bool run_onto_sums(Node& node, std::span<AnyTensor> gradients,
-    std::span<AnyTensor> results, bool keep_saved, F sum_at) {
-    auto const edges = node.next_edges();
-    bool any = false;
-    for (std::size_t i = 0; i < edges.size(); ++i)
-        if (AnyTensor* const sum = edges[i] ? sum_at(edges[i]) : nullptr;
-            sum && sum->defined() && can_be_taken(*sum)) {
-            results[i] = std::move(*sum);
-            any = true;
-        }
-    if (!any) return false;
-    if (run_by(node, keep_saved, [&] { return node.apply_onto(gradients, results); })) return true;
-    for (std::size_t i = 0; i < edges.size(); ++i)
-        if (results[i].defined()) *sum_at(edges[i]) = std::move(results[i]);
-    return false;
 }
 
 template <class R>
@@ -4172,9 +4581,134 @@ template <class F> HookHandle Node::register_hook(F f) {
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_RUN_NODE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_RUN_NODE_IPP
+
+// ======== xgrad/impl/graph/run_node.ipp
+// Bodies of run_node.hpp.
 
 namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
+    if (!after.defined()) return before;
+    if (!before.defined())
+        fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
+    if (after.dtype() != before.dtype())
+        fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ",
+            name(after.dtype()), ")");
+    if (after.shape() != before.shape())
+        fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ",
+            after.shape(), ")");
+    return after;
+}
+
+XGRAD_FUNCTION void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
+    auto* const hooks = NodeHooks::of(node);
+    if (!hooks) return;
+    for (auto* output = hooks->outputs.load(std::memory_order_acquire); output;
+         output = output->next.load(std::memory_order_acquire)) {
+        auto& gradient = gradients[output->output_nr];
+        output->tensor_hooks.for_each(
+            [&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
+        if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
+            NodeLock const lock(node);
+            retain(gradient);
+        }
+    }
+}
+
+XGRAD_FUNCTION void check_hook_count(std::size_t got, std::size_t expected) {
+    if (got != expected)
+        fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
+            ", but expected ", expected, ")");
+}
+
+XGRAD_FUNCTION void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
+    if (after.empty()) return;
+    check_hook_count(after.size(), gradients.size());
+    for (std::size_t i = 0; i < after.size(); ++i)
+        gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i]))
+                                          : AnyTensor();
+}
+
+XGRAD_FUNCTION std::string expression_clause(Node const& node) {
+    auto const formula = node.formula();
+    return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
+}
+
+XGRAD_FUNCTION void check_nan(Node const& node, std::span<AnyTensor const> results) {
+    for (std::size_t i = 0; i < results.size(); ++i)
+        if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
+            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i,
+                "th output.", expression_clause(node), origin_text(node));
+}
+
+XGRAD_FUNCTION void apply_in_anomaly_mode(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    auto* const outer = std::exchange(anomaly.running, &node);
+    try {
+        node.apply(gradients, results);
+        if (anomaly.check_nan) check_nan(node, results);
+    } catch (...) {
+        anomaly.running = outer;
+        warn("Error detected in ", node.name(),
+            ". Traceback of forward call that caused the error:", origin_text(node),
+            expression_clause(node));
+        throw;
+    }
+    anomaly.running = outer;
+}
+
+XGRAD_FUNCTION void run_observed_node(Node& node, NodeHooks const* hooks,
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
+    if (hooks)
+        hooks->prehooks.for_each([&](auto const& hook) {
+            take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end())));
+        });
+    bool const accumulates = hooks && is_leaf(node) && gradients[0].defined() &&
+                             static_cast<AccumulateGrad&>(node).accumulates_gradient();
+    bool const has_posthooks = hooks && hooks->posthooks.any();
+    Gradients grad_outputs;
+    if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
+    {
+        NodeLock const lock(node);
+        if (anomaly.enabled) apply_in_anomaly_mode(node, gradients, results);
+        else node.apply(gradients, results);
+        if (accumulates)
+            hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](
+                                                auto const& hook) { hook(leaf); });
+    }
+    if (has_posthooks)
+        hooks->posthooks.for_each([&](auto const& hook) {
+            take_hook_results(
+                results, hook(Gradients(results.begin(), results.end()), grad_outputs));
+        });
+    if (!keep_saved) {
+        NodeLock const lock(node);
+        node.release_saved();
+    }
+}
+
+XGRAD_FUNCTION void run_node(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks && !anomaly.enabled) [[likely]] {
+        NodeLock const lock(node);
+        node.apply(gradients, results);
+        if (!keep_saved) node.release_saved();
+        return;
+    }
+    run_observed_node(node, hooks, gradients, results, keep_saved);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_RUN_NODE_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
 
 /// Where a pass starts: an output and its grad_output. An undefined gradient stands for 1. The
 /// shape must outlive the Root.
@@ -4184,9 +4718,7 @@ struct Root {
     TypeInfo const& type;
     Shape const& shape;
 
-    void define() {
-        if (!gradient.defined()) gradient = type.filled(shape, 1);
-    }
+    void define();
 };
 
 /// A gradient that the pass returns: that of output `input_nr` of `function`. With `also_run` the
@@ -4197,250 +4729,47 @@ struct Capture {
     AnyTensor gradient = {};
 };
 
-/// Adds a gradient to a sum that may be undefined. An undefined gradient stands for zero.
-XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
-    if (!gradient.defined()) return;
-    if (!sum.defined()) {
-        sum = std::move(gradient);
-        return;
-    }
-    AnyTensor const more(std::move(gradient)); // released before another Node runs
-    if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, more);
-    else sum = sum.impl().type->add(sum, more);
-}
+/// Runs one backward pass. With captures, only Nodes on a path to a captured gradient run. Without
+/// keep_graph, Nodes release their saved tensors. With create_graph the pass is recorded. A pass
+/// may start inside another one: every 64 levels the next one continues on a new stack. The pass
+/// stops at Nodes with a sequence number below `oldest`: the caller knows that they lead to no
+/// capture.
+void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest = 0);
 
-class GraphTask final : public BackwardPass {
-public:
-    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest = 0) noexcept
-        : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {}
-    GraphTask(GraphTask const&) = delete;
-    GraphTask& operator=(GraphTask const&) = delete;
-    ~GraphTask() override {
-        for (auto const& state : states_)
-            if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
-    }
+class GraphTask;
+/// The innermost pass that the calling thread runs.
+inline constinit thread_local GraphTask* current_pass = nullptr;
 
-    void run(std::span<Root> roots) {
-        states_.reserve(initial_capacity);
-        captures_.empty() ? discover(roots) : discover_needed(roots);
-        if (roots.size() != 1 || !start_from_ready(roots[0])) start(roots);
-        for (Index next; (next = pop()) != none;) evaluate(next);
-    }
+/// True for a Node that the running pass runs, or of which it captures a gradient.
+bool pass_reaches(Node const& node);
+/// Data of a hook, which live as long as the running pass; null at first.
+std::shared_ptr<void>& pass_data(Identity of);
 
-    bool reaches(Node const& node) const override {
-        auto const index = lookup(node);
-        return index != none && is_used(index);
-    }
+} // namespace detail
 
-private:
-    struct NodeState {
-        explicit NodeState(Node& n) noexcept : node(&n) {}
+/// Calls f at the end of the running backward pass, after all gradients are accumulated, in the
+/// order of queueing. Throws outside a pass: call it from a hook or a Node.
+void queue_callback(std::function<void()> f);
 
-        Node* node;
-        std::uint32_t pending = 0;
-        bool claimed = false;
-        bool captured = false; // a gradient of its outputs is a capture
-        bool needed = true;    // it runs: it leads to a captured gradient
-        bool queued = false;
-        AnyTensor gradient = {};                          // of a single output, or
-        std::unique_ptr<AnyTensor[]> gradients = nullptr; // of each output
+} // namespace xgrad
 
-        std::span<AnyTensor> arrived() {
-            return gradients ? std::span(gradients.get(), node->num_outputs())
-                             : std::span(&gradient, 1);
-        }
-    };
-    using Index = std::uint32_t;
-    using OverflowTable = std::unordered_map<Node const*, Index>;
-    static constexpr Index none = ~Index{0};
-    static constexpr std::size_t initial_capacity = 8; // initial capacity, in Nodes
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ENGINE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ENGINE_IPP
 
-    Index lookup(Node const& node) const {
-        if (node.task_.load(std::memory_order_relaxed) == this) return node.slot_;
-        if (!overflow_) return none;
-        auto const it = overflow_->find(&node);
-        return it == overflow_->end() ? none : it->second;
-    }
+// ======== xgrad/impl/graph/engine.ipp
+// Bodies of engine.hpp.
 
-    void start(std::span<Root> roots) {
-        for (auto& root : roots) root.define();
-        for (auto& root : roots)
-            add_gradient(lookup(*root.edge.function), root.edge.input_nr, std::move(root.gradient));
-        for (auto const& root : roots)
-            if (auto& state = states_[lookup(*root.edge.function)];
-                state.pending == 0 && !std::exchange(state.queued, true))
-                push(lookup(*root.edge.function));
-    }
-    /// Starts from a single Node whose gradients the forward pass has computed already. Returns
-    /// false for any other, without effect.
-    bool start_from_ready(Root const& root) {
-        Node& node = *root.edge.function;
-        auto const& state = states_[lookup(node)];
-        if (root.gradient.defined() || state.pending || state.captured || !state.needed ||
-            must_apply(node))
-            return false;
-        LocalArray<AnyTensor, 8> results(node.next_edges().size());
-        if (!run_from_one(node, results.span(), keep_graph_)) return false;
-        send_along_edges(node, results.data());
-        return true;
-    }
+#include <thread>
 
-    /// Index of the state of a Node, and whether it is new.
-    std::pair<Index, bool> enter(Node& node) {
-        if (auto const known = lookup(node); known != none) return {known, false};
-        auto const index = static_cast<Index>(states_.size());
-        auto& state = states_.emplace_back(node);
-        if (node.num_outputs() > 1)
-            state.gradients = std::make_unique<AnyTensor[]>(node.num_outputs());
-        if (claim(node)) {
-            state.claimed = true;
-            node.slot_ = index;
-        } else {
-            if (!overflow_) overflow_ = std::make_unique<OverflowTable>();
-            overflow_->emplace(&node, index);
-        }
-        return {index, true};
-    }
-    bool claim(Node& node) {
-        GraphTask* owner = nullptr;
-        if (!single_threaded())
-            return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
-        if (node.task_.load(std::memory_order_relaxed)) return false;
-        node.task_.store(this, std::memory_order_relaxed);
-        return true;
-    }
-
-    std::span<Edge const> edges_of(Node const& node) const {
-        return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges();
-    }
-
-    void discover(std::span<Root const> roots) {
-        for (auto const& root : roots) enter(*root.edge.function);
-        for (std::size_t i = 0; i < states_.size(); ++i)
-            for (auto const& edge : edges_of(*states_[i].node))
-                if (edge) ++states_[enter(*edge.function).first].pending;
-    }
-
-    /// discover() for captures: also marks the Nodes that lead to a captured gradient. Depth-first,
-    /// so that all Nodes behind a Node are known when it is left.
-    void discover_needed(std::span<Root const> roots) {
-        struct Visit {
-            Index index;
-            std::size_t next = 0;
-        };
-        CachedVector<Visit> path;
-        path.reserve(initial_capacity);
-        auto const begin = [&](Node& node) {
-            auto const [index, fresh] = enter(node);
-            if (!fresh) return index;
-            states_[index].needed = false;
-            for (auto const& capture : captures_)
-                if (capture.edge.function.get() == &node) {
-                    states_[index].captured = true;
-                    states_[index].needed |= capture.also_run;
-                }
-            path.push_back({index});
-            return index;
-        };
-        for (auto const& root : roots) {
-            begin(*root.edge.function);
-            while (!path.empty()) {
-                auto& [index, next] = path.back();
-                auto const here = index;
-                auto const edges = edges_of(*states_[here].node);
-                if (next == edges.size()) {
-                    path.pop_back();
-                    if (!path.empty()) states_[path.back().index].needed |= is_used(here);
-                } else if (auto const& edge = edges[next++]) {
-                    auto const to = begin(*edge.function);
-                    ++states_[to].pending;
-                    states_[here].needed |= is_used(to); // final where the Node was visited before
-                }
-            }
-        }
-    }
-    bool is_used(Index index) const { return states_[index].needed || states_[index].captured; }
-
-    void add_gradient(Index index, std::uint32_t output, AnyTensor&& gradient) {
-        detail::add_gradient(states_[index].arrived()[output], std::move(gradient));
-    }
-
-    void evaluate(Index index) {
-        Node& node = *states_[index].node;
-        if (!is_used(index)) return;
-        auto gradients = states_[index].arrived();
-        if (captures_.empty() && is_leaf(node)) return run_leaf(node, gradients[0], keep_graph_);
-        run_tensor_hooks(node, gradients);
-        if (states_[index].captured)
-            for (auto& capture : captures_)
-                if (capture.edge.function.get() == &node)
-                    capture.gradient = gradients[capture.edge.input_nr];
-        if (!states_[index].needed) return;
-
-        auto const edges = node.next_edges();
-        LocalArray<AnyTensor, 8> results(edges.size());
-        auto const sum_at = [this](Edge const& edge) {
-            return &states_[lookup(*edge.function)].arrived()[edge.input_nr];
-        };
-        if (edges.empty() || must_apply(node) ||
-            !run_onto_sums(node, gradients, results.span(), keep_graph_, sum_at))
-            run_node(node, gradients, results.span(), keep_graph_);
-        for (auto& g : gradients) g = {};
-        send_along_edges(node, results.data());
-    }
-    /// Sends the gradients that a Node computed along its edges.
-    void send_along_edges(Node const& node, AnyTensor* results) {
-        for (auto const& edge : node.next_edges()) {
-            auto& result = *results++;
-            if (!edge) continue;
-            auto const next = lookup(*edge.function);
-            if (is_used(next)) add_gradient(next, edge.input_nr, std::move(result));
-            if (--states_[next].pending == 0) push(next);
-        }
-    }
-
-    /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
-    /// outside the heap.
-    void push(Index index) {
-        states_[index].queued = true;
-        if (next_ == none && ready_.empty()) next_ = index;
-        else {
-            push_heap(std::exchange(next_, none));
-            push_heap(index);
-        }
-    }
-    void push_heap(Index index) {
-        if (index == none) return;
-        if (ready_.capacity() == 0) ready_.reserve(initial_capacity);
-        ready_.emplace_back(
-            states_[index].node->sequence_nr(), ~index); // leaves run in the order of discovery
-        std::ranges::push_heap(ready_);
-    }
-    Index pop() {
-        if (next_ != none || ready_.empty()) return std::exchange(next_, none);
-        std::ranges::pop_heap(ready_);
-        auto const index = ~ready_.back().second;
-        ready_.pop_back();
-        return index;
-    }
-
-    CachedVector<NodeState> states_;
-    std::unique_ptr<OverflowTable> overflow_; // null in most passes
-    CachedVector<std::pair<std::uint64_t, Index>> ready_;
-    Index next_ = none;
-    std::span<Capture> captures_;
-    bool keep_graph_;
-    std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
-};
-
-} // namespace xgrad::detail
+#ifndef XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
 
 // ======== xgrad/graph/thread_state.hpp
 // ThreadState: registry of thread-local variables that a backward pass takes along when it
 // continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
 // will do.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -4455,20 +4784,10 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses() {
-        std::vector<void*> all;
-        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
-        return all;
-    }
+    static std::vector<void*> addresses();
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others) {
-        auto const* state = first;
-        for (void* const other : others) {
-            state->swap_(state->here_(), other);
-            state = state->next_;
-        }
-    }
+    static void swap_with(std::vector<void*> const& others);
 
 private:
     static inline constinit ThreadState const* first = nullptr;
@@ -4480,205 +4799,379 @@ private:
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+
+// ======== xgrad/impl/graph/thread_state.ipp
+// Bodies of thread_state.hpp.
 
 namespace xgrad::detail {
 
-/// Pass over a chain: each Node leads to the next one and to leaves, at most 16 different ones. No
-/// state per Node is allocated. Only gradients of these leaves can be captured.
-class ChainPass final : public BackwardPass {
-public:
-    ChainPass(Node& first, std::span<Capture> captures) noexcept
-        : first_(first), captures_(captures) {
-        for (Node* node = &first; node && fits_; ++length_) {
-            fits_ = node->num_outputs() == 1;
-            node = visit(*node);
-        }
-        if (captures_.empty()) return;
-        std::size_t used = 0; // Nodes that lead to a captured gradient
-        for (auto const& capture : captures_) {
-            auto const leaf = index_of(*capture.edge.function);
-            fits_ &= leaf != leaf_count_ && !capture.also_run;
-            if (!fits_) return;
-            leaves_[leaf].wanted = true;
-            used = std::max(used, leaves_[leaf].last + 1);
-        }
-        length_ = used;
-    }
-    /// False for any other graph.
-    bool fits() const noexcept { return fits_; }
+XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
+    std::vector<void*> all;
+    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+    return all;
+}
 
-    void run(Root& root, bool keep_graph) {
-        LocalArray<AnyTensor, max_leaves> sums(meets_ ? leaf_count_ : 0);
-        for (Node* next = &first_; position_ < length_; ++position_) {
-            running_ = next;
-            auto const edges = running_->next_edges();
-            LocalArray<AnyTensor, 8> results(edges.size());
-            run_one(*running_, root, results.span(), sums.data(), keep_graph);
-            root.gradient = {};
-            for (std::size_t k = 0; k < edges.size(); ++k) {
-                if (!edges[k]) continue;
-                Node& to = *edges[k].function;
-                if (!is_leaf(to)) {
-                    next = &to;
-                    root.gradient = std::move(results[k]);
-                } else if (meets_) arrive(index_of(to), results[k], sums.data(), keep_graph);
-                else deliver(to, results[k], keep_graph);
-            }
-        }
+XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
+    auto const* state = first;
+    for (void* const other : others) {
+        state->swap_(state->here_(), other);
+        state = state->next_;
     }
-    bool reaches(Node const& node) const override {
-        if (is_leaf(node) && &node != &first_) {
-            auto const leaf = index_of(node);
-            return leaf != leaf_count_ && leaves_[leaf].wanted;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRAPH_TASK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRAPH_TASK_IPP
+
+// ======== xgrad/impl/graph/graph_task.ipp
+// GraphTask: one backward pass, over any graph. Its data structures:
+//
+// - states_: the state of each Node: how many gradients are pending, and where those that arrived
+//   are.
+//
+// - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
+//   in a Node (threads, or backward inside backward), the second one uses a hash table instead.
+//
+// - arrived_: the gradients that arrived, an element for each output of each Node.
+//
+// - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
+//
+// discover() counts the edges to each Node. Then the newest ready Node runs and delivers a gradient
+// along each of its edges, until none is ready. Invariant: a Node is queued once, after its last
+// gradient. A leaf is not queued: it runs when its last gradient is delivered.
+//
+// Read next: engine.ipp.
+
+#include <unordered_map>
+
+namespace xgrad::detail {
+
+/// Adds a gradient to a sum that may be undefined. An undefined gradient stands for zero.
+XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
+    if (!gradient.defined()) return;
+    if (!sum.defined()) {
+        sum = std::move(gradient);
+        return;
+    }
+    AnyTensor const more(std::move(gradient)); // released before another Node runs
+    if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, more);
+    else sum = sum.impl().type->add(sum, more);
+}
+
+class GraphTask {
+public:
+    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest) noexcept
+        : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {
+        current_pass = this;
+    }
+    GraphTask(GraphTask const&) = delete;
+    GraphTask& operator=(GraphTask const&) = delete;
+    XGRAD_INLINE ~GraphTask() {
+        for (auto const& state : states_)
+            if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
+        current_pass = outer_;
+    }
+
+    XGRAD_INLINE void run(std::span<Root> roots) {
+        captures_.empty() ? discover(roots) : discover_needed(roots);
+        LocalArray<AnyTensor, 8> gradients(output_count_ + max_edges_);
+        arrived_ = gradients.data();
+        if (roots.size() == 1 && !roots[0].gradient.defined())
+            evaluate(*roots[0].edge.function, &roots[0]);
+        else {
+            for (auto& root : roots) root.define();
+            for (auto& root : roots) deliver(root.edge, root.gradient);
         }
-        // most calls ask for the Node after the one that runs
-        return is_among(node, *running_, length_ - position_) || is_among(node, first_, position_);
+        while (Node* const next = pop()) evaluate(*next);
+    }
+
+    /// True for a Node that this pass runs, or of which it captures a gradient.
+    bool reaches(Node const& node) const {
+        auto const index = find(node);
+        return index != none && states_[index].is_used();
+    }
+
+    void queue(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+    /// Runs the callbacks in the order of queueing. A callback may queue others.
+    void run_callbacks() {
+        for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
+    }
+    /// Data of a hook, which live as long as the pass.
+    std::shared_ptr<void>& hook_data(Identity of) {
+        for (auto& [key, hook_data] : hook_data_)
+            if (key == of) return hook_data;
+        return hook_data_.emplace_back(of, nullptr).second;
     }
 
 private:
-    static constexpr std::size_t max_leaves = 16;
+    using Index = std::uint32_t;
+    using OverflowTable = std::unordered_map<Node const*, Index>;
+    static constexpr Index none = ~Index{0};
 
-    struct Leaf {
+    struct NodeState {
         Node* node;
-        std::size_t last; // index of the last Node with an edge to this leaf
-        std::uint32_t pending;
-        bool wanted;
+        Index slot;                // index of its first gradient in arrived_
+        std::uint32_t pending = 1; // gradients that did not arrive yet
+        bool claimed = true;       // Node::slot_ is its index
+        bool captured = false;     // a gradient of its outputs is a capture
+        bool needed = true;        // it runs: it leads to a captured gradient
+
+        bool is_used() const noexcept { return needed || captured; }
     };
 
-    /// Index of a leaf in leaves_; leaf_count_ where it is not there.
-    XGRAD_INLINE std::size_t index_of(Node const& leaf) const noexcept {
-        std::size_t l = 0;
-        while (l < leaf_count_ && leaves_[l].node != &leaf) ++l;
-        return l;
+    /// Index of the state of a Node; `none` where it was not entered.
+    XGRAD_INLINE Index find(Node const& node) const {
+        if (node.task_.load(std::memory_order_relaxed) == this) [[likely]]
+            return node.slot_;
+        return overflow_ ? find_in_overflow(node) : none;
     }
-    /// True where `node` is one of `count` Nodes of the chain, beginning with `first`.
-    static bool is_among(Node const& node, Node const& first, std::size_t count) noexcept {
-        for (Node const* at = &first; count > 0 && at; --count) {
-            if (at == &node) return true;
-            auto const edges = at->next_edges();
-            auto const next = std::ranges::find_if(
-                edges, [](Edge const& e) { return e && !is_leaf(*e.function); });
-            at = next == edges.end() ? nullptr : next->function.get();
+    [[gnu::cold]] Index find_in_overflow(Node const& node) const {
+        auto const it = overflow_->find(&node);
+        return it == overflow_->end() ? none : it->second;
+    }
+    XGRAD_INLINE NodeState& state_of(Node const& node) { return states_[find(node)]; }
+
+    /// Counts an edge to a Node. Returns the index of its state, and whether it is new.
+    XGRAD_INLINE std::pair<Index, bool> enter(Node& node) {
+        if (auto const known = find(node); known != none) {
+            ++states_[known].pending;
+            return {known, false};
         }
+        auto const index = static_cast<Index>(states_.size());
+        auto& state = states_.emplace_back(&node, output_count_);
+        if (claim(node)) [[likely]]
+            node.slot_ = index;
+        else {
+            state.claimed = false;
+            add_to_overflow(node, index);
+        }
+        output_count_ += node.num_outputs();
+        max_edges_ = std::max(max_edges_, node.next_edges().size());
+        return {index, true};
+    }
+    XGRAD_INLINE bool claim(Node& node) {
+        GraphTask* owner = nullptr;
+        if (!single_threaded())
+            return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
+        if (node.task_.load(std::memory_order_relaxed)) return false;
+        node.task_.store(this, std::memory_order_relaxed);
+        return true;
+    }
+    [[gnu::cold]] void add_to_overflow(Node const& node, Index index) {
+        if (!overflow_) overflow_ = std::make_unique<OverflowTable>();
+        overflow_->emplace(&node, index);
+    }
+
+    std::span<Edge const> edges_of(Node const& node) const {
+        return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges();
+    }
+    XGRAD_INLINE void discover(std::span<Root const> roots) {
+        for (auto const& root : roots) enter(*root.edge.function);
+        for (std::size_t i = 0; i < states_.size(); ++i)
+            for (auto const& edge : edges_of(*states_[i].node))
+                if (edge) enter(*edge.function);
+    }
+    /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
+    /// when a Node is left, all Nodes behind it are known.
+    void discover_needed(std::span<Root const> roots) {
+        struct Visit {
+            Index index;
+            std::size_t next = 0;
+        };
+        CachedVector<Visit> path;
+        path.reserve(8);
+        auto const visit = [&](Node& node) {
+            auto const [index, is_new] = enter(node);
+            auto& state = states_[index];
+            if (!is_new) return state.is_used();
+            state.needed = false;
+            for (auto const& capture : captures_)
+                if (capture.edge.function.get() == &node) {
+                    state.captured = true;
+                    state.needed |= capture.also_run;
+                }
+            path.push_back({index});
+            return state.is_used();
+        };
+        for (auto const& root : roots) {
+            visit(*root.edge.function);
+            while (!path.empty()) {
+                auto& [index, next] = path.back();
+                auto const here = index;
+                auto const edges = edges_of(*states_[here].node);
+                if (next == edges.size()) {
+                    path.pop_back();
+                    if (!path.empty()) states_[path.back().index].needed |= states_[here].is_used();
+                } else if (auto const& edge = edges[next++]) {
+                    bool const used = visit(*edge.function);
+                    states_[here].needed |= used;
+                }
+            }
+        }
+    }
+
+    /// Runs a Node. `one`: its Root, where this stands for a gradient of 1 that is not defined yet.
+    void evaluate(Node& node, Root* one = nullptr) {
+        auto const& state = state_of(node);
+        if (!state.is_used()) return;
+        std::span const gradients(arrived_ + state.slot, node.num_outputs());
+        auto const edges = node.next_edges();
+        std::span const results(arrived_ + output_count_, edges.size());
+        bool const applies = must_apply(node);
+        if (!one || applies || state.captured || !run_from_one(node, results)) {
+            if (one) {
+                one->define();
+                gradients[one->edge.input_nr] = std::move(one->gradient);
+            }
+            run_tensor_hooks(node, gradients);
+            if (state.captured)
+                for (auto& capture : captures_)
+                    if (capture.edge.function.get() == &node)
+                        capture.gradient = gradients[capture.edge.input_nr];
+            if (!state.needed) return;
+            if (applies || !run_onto_sums(node, gradients, results))
+                run_node(node, gradients, results, keep_graph_);
+            for (auto& g : gradients) g = {};
+        }
+        for (std::size_t i = 0; i < edges.size(); ++i)
+            if (auto& result = results[i]; edges[i]) deliver(edges[i], result);
+            else result = {};
+    }
+    /// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already.
+    /// Returns false, without effect, for any other.
+    XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results) {
+        NodeLock const lock(node);
+        auto const ready = node.ready_gradients();
+        if (ready.empty()) return false;
+        std::ranges::move(ready, results.begin());
+        if (!keep_graph_) node.release_saved();
+        return true;
+    }
+    /// Runs a Node so that it accumulates into the partial sums of its inputs, which saves a buffer
+    /// and an addition for each. Returns false, without effect, where there is no such sum, or the
+    /// Node does not support it.
+    XGRAD_INLINE bool run_onto_sums(
+        Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+        auto const edges = node.next_edges();
+        bool any = false;
+        for (std::size_t i = 0; i < edges.size(); ++i)
+            if (edges[i])
+                if (auto& sum = sum_at(edges[i]); sum.defined() && can_be_taken(sum)) {
+                    results[i] = std::move(sum);
+                    any = true;
+                }
+        if (!any) return false;
+        NodeLock const lock(node);
+        if (node.apply_onto(gradients, results)) {
+            if (!keep_graph_) node.release_saved();
+            return true;
+        }
+        for (std::size_t i = 0; i < edges.size(); ++i)
+            if (results[i].defined()) sum_at(edges[i]) = std::move(results[i]);
         return false;
     }
-
-    /// Adds the leaves of `node` to leaves_. Returns the next Node of the chain, or null at its
-    /// end. Clears fits_ where the graph is no chain.
-    XGRAD_INLINE Node* visit(Node& node) noexcept {
-        Node* next = nullptr;
-        for (auto const& edge : node.next_edges()) {
-            Node* const to = edge.function.get();
-            if (!to) continue;
-            if (!is_leaf(*to)) {
-                fits_ &= !next;
-                next = to;
-            } else if (auto const known = index_of(*to); known != leaf_count_) {
-                leaves_[known].last = length_;
-                ++leaves_[known].pending;
-                meets_ = true;
-            } else if (leaf_count_ == max_leaves) fits_ = false;
-            else leaves_[leaf_count_++] = {to, length_, 1, captures_.empty()};
-        }
-        return next;
+    AnyTensor& sum_at(Edge const& edge) {
+        return arrived_[state_of(*edge.function).slot + edge.input_nr];
     }
 
-    XGRAD_INLINE void run_one(
-        Node& node, Root& root, std::span<AnyTensor> results, AnyTensor* sums, bool keep_graph) {
-        bool const observed = must_apply(node);
-        if (position_ == 0) {
-            if (!observed && !root.gradient.defined() && run_from_one(node, results, keep_graph))
-                return;
-            root.define();
-        }
-        std::span const gradients(&root.gradient, 1);
-        if (observed) run_tensor_hooks(node, gradients);
-        else if (meets_ && run_onto_sums(node, gradients, results, keep_graph, [&](Edge const& e) {
-                     return is_leaf(*e.function) ? &sums[index_of(*e.function)] : nullptr;
-                 }))
+    /// Adds a gradient to those that arrived at the end of an edge. After the last one the Node is
+    /// queued, or a leaf runs.
+    XGRAD_INLINE void deliver(Edge const& edge, AnyTensor& gradient) {
+        Node& to = *edge.function;
+        auto& state = state_of(to);
+        if (!state.is_used()) {
+            gradient = {};
             return;
-        run_node(node, gradients, results, keep_graph);
+        }
+        auto& sum = arrived_[state.slot + edge.input_nr];
+        add_gradient(sum, std::move(gradient));
+        if (--state.pending != 0) return;
+        if (!is_leaf(to)) push(to);
+        else if (captures_.empty()) run_leaf(to, sum, keep_graph_);
+        else evaluate(to);
     }
-    /// Adds one of several gradients of a leaf. The last one delivers the sum.
-    XGRAD_INLINE void arrive(
-        std::size_t index, AnyTensor& gradient, AnyTensor* sums, bool keep_graph) {
-        auto& leaf = leaves_[index];
-        if (!leaf.wanted) return;
-        add_gradient(sums[index], std::move(gradient));
-        if (--leaf.pending == 0) deliver(*leaf.node, sums[index], keep_graph);
-    }
-    void deliver(Node& leaf, AnyTensor& gradient, bool keep_graph) {
-        if (captures_.empty()) run_leaf(leaf, gradient, keep_graph);
-        else capture_gradient(leaf, gradient);
-    }
-    void capture_gradient(Node& leaf, AnyTensor& gradient) {
-        bool hooked = false;
-        for (auto& capture : captures_) {
-            if (capture.edge.function.get() != &leaf) continue;
-            if (!std::exchange(hooked, true)) run_tensor_hooks(leaf, std::span(&gradient, 1));
-            capture.gradient = gradient;
+
+    /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
+    /// outside the heap.
+    void push(Node& node) {
+        if (!next_ && ready_.empty()) next_ = &node;
+        else {
+            if (next_) push_heap(std::exchange(next_, nullptr));
+            push_heap(&node);
         }
     }
-    bool fits_ = true;
-    bool meets_ = false; // a leaf gets more than one gradient
-    std::size_t length_ = 0, leaf_count_ = 0, position_ = 0;
-    Node& first_;
-    Node* running_ = &first_;
-    Leaf leaves_[max_leaves];
+    void push_heap(Node* node) {
+        if (ready_.capacity() == 0) ready_.reserve(8);
+        ready_.push_back(node);
+        std::ranges::push_heap(ready_, {}, &Node::sequence_nr);
+    }
+    Node* pop() {
+        if (next_ || ready_.empty()) return std::exchange(next_, nullptr);
+        std::ranges::pop_heap(ready_, {}, &Node::sequence_nr);
+        Node* const newest = ready_.back();
+        ready_.pop_back();
+        return newest;
+    }
+
+    GraphTask* const outer_ = current_pass;
+    InlineVector<NodeState, 4> states_;
+    std::unique_ptr<OverflowTable> overflow_; // null in most passes
+    AnyTensor* arrived_ = nullptr;
+    std::uint32_t output_count_ = 0; // elements of arrived_
+    std::size_t max_edges_ = 0;
+    Node* next_ = nullptr; // a single ready Node
+    CachedVector<Node*> ready_;
     std::span<Capture> captures_;
+    bool keep_graph_;
+    std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
+    std::vector<std::function<void()>> callbacks_;
+    std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data_;
 };
 
-/// Calls deliver(leaf, gradient) for the gradients of one Node that the forward pass has computed
-/// already. Applies where each edge leads to a different leaf and no hook or mode observes the
-/// Node. Otherwise returns false, without effect.
-template <class F> XGRAD_INLINE bool run_single_node(Node& node, F deliver) {
-    AutoGradMode const mode(false);
-    if (must_apply(node)) return false;
-    auto const edges = node.next_edges();
-    for (std::size_t k = 0; k < edges.size(); ++k) {
-        Node const* const leaf = edges[k].function.get();
-        if (!leaf || !is_leaf(*leaf) || NodeHooks::of(*leaf)) return false;
-        for (std::size_t i = 0; i < k; ++i)
-            if (edges[i].function.get() == leaf) return false;
-    }
-    NodeLock const lock(node);
-    auto const ready = node.ready_gradients();
-    if (ready.empty()) return false;
-    node.release_saved();
-    for (std::size_t k = 0; k < edges.size(); ++k) {
-        deliver(static_cast<AccumulateGrad&>(*edges[k].function), ready[k]);
-        ready[k] = {}; // also where deliver() did not take it
-    }
-    return true;
-}
-/// A complete pass over a single Node: accumulates into its leaves.
-inline bool run_single_node(Node& node) {
-    return run_single_node(node, [](AccumulateGrad& leaf, AnyTensor& gradient) {
-        NodeLock const lock(leaf);
-        leaf.accumulate_gradient(gradient);
-    });
-}
-/// A complete pass over a single Node: captures gradients of its leaves.
-inline bool run_single_node(Node& node, std::span<Capture> captures) {
-    for (auto const& capture : captures) {
-        auto const leads_there = [&](Edge const& edge) {
-            return edge.function == capture.edge.function;
-        };
-        if (capture.also_run || std::ranges::none_of(node.next_edges(), leads_there)) return false;
-    }
-    return run_single_node(node, [&](AccumulateGrad& leaf, AnyTensor& gradient) {
-        for (auto& capture : captures)
-            if (capture.edge.function.get() == &leaf) capture.gradient = gradient;
-    });
-}
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRAPH_TASK_IPP
+
+namespace xgrad::detail {
 
 inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
 
-/// Runs f on the stack of a new thread with the thread-local variables of this one; rethrows what f
-/// throws.
-template <class F> void on_fresh_stack(F f) {
+/// run_backward() on the stack of a new thread with the thread-local variables of this one.
+/// Rethrows what it throws.
+void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest);
+
+XGRAD_FUNCTION void Root::define() {
+    if (!gradient.defined()) gradient = type.filled(shape, 1);
+}
+
+XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reaches(node); }
+XGRAD_FUNCTION std::shared_ptr<void>& pass_data(Identity of) { return current_pass->hook_data(of); }
+
+XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captures,
+    bool keep_graph, bool create_graph, std::uint64_t oldest) {
+    if (pass_depth == passes_per_stack)
+        return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
+    struct Level {
+        Level() noexcept { ++pass_depth; }
+        ~Level() { --pass_depth; }
+    } const level;
+    GraphTask task(captures, keep_graph, oldest);
+    {
+        PassMode const mode(create_graph);
+        task.run(roots);
+    }
+    task.run_callbacks();
+}
+
+XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures,
+    bool keep_graph, bool create_graph, std::uint64_t oldest) {
     auto const variables = [] {
         return std::tie(grad_mode, inference_mode, differentiated, anomaly, default_packing,
             packing_disabled, current_pass, next_sequence);
@@ -4694,7 +5187,7 @@ template <class F> void on_fresh_stack(F f) {
         lock_identity = locks;
         exchange();
         try {
-            f();
+            run_backward(roots, captures, keep_graph, create_graph, oldest);
         } catch (...) { thrown = std::current_exception(); }
         exchange();
     };
@@ -4702,137 +5195,19 @@ template <class F> void on_fresh_stack(F f) {
     if (thrown) std::rethrow_exception(thrown);
 }
 
-/// run_backward() for more than a single Node.
-inline void run_pass(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest = 0) {
-    if (pass_depth == passes_per_stack)
-        return on_fresh_stack([&] { run_pass(roots, captures, keep_graph, create_graph, oldest); });
-    struct Level {
-        Level() noexcept { ++pass_depth; }
-        ~Level() { --pass_depth; }
-    } const level;
-    auto const run = [&](auto& pass, auto&&... arguments) {
-        {
-            PassMode const mode(create_graph);
-            pass.run(arguments...);
-        }
-        pass.run_callbacks();
-    };
-    if (roots.size() == 1 && oldest == 0) {
-        ChainPass pass(*roots[0].edge.function, captures);
-        if (pass.fits()) return run(pass, roots[0], keep_graph);
-    }
-    GraphTask pass(captures, keep_graph, oldest);
-    run(pass, roots);
-}
-
-/// Runs one backward pass. With captures, only Nodes on a path to a captured gradient run. Without
-/// keep_graph, Nodes release their saved tensors. With create_graph the pass is recorded. A pass
-/// may start inside another one: every 64 levels the next one continues on a new stack. The pass
-/// stops at Nodes with a sequence number below `oldest`: the caller knows that they lead to no
-/// capture.
-inline void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest = 0) {
-    bool const is_plain = roots.size() == 1 && !keep_graph && !create_graph;
-    if (is_plain && !roots[0].gradient.defined())
-        if (Node& node = *roots[0].edge.function;
-            captures.empty() ? run_single_node(node) : run_single_node(node, captures))
-            return;
-    run_pass(roots, captures, keep_graph, create_graph, oldest);
-}
-
 } // namespace xgrad::detail
-
-// ======== xgrad/graph/gradient_edge.hpp
-// GradientEdge: an output of a Node, which backward() and grad() accept like a tensor.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
-/// Output `output_nr` of a Node. Constructed from a tensor it stands for the tensor as it is now,
-/// without keeping its value. Constructed from a Node other than a leaf's it can only be an input
-/// of grad(): a Node does not know the shapes of its outputs.
-class GradientEdge {
-public:
-    explicit GradientEdge(AnyTensor const& t)
-        : edge_(detail::gradient_edge(t)), type_(t.impl().type), shape_(t.shape()) {
-        if (!edge_)
-            detail::fail<GraphError>(
-                "Can only get a gradient edge for Tensors that require gradients.");
-    }
-    GradientEdge(Node* node, std::uint32_t output_nr) {
-        if (!node)
-            detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
-        if (output_nr >= node->num_outputs())
-            detail::fail<IndexError>("GradientEdge: ", node->name(), " has no output ", output_nr,
-                ", only ", node->num_outputs());
-        if (detail::is_leaf(*node))
-            *this = GradientEdge(static_cast<detail::AccumulateGrad&>(*node).variable());
-        else edge_ = {detail::Ref<Node>(node), output_nr};
-    }
-    GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
-
-    Node* node() const noexcept { return edge_.function.get(); }
-    std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
-
-private:
-    friend class TensorOrEdge;
-    Edge edge_;
-    detail::TypeInfo const* type_ = nullptr;
-    Shape shape_;
-};
-
-/// The edge along which a tensor's gradient is sent.
-inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(t); }
-
-/// An output or input of backward() and grad(): a tensor or a GradientEdge.
-class TensorOrEdge {
-public:
-    TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
-    TensorOrEdge(GradientEdge e)
-        : edge_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
-
-    /// Undefined for a GradientEdge.
-    AnyTensor const& tensor() const noexcept { return tensor_; }
-    bool requires_grad() const { return edge_ || tensor_.requires_grad(); }
-    /// False for an undefined tensor.
-    bool defined() const noexcept { return edge_ || tensor_.defined(); }
-    Edge edge() const { return edge_ ? edge_ : detail::gradient_edge(tensor_); }
-    /// Null where it is not known.
-    detail::TypeInfo const* type() const { return edge_ ? type_ : tensor_.impl().type; }
-    Shape const& shape() const { return edge_ ? shape_ : tensor_.shape(); }
-
-private:
-    AnyTensor tensor_;
-    Edge edge_;
-    detail::TypeInfo const* type_ = nullptr;
-    Shape shape_;
-};
-
-/// A list of tensors or edges: `{x, y}`, a vector of tensors, or no list.
-class TensorsOrEdges {
-public:
-    TensorsOrEdges() = default;
-    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
-    template <class T>
-        requires std::convertible_to<T const&, TensorOrEdge>
-    TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true) {}
-
-    /// False where no list was given, which differs from an empty list.
-    bool given() const noexcept { return given_; }
-    bool empty() const noexcept { return all_.empty(); }
-    std::size_t size() const noexcept { return all_.size(); }
-    TensorOrEdge const& operator[](std::size_t i) const { return all_[i]; }
-    auto begin() const noexcept { return all_.begin(); }
-    auto end() const noexcept { return all_.end(); }
-
-private:
-    detail::CachedVector<TensorOrEdge> all_;
-    bool given_ = false;
-};
+XGRAD_FUNCTION void queue_callback(std::function<void()> f) {
+    if (!detail::current_pass)
+        detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
+    detail::current_pass->queue(std::move(f));
+}
 
 } // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ENGINE_IPP
+#endif
 
 // ======== xgrad/graph/local_graph.hpp
 // LocalGraph: a graph that a Node records and differentiates inside its own pass.
@@ -4841,8 +5216,6 @@ private:
 // ======== xgrad/graph/second_order.hpp
 // SecondOrder: table of functions for second derivatives and forward mode. They are called through
 // pointers, so that only programs that use one of the two contain their code.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -4858,18 +5231,31 @@ struct SecondOrder {
     /// Set by FusedNode::link_second_order().
     static inline std::atomic<SecondOrder const*> linked{nullptr};
 
-    static SecondOrder const& of(Node const& node) {
-        if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
-            return *all;
-        fail<GraphError>(node.name(),
-            ": for second derivatives, or tangents, a pass has to ask for them: give "
-            ".create_graph = true to backward() or grad()");
-    }
+    static SecondOrder const& of(Node const& node);
 };
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SECOND_ORDER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SECOND_ORDER_IPP
+
+// ======== xgrad/impl/graph/second_order.ipp
+// Bodies of second_order.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION SecondOrder const& SecondOrder::of(Node const& node) {
+    if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
+        return *all;
+    fail<GraphError>(node.name(),
+        ": for second derivatives, or tangents, a pass has to ask for them: give "
+        ".create_graph = true to backward() or grad()");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SECOND_ORDER_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -4898,34 +5284,12 @@ private:
 class LocalGraph {
 public:
     /// A tensor with the values of t, which stands for the edge `outside`.
-    AnyTensor input(AnyTensor const& t, Edge outside) {
-        AnyTensor x = alias(t);
-        Ref<InputNode> node(new InputNode);
-        x.impl().grad_fn = Ref<Node>(node.get());
-        inputs_.push_back({std::move(node), std::move(outside)});
-        return x;
-    }
+    AnyTensor input(AnyTensor const& t, Edge outside);
 
     /// Gradients of the tensors `of` with respect to all inputs, in their order; recorded in grad
     /// mode; undefined where there is none. A pair with an undefined tensor or gradient is skipped.
     [[gnu::cold]] std::vector<AnyTensor> gradients(
-        std::span<AnyTensor const> of, std::span<AnyTensor const> gradients) {
-        std::vector<Root> roots;
-        for (std::size_t i = 0; i < of.size(); ++i)
-            if (of[i].defined() && gradients[i].defined() && of[i].requires_grad())
-                roots.push_back(
-                    {gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
-        std::vector<Capture> captures;
-        for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
-        if (!roots.empty() && !captures.empty())
-            run_backward(
-                roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
-        std::vector<AnyTensor> results;
-        for (auto& capture : captures) results.push_back(std::move(capture.gradient));
-        for (auto& input : inputs_)
-            if (input.outside) input.node->connect(input.outside);
-        return results;
-    }
+        std::span<AnyTensor const> of, std::span<AnyTensor const> gradients);
 
 private:
     struct Input {
@@ -4955,15 +5319,71 @@ private:
 };
 
 /// The same values as t, made by an ErrorNode.
-[[gnu::cold]] inline AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
+[[gnu::cold]] AnyTensor with_error(AnyTensor const& t, Ref<Node> error);
+
+/// True where all elements of a tensor of real or complex numbers are 0.
+[[gnu::cold]] bool is_zero(AnyTensor const& t);
+
+/// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
+/// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
+/// outputs.
+void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+/// Throws where apply() computed gradients without recording them. Backward is linear in
+/// grad_output: a gradient that is not always 0 depends on it and must have a grad_fn.
+[[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+    std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents);
+
+/// Body of push_by_transposing(), reached through SecondOrder.
+[[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_LOCAL_GRAPH_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_LOCAL_GRAPH_IPP
+
+// ======== xgrad/impl/graph/local_graph.ipp
+// Bodies of local_graph.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
+    AnyTensor x = alias(t);
+    Ref<InputNode> node(new InputNode);
+    x.impl().grad_fn = Ref<Node>(node.get());
+    inputs_.push_back({std::move(node), std::move(outside)});
+    return x;
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> LocalGraph::gradients(
+    std::span<AnyTensor const> of, std::span<AnyTensor const> gradients) {
+    std::vector<Root> roots;
+    for (std::size_t i = 0; i < of.size(); ++i)
+        if (of[i].defined() && gradients[i].defined() && of[i].requires_grad())
+            roots.push_back(
+                {gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
+    std::vector<Capture> captures;
+    for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
+    if (!roots.empty() && !captures.empty())
+        run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+    std::vector<AnyTensor> results;
+    for (auto& capture : captures) results.push_back(std::move(capture.gradient));
+    for (auto& input : inputs_)
+        if (input.outside) input.node->connect(input.outside);
+    return results;
+}
+
+XGRAD_FUNCTION AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
     AnyTensor result = alias(t);
     result.impl().grad_fn = std::move(error);
     result.impl().output_nr = 0;
     return result;
 }
 
-/// True where all elements of a tensor of real or complex numbers are 0.
-[[gnu::cold]] inline bool is_zero(AnyTensor const& t) {
+XGRAD_FUNCTION bool is_zero(AnyTensor const& t) {
     NoGradGuard const off;
     auto const values = t.impl().type->copy(t);
     auto const all_zero = [&](auto const* first) {
@@ -4976,17 +5396,12 @@ private:
                      : all_zero(reinterpret_cast<double const*>(data));
 }
 
-/// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
-/// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
-/// outputs.
-inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
+XGRAD_FUNCTION void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
 }
 
-/// Throws where apply() computed gradients without recording them. Backward is linear in
-/// grad_output: a gradient that is not always 0 depends on it and must have a grad_fn.
-[[gnu::cold]] inline void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+XGRAD_FUNCTION void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents) {
     std::vector<AnyTensor> ones, of_ones(gradients.size());
     for (std::size_t k = 0; k < gradients.size(); ++k) {
@@ -5005,8 +5420,7 @@ inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     }
 }
 
-/// Body of push_by_transposing(), reached through SecondOrder.
-[[gnu::cold]] inline void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     LocalGraph graph;
     std::vector<std::size_t> defined;
@@ -5026,6 +5440,8 @@ inline void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
 }
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_LOCAL_GRAPH_IPP
+#endif
 
 // ======== xgrad/tensor/gradient_arithmetic.hpp
 // Definitions of the functions that type_info.hpp declares, by means of operations.
@@ -6749,8 +7165,6 @@ template <class Op> constexpr std::string_view called(Op const& op) {
 } // namespace detail
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// A set of values that are read: bit 0 is the result y, bit 1 + i is argument i.
@@ -6957,8 +7371,6 @@ Uses partial_uses(Op const& op, std::type_identity<Y(X...)>) {
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace verdict {
@@ -7093,8 +7505,6 @@ concept DefinedOn = Accepted<typename decltype(detail::check_application<Op, L..
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Tensors, Expressions, and the types on which rules are traced.
@@ -7174,13 +7584,8 @@ concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
 namespace detail {
 /// Throws ShapeError if an argument of an operation does not broadcast with another one.
-inline void check_broadcasts(std::string_view operation, std::string_view argument,
-    Shape const& shape, std::string_view other, Shape const& shape_of_other) {
-    Shape both = shape;
-    if (!widen(both, shape_of_other))
-        fail<ShapeError>(operation, ": ", argument, " of shape ", shape,
-            " does not broadcast with ", other, " of shape ", shape_of_other);
-}
+void check_broadcasts(std::string_view operation, std::string_view argument, Shape const& shape,
+    std::string_view other, Shape const& shape_of_other);
 
 /// Throws an Error if an argument of an operation is an undefined tensor.
 template <class X>
@@ -7314,6 +7719,27 @@ auto apply(X const&... x) {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_EXPRESSION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_EXPRESSION_IPP
+
+// ======== xgrad/impl/ops/expression.ipp
+// Bodies of expression.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_broadcasts(std::string_view operation, std::string_view argument,
+    Shape const& shape, std::string_view other, Shape const& shape_of_other) {
+    Shape both = shape;
+    if (!widen(both, shape_of_other))
+        fail<ShapeError>(operation, ": ", argument, " of shape ", shape,
+            " does not broadcast with ", other, " of shape ", shape_of_other);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_EXPRESSION_IPP
+#endif
 
 namespace xgrad {
 
@@ -7554,8 +7980,6 @@ auto pow(A&& a, B&& b) {
 // Operations that change shapes and orders and compute nothing: views where strides allow it, and
 // their adjoints.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Converts the elements to another scalar type; the gradient is converted back.
@@ -7598,24 +8022,7 @@ struct Reshape : Arraywise {
     }
 
 private:
-    Shape resolve(Shape const& from) const {
-        auto const n = numel(from);
-        Shape shape(to.size(), 1);
-        std::optional<std::size_t> open;
-        for (std::size_t i = 0; i < to.size(); ++i) {
-            if (to[i] < -1 || (to[i] == -1 && open))
-                detail::fail<ShapeError>(asked_by, ": ", to, " is no shape; one extent may be -1");
-            if (to[i] == -1) open = i;
-            else shape[i] = static_cast<std::size_t>(to[i]);
-        }
-        auto known = numel(shape);
-        bool const found = !open || (known != 0 && n % known == 0);
-        if (open && found) known *= shape[*open] = n / known;
-        if (!found || known != n)
-            detail::fail<ShapeError>(
-                asked_by, ": shape ", to, " does not hold the ", n, " elements of shape ", from);
-        return shape;
-    }
+    Shape resolve(Shape const& from) const;
 };
 template <Operand X> auto reshape(X const& x, Axes const& shape) {
     return express(Reshape{{}, shape}, x);
@@ -7639,12 +8046,7 @@ template <Operand X> auto flatten(X const& x) { return detail::in_one_row("flatt
 
 namespace detail {
 /// The inverse permutation.
-inline Axes inverse_of(Axes const& order) {
-    Axes inverse(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-        inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
-    return inverse;
-}
+Axes inverse_of(Axes const& order);
 } // namespace detail
 
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
@@ -7671,12 +8073,7 @@ struct Permute : Arraywise {
     }
 
 private:
-    Axes normalized(Shape const& shape) const {
-        Axes order = axes;
-        for (auto& a : order)
-            a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));
-        return order;
-    }
+    Axes normalized(Shape const& shape) const;
 };
 template <Operand X> auto permute(X const& x, Axes const& axes) {
     return express(Permute{{}, axes}, x);
@@ -7802,6 +8199,60 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape) {
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
+
+// ======== xgrad/impl/ops/shaping.ipp
+// Bodies of shaping.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION Shape Reshape::resolve(Shape const& from) const {
+    auto const n = numel(from);
+    Shape shape(to.size(), 1);
+    std::optional<std::size_t> open;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+        if (to[i] < -1 || (to[i] == -1 && open))
+            detail::fail<ShapeError>(asked_by, ": ", to, " is no shape; one extent may be -1");
+        if (to[i] == -1) open = i;
+        else shape[i] = static_cast<std::size_t>(to[i]);
+    }
+    auto known = numel(shape);
+    bool const found = !open || (known != 0 && n % known == 0);
+    if (open && found) known *= shape[*open] = n / known;
+    if (!found || known != n)
+        detail::fail<ShapeError>(
+            asked_by, ": shape ", to, " does not hold the ", n, " elements of shape ", from);
+    return shape;
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Axes inverse_of(Axes const& order) {
+    Axes inverse(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
+    return inverse;
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION Axes Permute::normalized(Shape const& shape) const {
+    Axes order = axes;
+    for (auto& a : order)
+        a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));
+    return order;
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
+#endif
+
 // ======== xgrad/tensor/arraywise.hpp
 // Recording of operations on whole arrays. An operation has `value`, a function of arrays, and
 // `pullback(wrt<I>, g, y, x...)`, written in differentiable operations on tensors: so a recorded
@@ -7823,8 +8274,6 @@ template <Operand X> auto sum_to(X const& x, Shape const& shape) {
 // Values is filled in place and never copied, so that compilers keep it in registers. Here,
 // "leaves" are the tensors of the expression, numbered from left to right. Read next: kernel.hpp,
 // the loop around both.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -7940,20 +8389,10 @@ template <class F> constexpr auto make_vertices() {
 template <class F> inline constexpr auto vertices_of = make_vertices<F>();
 
 /// The name of the i-th tensor in printed expressions: "a", "b", ...
-inline std::string tensor_name(std::size_t i) {
-    return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
-}
+std::string tensor_name(std::size_t i);
 
 /// "Add(Mul(Sin(a), b), number)": prints an expression.
-[[gnu::cold]] inline std::string expression_text(Vertex const*& v, std::size_t& tensors) {
-    Vertex const here = *v++;
-    if (here.is_tensor) return tensor_name(tensors++);
-    if (here.name.empty()) return "number";
-    std::string s(here.name);
-    for (std::size_t i = 0; i < here.operands; ++i)
-        s += (i ? ", " : "(") + expression_text(v, tensors);
-    return s + ")";
-}
+[[gnu::cold]] std::string expression_text(Vertex const*& v, std::size_t& tensors);
 
 template <class L, class P> using batch_for = simd::batch_of<typename L::template over<P>, P>;
 
@@ -8163,7 +8602,32 @@ XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FLAT_EXPRESSION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FLAT_EXPRESSION_IPP
+
+// ======== xgrad/impl/ops/flat_expression.ipp
+// Bodies of flat_expression.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::string tensor_name(std::size_t i) {
+    return i < 26 ? std::string(1, static_cast<char>('a' + i)) : "x" + std::to_string(i);
+}
+
+XGRAD_FUNCTION std::string expression_text(Vertex const*& v, std::size_t& tensors) {
+    Vertex const here = *v++;
+    if (here.is_tensor) return tensor_name(tensors++);
+    if (here.name.empty()) return "number";
+    std::string s(here.name);
+    for (std::size_t i = 0; i < here.operands; ++i)
+        s += (i ? ", " : "(") + expression_text(v, tensors);
+    return s + ")";
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FLAT_EXPRESSION_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -8180,47 +8644,14 @@ public:
         Uses all_uses;    // union of these
     };
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (!gradients[0].defined()) return;
-        AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
-        LocalArray<AnyTensor, 6> made(table_.count);
-        LocalArray<AnyTensor const*, 6> x(table_.count);
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
-            else if (table_.all_uses & uses_argument(i))
-                x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
-        pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(),
-            results.data()); // a gradient has the result's shape
-    }
-    [[gnu::cold]] void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        if (!table_.is_linear)
-            return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
-        for (std::size_t i = 0; i < table_.count; ++i) {
-            if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
-            std::vector<AnyTensor> x(table_.count);
-            for (std::size_t j = 0; j < x.size(); ++j)
-                x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
-            add_to(results[0], value(x.data()));
-        }
-    }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    [[gnu::cold]] XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
-    [[gnu::cold]] std::string formula() const override {
-        std::string s(table_.name);
-        for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_name(i);
-        return s + ")";
-    }
-    void release_saved() noexcept override {
-        for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
-        result_.release();
-    }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) all.push_back({tensor_name(i), &operands_[i].saved});
-        if (uses_ & uses_result) all.push_back({"result", &result_});
-        return all;
-    }
+    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
+    XGRAD_FUNCTION void release_saved() noexcept override;
+    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
 protected:
     struct Operand {
@@ -8232,23 +8663,7 @@ protected:
     explicit ArraywiseRecord(Table const& table) : table_(table) {}
 
     void connect(
-        AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges) {
-        std::size_t used_edges = 0;
-        operands_ = operands;
-        if (!table_.is_linear) shape_ = result.shape();
-        for (std::size_t i = 0; i < table_.count; ++i) {
-            if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
-            operands_[i].edge = static_cast<std::uint8_t>(used_edges);
-            edges[used_edges++] = gradient_edge(*x[i]);
-            wanted_ |= LeafMask{1} << i;
-            uses_ |= table_.uses[i];
-        }
-        for (std::size_t i = 0; i < table_.count; ++i)
-            if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
-            else operands_[i].shape = x[i]->shape();
-        if (uses_ & uses_result) result_ = SavedTensor::result(result);
-        set_edges(edges, used_edges);
-    }
+        AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges);
 
     /// Shape of an operand that was not saved.
     Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
@@ -8283,13 +8698,93 @@ private:
 };
 
 /// True where an operation on these tensors must be recorded.
-inline bool wants_record(std::span<AnyTensor const* const> operands) {
+bool wants_record(std::span<AnyTensor const* const> operands);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ARRAYWISE_RECORD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ARRAYWISE_RECORD_IPP
+
+// ======== xgrad/impl/tensor/arraywise_record.ipp
+// Bodies of arraywise_record.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void ArraywiseRecord::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (!gradients[0].defined()) return;
+    AnyTensor const y = uses_ & uses_result ? result_.unpack(*this) : AnyTensor();
+    LocalArray<AnyTensor, 6> made(table_.count);
+    LocalArray<AnyTensor const*, 6> x(table_.count);
+    for (std::size_t i = 0; i < table_.count; ++i)
+        if (uses_ & uses_argument(i)) x[i] = &operands_[i].saved.unpacked_into(made[i], *this);
+        else if (table_.all_uses & uses_argument(i))
+            x[i] = &(made[i] = shape_only(*table_.operands[i], operands_[i].shape));
+    pull(wanted_, gradients[0], y.defined() ? y : gradients[0], x.data(),
+        results.data()); // a gradient has the result's shape
+}
+
+XGRAD_FUNCTION void ArraywiseRecord::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    if (!table_.is_linear)
+        return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);
+    for (std::size_t i = 0; i < table_.count; ++i) {
+        if (!(wanted_ >> i & 1) || !tangents[operands_[i].edge].defined()) continue;
+        std::vector<AnyTensor> x(table_.count);
+        for (std::size_t j = 0; j < x.size(); ++j)
+            x[j] = j == i ? tangents[operands_[i].edge] : operands_[j].saved.unpack(*this);
+        add_to(results[0], value(x.data()));
+    }
+}
+
+XGRAD_FUNCTION std::string ArraywiseRecord::formula() const {
+    std::string s(table_.name);
+    for (std::size_t i = 0; i < table_.count; ++i) s += (i ? ", " : "(") + tensor_name(i);
+    return s + ")";
+}
+
+XGRAD_FUNCTION void ArraywiseRecord::release_saved() noexcept {
+    for (std::size_t i = 0; i < table_.count; ++i) operands_[i].saved.release();
+    result_.release();
+}
+
+XGRAD_FUNCTION std::vector<NamedSavedTensor> ArraywiseRecord::saved_tensors() {
+    std::vector<NamedSavedTensor> all;
+    for (std::size_t i = 0; i < table_.count; ++i)
+        if (uses_ & uses_argument(i)) all.push_back({tensor_name(i), &operands_[i].saved});
+    if (uses_ & uses_result) all.push_back({"result", &result_});
+    return all;
+}
+
+XGRAD_FUNCTION void ArraywiseRecord::connect(
+    AnyTensor const& result, AnyTensor const* const* x, Operand* operands, Edge* edges) {
+    std::size_t used_edges = 0;
+    operands_ = operands;
+    if (!table_.is_linear) shape_ = result.shape();
+    for (std::size_t i = 0; i < table_.count; ++i) {
+        if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
+        operands_[i].edge = static_cast<std::uint8_t>(used_edges);
+        edges[used_edges++] = gradient_edge(*x[i]);
+        wanted_ |= LeafMask{1} << i;
+        uses_ |= table_.uses[i];
+    }
+    for (std::size_t i = 0; i < table_.count; ++i)
+        if (uses_ & uses_argument(i)) operands_[i].saved = SavedTensor::operand(*x[i]);
+        else operands_[i].shape = x[i]->shape();
+    if (uses_ & uses_result) result_ = SavedTensor::result(result);
+    set_edges(edges, used_edges);
+}
+
+XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
     return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) {
         return is_differentiable(t->dtype()) && t->requires_grad();
     });
 }
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ARRAYWISE_RECORD_IPP
+#endif
 
 // ======== xgrad/tensor/record.hpp
 // Recording: evaluates an elementwise Expression into a Tensor and, where an operand requires a
@@ -10020,8 +10515,6 @@ XGRAD_NOINLINE std::size_t dual_kernel(
 // TileOperand: an input or an output of a kernel over an index space, with the functions that copy
 // its elements between the array and a tile. A tile is a buffer of up to tile_size elements.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
@@ -10117,8 +10610,6 @@ template <class F> TileBody tile_body(F& f) {
 }
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -10229,13 +10720,12 @@ struct CoalescedOperands {
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class TileLoop : CoalescedOperands {
 public:
-    static constexpr std::size_t max_operands = 2 * 64 + 2;
+    // of 63 tensors: values, tangents, gradients, and what a DualPass has beside them
+    static constexpr std::size_t max_operands = 3 * 63 + 3;
     static constexpr std::size_t shortest_row = tile_size / 2; // for run_rows
     static constexpr std::size_t max_accumulated =
         16; // tiles that a kernel adds up before they are accumulated in the array
@@ -10566,8 +11056,6 @@ private:
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// The type in which sums of elements of type T are accumulated.
@@ -10821,7 +11309,12 @@ XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, 
     for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
 }
 
-/// Gathers rows. With stride 0, each row of the tile is filled with one element of the array.
+/// Rows of at most this length are copied column by column: the copy of a row costs less than its
+/// call (bench_permutations).
+inline constexpr std::size_t short_row = 8;
+
+/// Gathers rows. With stride 0, each row of the tile is filled with one element of the array; with
+/// gap 0 all rows are the same, and copied from those that are there already.
 template <class T, class E>
 void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
@@ -10831,7 +11324,20 @@ void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::p
                 return converted<E>(
                     *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
             });
-    transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    if (gap == 0 && rows > 1 && tile_gap == n * sizeof(E)) {
+        gather_strided<T, E>(tile, array, stride, n);
+        for (std::size_t done = tile_gap, bytes = rows * tile_gap; done < bytes; done *= 2)
+            std::memcpy(tile + done, tile, std::min(done, bytes - done));
+        return;
+    }
+    if (n > short_row)
+        return transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    for (std::size_t i = 0; i < n; ++i) {
+        auto* to = tile + i * sizeof(E);
+        auto const* from = array + static_cast<std::ptrdiff_t>(i * sizeof(T)) * stride;
+        for (std::size_t row = 0; row < rows; ++row, to += tile_gap, from += gap)
+            *reinterpret_cast<E*>(to) = converted<E>(*reinterpret_cast<T const*>(from));
+    }
 }
 /// Accumulates rows. With stride 0, each row of the tile is summed into one element of the array.
 template <class W, class E>
@@ -10853,8 +11359,6 @@ void accumulate_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, st
 }
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -11044,8 +11548,6 @@ inline bool is_direct(AnyArray const& a, ElementType const& info, Shape const& s
 }
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -11304,10 +11806,7 @@ private:
 // A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
 // the same parts, so that results do not depend on the number of threads.
 
-#include <condition_variable>
 #include <exception>
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -11320,94 +11819,17 @@ struct IndexedJob {
     std::size_t count;
 };
 
-/// The thread pool. It runs one job at a time. If a job is running, another thread or a nested call
-/// runs its own job alone, on the calling thread.
-class WorkerPool {
-public:
-    static WorkerPool& instance() {
-        static WorkerPool pool;
-        return pool;
-    }
-    /// False if the caller must run its job itself: before set_size(), and while the program exits.
-    static bool is_wanted() noexcept { return wanted.load(std::memory_order_relaxed) > 1; }
-    static std::size_t size() noexcept { return wanted.load(std::memory_order_relaxed); }
+/// How many threads jobs run on, this one included.
+inline constinit std::atomic<std::size_t> pool_size{1};
 
-    void set_size(std::size_t threads) {
-        std::lock_guard const only(running_);
-        stop();
-        workers_.reserve(threads - 1);
-        for (std::size_t i = 1; i < threads; ++i)
-            workers_.emplace_back([this, seen = generation_] { work(seen); });
-        wanted = threads;
-    }
-    void run(IndexedJob const& job) {
-        std::unique_lock const only(running_, std::try_to_lock);
-        if (!only) {
-            for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
-            return;
-        }
-        {
-            std::lock_guard const lock(mutex_);
-            job_ = &job;
-            next_.store(0, std::memory_order_relaxed);
-            busy_ = workers_.size();
-            ++generation_;
-        }
-        wake_.notify_all();
-        take_part(job);
-        std::unique_lock lock(mutex_);
-        done_.wait(lock, [this] { return busy_ == 0; });
-        job_ = nullptr;
-    }
-
-private:
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void take_part(IndexedJob const& job) {
-        for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
-            job.call(job.context, i);
-    }
-    void work(std::size_t seen) {
-        std::unique_lock lock(mutex_);
-        for (;;) {
-            wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
-            if (ending_) return;
-            seen = generation_;
-            IndexedJob const& job = *job_;
-            lock.unlock();
-            take_part(job);
-            lock.lock();
-            if (--busy_ == 0) done_.notify_one();
-        }
-    }
-    void stop() noexcept {
-        wanted = 1;
-        {
-            std::lock_guard const lock(mutex_);
-            ending_ = true;
-        }
-        wake_.notify_all();
-        for (auto& worker : workers_) worker.join();
-        workers_.clear();
-        ending_ = false;
-    }
-
-    static inline constinit std::atomic<std::size_t> wanted{1};
-
-    std::mutex running_, mutex_;
-    std::condition_variable wake_, done_;
-    std::vector<std::thread> workers_;
-    std::atomic<std::size_t> next_{0};
-    IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0;
-    bool ending_ = false;
-};
+/// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
+/// another thread runs its job alone, on the calling thread.
+void run_on_pool(IndexedJob const& job);
 
 /// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
 /// one of the exceptions at the end.
 template <class F> void for_each_index(std::size_t count, F f) {
-    if (count <= 1 || !WorkerPool::is_wanted()) {
+    if (count <= 1 || pool_size.load(std::memory_order_relaxed) <= 1) {
         for (std::size_t i = 0; i < count; ++i) f(i);
         return;
     }
@@ -11425,7 +11847,7 @@ template <class F> void for_each_index(std::size_t count, F f) {
             c.thrown = std::current_exception();
         }
     };
-    WorkerPool::instance().run({call, &context, count});
+    run_on_pool({call, &context, count});
     if (context.thrown) std::rethrow_exception(context.thrown);
 }
 
@@ -11444,20 +11866,130 @@ template <class F> void for_each_part(std::size_t n, F f) {
 /// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
 /// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
 /// for every n. Matrix products follow the settings of the BLAS.
-inline void set_num_threads(std::size_t n) {
+void set_num_threads(std::size_t n);
+/// The number of threads that run elementwise expressions over many elements.
+inline std::size_t get_num_threads() noexcept {
+    return detail::pool_size.load(std::memory_order_relaxed);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_PARALLEL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_PARALLEL_IPP
+
+// ======== xgrad/impl/base/parallel.ipp
+// Bodies of parallel.hpp.
+
+#include <condition_variable>
+#include <thread>
+
+namespace xgrad::detail {
+
+class WorkerPool {
+public:
+    static WorkerPool& instance() {
+        static WorkerPool pool;
+        return pool;
+    }
+    void set_size(std::size_t threads);
+    void run(IndexedJob const& job);
+
+private:
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void take_part(IndexedJob const& job);
+    void work(std::size_t seen);
+    void stop() noexcept;
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0;
+    bool ending_ = false;
+};
+
+XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
+    std::lock_guard const only(running_);
+    stop();
+    workers_.reserve(threads - 1);
+    for (std::size_t i = 1; i < threads; ++i)
+        workers_.emplace_back([this, seen = generation_] { work(seen); });
+    pool_size = threads;
+}
+
+XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job) {
+    std::unique_lock const only(running_, std::try_to_lock);
+    if (!only) {
+        for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+        return;
+    }
+    {
+        std::lock_guard const lock(mutex_);
+        job_ = &job;
+        next_.store(0, std::memory_order_relaxed);
+        busy_ = workers_.size();
+        ++generation_;
+    }
+    wake_.notify_all();
+    take_part(job);
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return busy_ == 0; });
+    job_ = nullptr;
+}
+
+XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
+    for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
+        job.call(job.context, i);
+}
+
+XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+        if (ending_) return;
+        seen = generation_;
+        IndexedJob const& job = *job_;
+        lock.unlock();
+        take_part(job);
+        lock.lock();
+        if (--busy_ == 0) done_.notify_one();
+    }
+}
+
+XGRAD_FUNCTION void WorkerPool::stop() noexcept {
+    pool_size = 1;
+    {
+        std::lock_guard const lock(mutex_);
+        ending_ = true;
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+    workers_.clear();
+    ending_ = false;
+}
+
+XGRAD_FUNCTION void run_on_pool(IndexedJob const& job) { WorkerPool::instance().run(job); }
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void set_num_threads(std::size_t n) {
     detail::WorkerPool::instance().set_size(
         n ? n : std::max(1u, std::thread::hardware_concurrency()));
 }
-/// The number of threads that run elementwise expressions over many elements.
-inline std::size_t get_num_threads() noexcept { return detail::WorkerPool::size(); }
 
 } // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_PARALLEL_IPP
+#endif
 
 // ======== xgrad/base/stream.hpp
 // Non-temporal stores for results larger than the last-level cache: the processor does not read the
 // overwritten cache lines first, which saves a third of the memory traffic of a copy.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -11470,7 +12002,28 @@ inline constexpr std::size_t streamed_bytes = ~std::size_t{0};
 #endif
 
 /// Copies by non-temporal stores; `to` must be aligned to a cache line.
-inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept;
+
+/// A store fence: must be called after stream() and before another thread is told to read the
+/// result.
+inline void finish_streaming() noexcept {
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_STREAM_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_STREAM_IPP
+
+// ======== xgrad/impl/base/stream.ipp
+// Bodies of stream.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
 #ifdef __SSE2__
 #    if defined(__AVX512F__)
     using Register = __m512i;
@@ -11497,17 +12050,9 @@ inline void stream(std::byte* to, std::byte const* from, std::size_t bytes) noex
     std::memcpy(to, from, bytes);
 }
 
-/// A store fence: must be called after stream() and before another thread is told to read the
-/// result.
-inline void finish_streaming() noexcept {
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
-}
-
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_STREAM_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -11643,8 +12188,6 @@ private:
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 [[gnu::noinline]] inline void evaluate_parts(KernelTable const& table, void const* expression,
@@ -11762,8 +12305,6 @@ inline void evaluate_into(KernelTable const& table, void const* expression,
 }
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -12011,8 +12552,6 @@ template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
 // RecordTable: table of everything that is compiled for one flattened expression: its kernels and
 // what recording needs. Functions that are no templates take it as an argument.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class FusedNode;
@@ -12069,7 +12608,38 @@ struct RecordTable {
 };
 
 /// Computes `end`, `first_leaf` and `leaves` of a vertex and of those below it.
-[[gnu::cold]] inline void measure(
+[[gnu::cold]] void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf);
+/// The vertices of an expression in prefix order: each before its operands.
+[[gnu::cold]] std::vector<TracedVertex> traced_vertices(
+    RecordTable const& table, void const* expression);
+
+/// A fused sum over axes, times a factor.
+struct SumOver {
+    std::string_view name;
+    Axes axes; // empty where there is a kernel
+    double scale = 1;
+    bool keeps_dims = false;
+    SumKernel kernel = nullptr; // of a full sum that is computed together with its gradients
+
+    /// The shape of the sum of an array of shape `space`.
+    Shape reduced(Shape const& space, bool keep) const;
+
+    /// The gradient of each summand: a view of the gradient of the sum, broadcast to `space`.
+    AnyArray spread(AnyTensor const& gradient, Shape const& space) const;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_TABLE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_TABLE_IPP
+
+// ======== xgrad/impl/tensor/record_table.ipp
+// Bodies of record_table.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void measure(
     std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf) {
     auto& v = vertices[at];
     v.first_leaf = leaf;
@@ -12082,8 +12652,8 @@ struct RecordTable {
         v.leaves |= vertices[child].leaves;
     }
 }
-/// The vertices of an expression in prefix order: each before its operands.
-[[gnu::cold]] inline std::vector<TracedVertex> traced_vertices(
+
+XGRAD_FUNCTION std::vector<TracedVertex> traced_vertices(
     RecordTable const& table, void const* expression) {
     std::vector<TracedVertex> vertices;
     table.list_vertices(expression, vertices);
@@ -12092,45 +12662,34 @@ struct RecordTable {
     return vertices;
 }
 
-/// A fused sum over axes, times a factor.
-struct SumOver {
-    std::string_view name;
-    Axes axes; // empty where there is a kernel
-    double scale = 1;
-    bool keeps_dims = false;
-    SumKernel kernel = nullptr; // of a full sum that is computed together with its gradients
+XGRAD_FUNCTION Shape SumOver::reduced(Shape const& space, bool keep) const {
+    if (kernel) return keep ? Shape(space.size(), 1) : Shape();
+    return reduced_shape(space, axes, keep);
+}
 
-    /// The shape of the sum of an array of shape `space`.
-    Shape reduced(Shape const& space, bool keep) const {
-        if (kernel) return keep ? Shape(space.size(), 1) : Shape();
-        return reduced_shape(space, axes, keep);
-    }
-
-    /// The gradient of each summand: a view of the gradient of the sum, broadcast to `space`.
-    AnyArray spread(AnyTensor const& gradient, Shape const& space) const {
-        AnyArray g = scale == 1 ? gradient.impl().array
-                                : gradient.impl().type->scaled(gradient, scale).impl().array;
-        if (g.numel == 1) {
-            g.shape = {};
-            g.strides = {};
-            return g;
-        }
-        Strides strides(space.size(), 0);
-        bool const keepdims = g.shape.size() == space.size();
-        for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
-            bool const summed = axis < axes.size() && static_cast<std::size_t>(axes[axis]) == d;
-            axis += summed;
-            if (!summed && space[d] != 1) strides[d] = g.strides[at];
-            at += !summed || keepdims;
-        }
-        g.set_view(space, std::move(strides));
+XGRAD_FUNCTION AnyArray SumOver::spread(AnyTensor const& gradient, Shape const& space) const {
+    AnyArray g = scale == 1 ? gradient.impl().array
+                            : gradient.impl().type->scaled(gradient, scale).impl().array;
+    if (g.numel == 1) {
+        g.shape = {};
+        g.strides = {};
         return g;
     }
-};
+    Strides strides(space.size(), 0);
+    bool const keepdims = g.shape.size() == space.size();
+    for (std::size_t d = 0, at = 0, axis = 0; d < space.size(); ++d) {
+        bool const summed = axis < axes.size() && static_cast<std::size_t>(axes[axis]) == d;
+        axis += summed;
+        if (!summed && space[d] != 1) strides[d] = g.strides[at];
+        at += !summed || keepdims;
+    }
+    g.set_view(space, std::move(strides));
+    return g;
+}
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_TABLE_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -12151,17 +12710,7 @@ struct OperandPattern {
     LeafMask requires_grad = 0;
     bool result_exists = true; // false where a fused reduction consumes the values
 
-    bool is_same(OperandPattern const& o, std::size_t n) const noexcept {
-        std::uint64_t difference = (requires_grad ^ o.requires_grad) |
-                                   static_cast<std::uint64_t>(result_exists ^ o.result_exists);
-        for (std::size_t k = 0; k < n; k += 8) {
-            std::uint64_t mine, others;
-            std::memcpy(&mine, &first[k], 8);
-            std::memcpy(&others, &o.first[k], 8);
-            difference |= mine ^ others;
-        }
-        return difference == 0;
-    }
+    bool is_same(OperandPattern const& o, std::size_t n) const noexcept;
 };
 
 /// What the gradient of each operand reads: operands, one bit each. `result` tells whether the
@@ -12183,33 +12732,12 @@ void each_operand_with_gradient(
         if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients())
             f(child, v.table->uses(v.object, i));
 }
-[[gnu::cold]] inline void add_reads(
-    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads) {
-    auto const& v = vertices[at];
-    if (v.table->is_leaf) {
-        reads.of[v.first_leaf] = above;
-        reads.reached |= v.leaves;
-    }
-    each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
-        LeafMask mask = above;
-        std::size_t argument = at + 1;
-        for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
-            if (uses & uses_argument(j)) mask |= vertices[argument].leaves;
-        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.leaves;
-        add_reads(vertices, child, mask, reads);
-    });
-}
+[[gnu::cold]] void add_reads(
+    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads);
 /// The result is saved, instead of operands, where the gradient rules of the outermost operation
 /// read it and nothing else, as that of exp does: no second evaluation. `result_exists` is false
 /// under a fused reduction.
-[[gnu::cold]] inline Reads reads_of(std::vector<TracedVertex> const& vertices, bool result_exists) {
-    Uses outermost = 0;
-    each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
-    Reads reads;
-    reads.result = result_exists && outermost == uses_result;
-    add_reads(vertices, 0, 0, reads);
-    return reads;
-}
+[[gnu::cold]] Reads reads_of(std::vector<TracedVertex> const& vertices, bool result_exists);
 
 struct OperandPlan {
     OperandPattern pattern;
@@ -12240,107 +12768,142 @@ struct OperandPlan {
 
     /// The plan of a pattern; made at its first use.
     static OperandPlan const& of(
-        RecordTable const& table, void const* expression, OperandPattern const& pattern) {
-        for (auto const* plan = table.plans->load(std::memory_order_acquire); plan;
-             plan = plan->next)
-            if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
-                return *plan;
-        return made(table, expression, pattern);
-    }
+        RecordTable const& table, void const* expression, OperandPattern const& pattern);
 
 private:
     /// Never freed: an expression has few patterns.
     [[gnu::cold]] static OperandPlan const& made(
-        RecordTable const& table, void const* expression, OperandPattern const& pattern) {
-        auto* const plan = new OperandPlan(table, expression, pattern);
-        plan->next = table.plans->load(std::memory_order_relaxed);
-        while (!table.plans->compare_exchange_weak(
-            plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
-        return *plan;
-    }
+        RecordTable const& table, void const* expression, OperandPattern const& pattern);
 
-    OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p)
-        : pattern(p), table(t) {
-        std::size_t const n = t.kernels.leaves;
-        auto const reads = reads_of(traced_vertices(t, expression), p.result_exists);
-        gradients.wanted = p.requires_grad & reads.reached;
-        gradients.saved_result = reads.result;
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const first = gradients.target[k] = p.first[k];
-            if (!(gradients.wanted >> k & 1)) continue;
-            read |= reads.of[k];
-            std::size_t behind =
-                k; // the nearest leaf before k that gets a gradient of the same tensor
-            while (behind > 0 &&
-                   !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1))
-                --behind;
-            if (behind > 0) gradients.send_to(behind - 1, k);
-            else {
-                gradients.keep(k);
-                target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
-            }
-        }
-        for (std::size_t k = 0; k < n; ++k) {
-            if (!(read >> k & 1)) continue;
-            auto const first = p.first[k];
-            if (!(saved >> first & 1)) {
-                saved |= LeafMask{1} << first;
-                slot_operand[slot[first] = slots++] = first;
-                bool gets_one = false;
-                for (std::size_t j = 0; j < n; ++j)
-                    gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
-                saves_unconnected |= p.requires_grad >> first & !gets_one;
-            }
-            slot[k] = slot[first];
-        }
-        reads_all = read == (LeafMask{1} << n) - 1;
-        auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
-        edges_at = saved_values() * sizeof(SavedValue);
-        expression_at = aligned(edges_at + edges * sizeof(Edge));
-        bytes = expression_at + t.expression_bytes;
-        sum_at = aligned(bytes);
-        bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
-    }
+    OperandPlan(RecordTable const& t, void const* expression, OperandPattern const& p);
 };
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_OPERAND_PLAN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_OPERAND_PLAN_IPP
+
+// ======== xgrad/impl/tensor/operand_plan.ipp
+// Bodies of operand_plan.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t n) const noexcept {
+    std::uint64_t difference = (requires_grad ^ o.requires_grad) |
+                               static_cast<std::uint64_t>(result_exists ^ o.result_exists);
+    for (std::size_t k = 0; k < n; k += 8) {
+        std::uint64_t mine, others;
+        std::memcpy(&mine, &first[k], 8);
+        std::memcpy(&others, &o.first[k], 8);
+        difference |= mine ^ others;
+    }
+    return difference == 0;
+}
+
+XGRAD_FUNCTION void add_reads(
+    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads) {
+    auto const& v = vertices[at];
+    if (v.table->is_leaf) {
+        reads.of[v.first_leaf] = above;
+        reads.reached |= v.leaves;
+    }
+    each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
+        LeafMask mask = above;
+        std::size_t argument = at + 1;
+        for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
+            if (uses & uses_argument(j)) mask |= vertices[argument].leaves;
+        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.leaves;
+        add_reads(vertices, child, mask, reads);
+    });
+}
+
+XGRAD_FUNCTION Reads reads_of(std::vector<TracedVertex> const& vertices, bool result_exists) {
+    Uses outermost = 0;
+    each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
+    Reads reads;
+    reads.result = result_exists && outermost == uses_result;
+    add_reads(vertices, 0, 0, reads);
+    return reads;
+}
+
+XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
+    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
+    for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
+        if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
+            return *plan;
+    return made(table, expression, pattern);
+}
+
+XGRAD_FUNCTION OperandPlan const& OperandPlan::made(
+    RecordTable const& table, void const* expression, OperandPattern const& pattern) {
+    auto* const plan = new OperandPlan(table, expression, pattern);
+    plan->next = table.plans->load(std::memory_order_relaxed);
+    while (!table.plans->compare_exchange_weak(
+        plan->next, plan, std::memory_order_release, std::memory_order_relaxed)) {}
+    return *plan;
+}
+
+XGRAD_FUNCTION OperandPlan::OperandPlan(
+    RecordTable const& t, void const* expression, OperandPattern const& p)
+    : pattern(p), table(t) {
+    std::size_t const n = t.kernels.leaves;
+    auto const reads = reads_of(traced_vertices(t, expression), p.result_exists);
+    gradients.wanted = p.requires_grad & reads.reached;
+    gradients.saved_result = reads.result;
+    for (std::size_t k = 0; k < n; ++k) {
+        auto const first = gradients.target[k] = p.first[k];
+        if (!(gradients.wanted >> k & 1)) continue;
+        read |= reads.of[k];
+        std::size_t behind = k; // the nearest leaf before k that gets a gradient of the same tensor
+        while (
+            behind > 0 && !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1))
+            --behind;
+        if (behind > 0) gradients.send_to(behind - 1, k);
+        else {
+            gradients.keep(k);
+            target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
+        }
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        if (!(read >> k & 1)) continue;
+        auto const first = p.first[k];
+        if (!(saved >> first & 1)) {
+            saved |= LeafMask{1} << first;
+            slot_operand[slot[first] = slots++] = first;
+            bool gets_one = false;
+            for (std::size_t j = 0; j < n; ++j)
+                gets_one |= p.first[j] == first && gradients.wanted >> j & 1;
+            saves_unconnected |= p.requires_grad >> first & !gets_one;
+        }
+        slot[k] = slot[first];
+    }
+    reads_all = read == (LeafMask{1} << n) - 1;
+    auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
+    edges_at = saved_values() * sizeof(SavedValue);
+    expression_at = aligned(edges_at + edges * sizeof(Edge));
+    bytes = expression_at + t.expression_bytes;
+    sum_at = aligned(bytes);
+    bytes_with_sum = sum_at + sizeof(SumOver) + edges * sizeof(Ref<TensorImpl>);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_OPERAND_PLAN_IPP
+#endif
 
 namespace xgrad::detail {
 
 /// Computes the shape of a vertex. An error names the operation whose operands cannot be broadcast,
 /// or `as` for the outermost one.
-[[gnu::cold]] inline Shape vertex_shape(
-    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as = {}) {
-    Vertex const here = *v++;
-    if (here.is_tensor) return (*operand++)->shape();
-    Shape shape;
-    for (std::size_t i = 0; i < here.operands; ++i) {
-        auto const next = vertex_shape(v, operand);
-        shape = i == 0 ? next : broadcast(as.empty() ? here.written : as, shape, next);
-    }
-    return shape;
-}
+[[gnu::cold]] Shape vertex_shape(
+    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as = {});
 
 /// Throws where the undefined operand `wanted` is an operand of this vertex or of one below it. The
 /// error names the operation, or `as` for the outermost one, and the argument.
-[[gnu::cold]] inline void check_vertex(
-    Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as = {}) {
-    Vertex const here = *v++;
-    if (here.is_tensor) ++operand;
-    for (std::size_t i = 0; i < here.operands; ++i) {
-        if (v->is_tensor && operand == wanted)
-            fail_undefined(as.empty() ? here.written : as, "argument", i);
-        check_vertex(v, operand, wanted);
-    }
-}
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined_operand(
-    Vertex const* root, std::size_t k, std::string_view as) {
-    std::size_t first = 0;
-    check_vertex(root, first, k, as);
-    fail_undefined("an operation", "its argument");
-}
+[[gnu::cold]] void check_vertex(
+    Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as = {});
+[[noreturn, gnu::cold]] void fail_undefined_operand(
+    Vertex const* root, std::size_t k, std::string_view as);
 
 /// The operands as a kernel takes them.
 struct BoundOperands {
@@ -12352,43 +12915,7 @@ struct BoundOperands {
     /// `result_exists` is false where a fused reduction consumes the values. Errors call the
     /// outermost operation `as`, if given.
     BoundOperands(RecordTable const& table, void const* expression,
-        AnyTensor const* const* operands, bool result_exists, std::string_view as = {}) {
-        std::size_t const n = table.kernels.leaves;
-        bool const records = table.plans && recording();
-        auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
-        auto const* const expected = latest ? latest->pattern.first.data() : first_;
-        bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
-        LeafMask require = 0;
-        for (std::size_t k = 0; k < n; ++k) {
-            if (!operands[k]->defined()) [[unlikely]]
-                fail_undefined_operand(table.kernels.vertices, k, as);
-            auto const& impl = *operands[k]->handle();
-            AnyArray const* const array = arrays[k] = &impl.array;
-            std::size_t same = 0;
-            while (arrays[same] != array) ++same;
-            first_[k] = static_cast<std::uint8_t>(same);
-            is_latest &= expected[k] == same;
-            if (same != k) {
-                require |= (require >> same & 1) << k;
-                continue;
-            }
-            ordered &= array->contiguous;
-            if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
-            if (records &&
-                (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
-                require |= LeafMask{1} << k;
-        }
-        contiguous = ordered;
-        same_shape = same_shapes;
-        if (LeafMask const differentiable = require & table.kernels.differentiable) {
-            is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
-                        latest->pattern.result_exists == result_exists;
-            auto const& found =
-                is_latest ? *latest : plan_of(table, expression, differentiable, result_exists);
-            if (found.records()) plan = &found;
-        }
-        if (!same_shape) widen_all(table, operands, as);
-    }
+        AnyTensor const* const* operands, bool result_exists, std::string_view as = {});
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return same_shape ? arrays[0]->shape : broadcasted_; }
     /// Number of elements of space().
@@ -12397,23 +12924,9 @@ struct BoundOperands {
 private:
     /// Looks up a plan other than the latest one, which most evaluations of an expression use
     /// again.
-    [[gnu::noinline]] OperandPlan const& plan_of(RecordTable const& table, void const* expression,
-        LeafMask differentiable, bool result_exists) const {
-        OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
-        std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
-        return OperandPlan::of(table, expression, pattern);
-    }
-    [[gnu::noinline]] void widen_all(
-        RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
-        contiguous = false;
-        bool fits = true;
-        broadcasted_ = arrays[0]->shape;
-        for (std::size_t k = 1; k < table.kernels.leaves; ++k)
-            if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
-        if (fits) return;
-        auto const* root = table.kernels.vertices;
-        vertex_shape(root, operands, as);
-    }
+    OperandPlan const& plan_of(RecordTable const& table, void const* expression,
+        LeafMask differentiable, bool result_exists) const;
+    void widen_all(RecordTable const& table, AnyTensor const* const* operands, std::string_view as);
 
     std::uint8_t first_[64]; // of each operand, the first one that is the same tensor
     Shape broadcasted_;
@@ -12421,11 +12934,110 @@ private:
 
 } // namespace xgrad::detail
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BOUND_OPERANDS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BOUND_OPERANDS_IPP
+
+// ======== xgrad/impl/tensor/bound_operands.ipp
+// Bodies of bound_operands.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Shape vertex_shape(
+    Vertex const*& v, AnyTensor const* const*& operand, std::string_view as) {
+    Vertex const here = *v++;
+    if (here.is_tensor) return (*operand++)->shape();
+    Shape shape;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        auto const next = vertex_shape(v, operand);
+        shape = i == 0 ? next : broadcast(as.empty() ? here.written : as, shape, next);
+    }
+    return shape;
+}
+
+XGRAD_FUNCTION void check_vertex(
+    Vertex const*& v, std::size_t& operand, std::size_t wanted, std::string_view as) {
+    Vertex const here = *v++;
+    if (here.is_tensor) ++operand;
+    for (std::size_t i = 0; i < here.operands; ++i) {
+        if (v->is_tensor && operand == wanted)
+            fail_undefined(as.empty() ? here.written : as, "argument", i);
+        check_vertex(v, operand, wanted);
+    }
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
+    Vertex const* root, std::size_t k, std::string_view as) {
+    std::size_t first = 0;
+    check_vertex(root, first, k, as);
+    fail_undefined("an operation", "its argument");
+}
+
+XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const* expression,
+    AnyTensor const* const* operands, bool result_exists, std::string_view as) {
+    std::size_t const n = table.kernels.leaves;
+    bool const records = table.plans && recording();
+    auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
+    auto const* const expected = latest ? latest->pattern.first.data() : first_;
+    bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
+    LeafMask require = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        if (!operands[k]->defined()) [[unlikely]]
+            fail_undefined_operand(table.kernels.vertices, k, as);
+        auto const& impl = *operands[k]->handle();
+        AnyArray const* const array = arrays[k] = &impl.array;
+        std::size_t same = 0;
+        while (arrays[same] != array) ++same;
+        first_[k] = static_cast<std::uint8_t>(same);
+        is_latest &= expected[k] == same;
+        if (same != k) {
+            require |= (require >> same & 1) << k;
+            continue;
+        }
+        ordered &= array->contiguous;
+        if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
+        if (records &&
+            (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
+            require |= LeafMask{1} << k;
+    }
+    contiguous = ordered;
+    same_shape = same_shapes;
+    if (LeafMask const differentiable = require & table.kernels.differentiable) {
+        is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
+                    latest->pattern.result_exists == result_exists;
+        auto const& found =
+            is_latest ? *latest : plan_of(table, expression, differentiable, result_exists);
+        if (found.records()) plan = &found;
+    }
+    if (!same_shape) widen_all(table, operands, as);
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
+    void const* expression, LeafMask differentiable, bool result_exists) const {
+    OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
+    std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
+    return OperandPlan::of(table, expression, pattern);
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
+    RecordTable const& table, AnyTensor const* const* operands, std::string_view as) {
+    contiguous = false;
+    bool fits = true;
+    broadcasted_ = arrays[0]->shape;
+    for (std::size_t k = 1; k < table.kernels.leaves; ++k)
+        if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
+    if (fits) return;
+    auto const* root = table.kernels.vertices;
+    vertex_shape(root, operands, as);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BOUND_OPERANDS_IPP
+#endif
+
 // ======== xgrad/tensor/waiting_gradients.hpp
 // WaitingGradients: bounds the memory of gradients that full sums compute before backward() is
 // called.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -12435,10 +13047,7 @@ public:
     static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
 
     /// True where `bytes` more fit below the limit. A first sum of any size fits.
-    static bool fits(std::size_t bytes) noexcept {
-        auto const now = waiting.load(std::memory_order_relaxed);
-        return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
-    }
+    static bool fits(std::size_t bytes) noexcept;
     static void begin(std::size_t bytes) noexcept { add(bytes, 1); }
     static void end(std::size_t bytes) noexcept { add(bytes, -1); }
 
@@ -12446,21 +13055,38 @@ private:
     static constexpr std::size_t min_bytes =
         256; // smaller arrays are not counted: the Node is larger
 
-    static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept {
-        if (bytes < min_bytes) return;
-        auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
-        if (single_threaded())
-            waiting.store(
-                waiting.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
-        else waiting.fetch_add(change, std::memory_order_relaxed);
-    }
+    static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept;
 
     static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
 };
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_WAITING_GRADIENTS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_WAITING_GRADIENTS_IPP
+
+// ======== xgrad/impl/tensor/waiting_gradients.ipp
+// Bodies of waiting_gradients.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION bool WaitingGradients::fits(std::size_t bytes) noexcept {
+    auto const now = waiting.load(std::memory_order_relaxed);
+    return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
+}
+
+XGRAD_FUNCTION void WaitingGradients::add(std::size_t bytes, std::ptrdiff_t sign) noexcept {
+    if (bytes < min_bytes) return;
+    auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
+    if (single_threaded())
+        waiting.store(waiting.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+    else waiting.fetch_add(change, std::memory_order_relaxed);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_WAITING_GRADIENTS_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -12754,8 +13380,6 @@ protected:
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class FusedSum : public FusedOperands {
@@ -12933,8 +13557,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -13251,8 +13873,6 @@ static_assert(sizeof(FusedNode) == sizeof(FusedOperands),
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class DualPass {
@@ -13378,8 +13998,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -13727,8 +14345,6 @@ static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarr
 // ======== xgrad/tensor/inplace_forms.hpp
 // In-place forms of operations as members of Tensor: x.exp_() writes exp(x) into the memory of x.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -13896,8 +14512,6 @@ template <class T> struct NestedList {
 // The TypeInfo of each scalar type: how the graph adds, copies and creates gradients.
 // gradient_arithmetic.hpp defines the functions by means of operations.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 template <Scalar T> struct GradientArithmetic {
@@ -13935,8 +14549,6 @@ inline constexpr TypeInfo type_info{dtype_of<T>, sizeof(T), &GradientArithmetic<
     &GradientArithmetic<T>::has_nan};
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -14302,8 +14914,6 @@ auto operator>>(A&&, B&&) {
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 /// Visits the tensors of an expression from left to right: f(index, tensor).
@@ -14319,7 +14929,7 @@ template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) 
 }
 
 // Defined in traced.hpp.
-inline void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
+void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
     AnyTensor const& gradient, std::span<AnyTensor> results);
 template <class P, class Op, class... X>
 void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
@@ -14358,65 +14968,20 @@ template <class F> struct RecordTableOf {
     static constexpr RecordTable table = make();
 };
 
-inline AnyTensor record_flat(
-    RecordTable const& table, void const* expression, AnyTensor const* const* operands) {
-    BoundOperands const in(table, expression, operands, true);
-    bool const own_block = in.plan; // a later Node may save the array: see TensorImpl::make()
-    AnyTensor result(
-        in.same_shape && in.arrays[0]->contiguous
-            ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
-            : TensorImpl::make(table.result_type, in.space(), own_block));
-    auto const& out = result.impl().array;
-    if (in.contiguous && table.result.in_place)
-        evaluate_contiguous(table.kernels, expression, in.arrays, out);
-    else
-        evaluate_into(
-            table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
-    if (in.plan)
-        result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
-    return result;
-}
+AnyTensor record_flat(
+    RecordTable const& table, void const* expression, AnyTensor const* const* operands);
 
 inline std::string_view sum_name(bool mean) {
     return mean ? std::string_view("Mean") : std::string_view("Sum");
 }
 
 /// Computes a sum over all elements and its gradients in one pass.
-inline AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* expression,
-    AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
-    SumOver const over{
-        sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
-    auto node = FusedNode::make(expression, operands, in, &over, AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
-    AnyTensor result = real_scalar(table.result_type, sum);
-    result.handle()->grad_fn = std::move(node);
-    return result;
-}
+AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* expression,
+    AnyTensor const* const* operands, BoundOperands const& in, bool mean);
 
-inline AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
-    SumKernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
-    bool keepdims, bool mean) {
-    BoundOperands const in(table, expression, operands, false);
-    auto const& space = in.space();
-    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
-        return record_full_sum(table, kernel, expression, operands, in, mean);
-    SumOver sum{
-        sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
-    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
-        table.result.wide_element);
-    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
-    auto const target = sum_operand(sums, table.result);
-    if (in.contiguous && !over)
-        reduce_all(table.kernels, expression, in.arrays, in.count(), target);
-    else if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
-    if (mean) table.result.scale(sums, sum.scale);
-    table.result.narrow(sums);
-    sum.keeps_dims = keepdims;
-    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
-    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
-    if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
-    return result;
-}
+AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, SumKernel kernel,
+    void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
+    bool mean);
 
 /// A flattened expression and pointers to its operands.
 template <class E> struct FlattenedExpression {
@@ -14476,7 +15041,73 @@ Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
+
+// ======== xgrad/impl/tensor/record.ipp
+// Bodies of record.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor record_flat(
+    RecordTable const& table, void const* expression, AnyTensor const* const* operands) {
+    BoundOperands const in(table, expression, operands, true);
+    bool const own_block = in.plan; // a later Node may save the array: see TensorImpl::make()
+    AnyTensor result(
+        in.same_shape && in.arrays[0]->contiguous
+            ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
+            : TensorImpl::make(table.result_type, in.space(), own_block));
+    auto const& out = result.impl().array;
+    if (in.contiguous && table.result.in_place)
+        evaluate_contiguous(table.kernels, expression, in.arrays, out);
+    else
+        evaluate_into(
+            table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
+    if (in.plan)
+        result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
+    return result;
+}
+
+XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel,
+    void const* expression, AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
+    SumOver const over{
+        sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
+    auto node = FusedNode::make(expression, operands, in, &over, AnyTensor());
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
+    AnyTensor result = real_scalar(table.result_type, sum);
+    result.handle()->grad_fn = std::move(node);
+    return result;
+}
+
+XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
+    SumKernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
+    bool keepdims, bool mean) {
+    BoundOperands const in(table, expression, operands, false);
+    auto const& space = in.space();
+    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
+        return record_full_sum(table, kernel, expression, operands, in, mean);
+    SumOver sum{
+        sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
+    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
+        table.result.wide_element);
+    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
+    auto const target = sum_operand(sums, table.result);
+    if (in.contiguous && !over)
+        reduce_all(table.kernels, expression, in.arrays, in.count(), target);
+    else if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
+    if (mean) table.result.scale(sums, sum.scale);
+    table.result.narrow(sums);
+    sum.keeps_dims = keepdims;
+    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
+    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
+    if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
+    return result;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
+#endif
 
 namespace xgrad {
 
@@ -14641,7 +15272,7 @@ template <class Op, class Y, class... L>
 inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> =
     takes_gradients<Y> && is_among<Op, SharedOperations>;
 
-/// The table of X where it is compiled once; source.hpp defines this function.
+/// The table of X where it is compiled once; impl/instances.ipp defines this function.
 template <class X> TracedTable const* shared_table();
 
 /// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.
@@ -14654,8 +15285,6 @@ template <class X> TracedTable const* table_of() {
 }
 
 } // namespace xgrad::detail
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -14878,15 +15507,7 @@ public:
     }
 
 private:
-    [[gnu::cold]] AnyTensor const& value(std::size_t at) {
-        if (values_[at].defined()) return values_[at];
-        auto const& v = vertices_[at];
-        std::vector<AnyTensor> x(v.table->operands);
-        for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
-            x[i] = value(child);
-        return values_[at] =
-                   v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
-    }
+    [[gnu::cold]] AnyTensor const& value(std::size_t at);
 
     std::vector<TracedVertex> vertices_;
     std::vector<AnyTensor> values_;
@@ -14896,7 +15517,32 @@ private:
 
 /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
-[[gnu::cold]] inline void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
+
+// ======== xgrad/impl/tensor/traced.ipp
+// Bodies of traced.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
+    if (values_[at].defined()) return values_[at];
+    auto const& v = vertices_[at];
+    std::vector<AnyTensor> x(v.table->operands);
+    for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
+        x[i] = value(child);
+    return values_[at] =
+               v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
+}
+
+XGRAD_FUNCTION void traced_pass(FusedNode const& node, AnyTensor const* leaves,
     AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
     auto const& table = node.table();
     Replay replay(traced_vertices(table, node.expression_object()), leaves, node.wanted());
@@ -14908,10 +15554,9 @@ private:
         });
 }
 
-} // namespace detail
-} // namespace xgrad
-
-XGRAD_COMPILED_ONCE
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -14983,8 +15628,6 @@ template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a) {
 // several tensors. A hook with a strong reference to its own tensor is a cycle and never freed: use
 // a WeakTensor.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Selects when register_multi_grad_hook() calls its hook.
@@ -14996,21 +15639,9 @@ inline constexpr struct Any {
 namespace detail {
 
 /// Writes a gradient to .grad of a tensor that is no leaf.
-inline void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
-    AnyTensor grad(t.impl().grad);
-    accumulate(grad, std::move(gradient));
-    t.impl().grad = grad.handle();
-}
+void keep_gradient(AnyTensor const& t, AnyTensor gradient);
 
-inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
-    if (!t.requires_grad("register_hook"))
-        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
-    auto const edge = gradient_edge(t);
-    if (!edge)
-        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
-                         "no place in the graph");
-    return NodeHooks::at(*edge.function, edge.input_nr);
-}
+NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t);
 
 /// True where a hook on a Tensor<T> may return Result. An AnyTensor is checked at run time.
 template <class Result, class T> consteval bool find_tensor_hook_result() {
@@ -15081,21 +15712,22 @@ private:
     };
 
     void arrived(All, std::size_t i, AnyTensor const& gradient) {
-        auto& data = current_pass->hook_data(identity_);
-        if (!data.has_value()) {
-            Arrived fresh;
-            fresh.gradients.resize(targets_.size());
+        auto& data = pass_data(identity_);
+        if (!data) {
+            auto const fresh = std::make_shared<Arrived>();
+            fresh->gradients.resize(targets_.size());
             for (auto const& t : targets_)
-                fresh.expected += !t.alive.expired() && current_pass->reaches(*t.node);
-            data = std::move(fresh);
+                fresh->expected += !t.alive.expired() && pass_reaches(*t.node);
+            data = fresh;
         }
-        auto& all = std::any_cast<Arrived&>(data);
+        auto& all = *static_cast<Arrived*>(data.get());
         all.gradients[i] = gradient;
         if (++all.count == all.expected) f_(std::as_const(all.gradients));
     }
     void arrived(Any, std::size_t, AnyTensor const& gradient) {
-        auto& data = current_pass->hook_data(identity_);
-        if (std::exchange(data, true).has_value()) return;
+        auto& data = pass_data(identity_);
+        if (data) return;
+        data = std::make_shared<bool>(true);
         f_(gradient);
     }
 
@@ -15181,11 +15813,38 @@ template <Scalar T> void Tensor<T>::retain_grad() {
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
+
+// ======== xgrad/impl/tensor/hooks.ipp
+// Bodies of hooks.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
+    AnyTensor grad(t.impl().grad);
+    accumulate(grad, std::move(gradient));
+    t.impl().grad = grad.handle();
+}
+
+XGRAD_FUNCTION NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
+    if (!t.requires_grad("register_hook"))
+        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = gradient_edge(t);
+    if (!edge)
+        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
+                         "no place in the graph");
+    return NodeHooks::at(*edge.function, edge.input_nr);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
+#endif
+
 // ======== xgrad/tensor/rows.hpp
 // Rows of a tensor along its first axes, and a tensor made of rows, for any scalar type. Both are
 // recorded where a gradient is required.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail {
 
@@ -15273,8 +15932,6 @@ private:
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Whether a pass is recorded, so that gradients can be differentiated. Constructing one from a
@@ -15323,107 +15980,34 @@ namespace detail {
 }
 
 /// Without a gradient a pass starts from 1: allowed for a real scalar only.
-inline void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index) {
-    if (numel(shape) != 1)
-        fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
-            index, " has shape ", shape);
-    if (xgrad::is_complex(type.dtype))
-        fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ",
-            name(type.dtype), "; pass a gradient, or take real() or abs2() first");
-}
+void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index);
 
 /// The Root of an output of this type and shape; the shape must outlive it.
-inline Root root_at(
-    Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index) {
-    if (!edge) fail_without_grad_fn(index);
-    if (!type)
-        fail<GraphError>("output ", index,
-            " is a GradientEdge that was made from a Node, which does not know its shape: make it "
-            "from the tensor");
-    if (!gradient.defined()) check_implicit_gradient(*type, shape, index);
-    else if (gradient.shape() != shape)
-        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ",
-            gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
-    else if (gradient.dtype() != type->dtype)
-        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ",
-            name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype),
-            ".");
-    return {std::move(edge), std::move(gradient), *type, shape};
-}
+Root root_at(
+    Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index);
 
-inline void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients) {
-    if (!gradients.empty() && gradients.size() != outputs)
-        fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
-}
-inline CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs,
-    std::vector<AnyTensor> const& gradients) {
-    check_count(outputs.size(), gradients);
-    CachedVector<Root> roots;
-    roots.reserve(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (!outputs[i].defined()) fail_undefined(operation, "output", i);
-        else
-            roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(),
-                gradients.empty() ? AnyTensor() : gradients[i], i));
-    return roots;
-}
+void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients);
+CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs,
+    std::vector<AnyTensor> const& gradients);
 
-inline Capture capture_at(Edge edge, bool also_run = false) {
-    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
-    return {std::move(edge), also_run};
-}
-inline CachedVector<Capture> captures_of(
-    std::string_view operation, TensorsOrEdges const& inputs, bool also_run) {
-    CachedVector<Capture> captures;
-    captures.reserve(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (!inputs[i].defined()) fail_undefined(operation, "input", i);
-        else captures.push_back(capture_at(inputs[i].edge(), also_run));
-    return captures;
-}
+Capture capture_at(Edge edge, bool also_run = false);
+CachedVector<Capture> captures_of(
+    std::string_view operation, TensorsOrEdges const& inputs, bool also_run);
 
 /// Converts a gradient to what grad() returns for an input of this type and shape.
-inline AnyTensor delivered(
-    AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options) {
-    if (!gradient.defined() && options.materialize_grads && type) {
-        gradient = type->filled(shape, 0);
-        gradient.impl().requires_grad = true;
-    }
-    if (!gradient.defined() && !options.allow_unused)
-        fail<GraphError>("One of the differentiated Tensors appears to not have been used in the "
-                         "graph. Set .allow_unused = true if this is the desired behavior.");
-    return gradient;
-}
+AnyTensor delivered(
+    AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options);
 
 /// True where grad() is called in code that is differentiated, without create_graph:
 /// its gradients are unrecorded and no constants, so that differentiating them must throw.
 inline bool forbids_differentiation(GradOptions const& options) noexcept {
     return differentiated && recording() && !options.create_graph.is_given();
 }
-[[gnu::cold]] inline Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
-    return Ref<Node>(new ErrorNode(
-        "grad: this gradient was computed without a graph inside of a function, or of a pass, that "
-        "is differentiated itself. Give .create_graph = true to "
-        "differentiate it as well, or .create_graph = false to take it for a constant",
-        std::move(outputs)));
-}
+[[gnu::cold]] Ref<Node> unrecorded_error(std::vector<Edge> outputs);
 /// Runs the pass of grad().
-inline void run_grad(
-    std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
-    bool const forbids =
-        forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
-    run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
-        options.create_graph);
-    if (!forbids) [[likely]]
-        return;
-    std::vector<Edge> edges;
-    for (auto const& root : roots) edges.push_back(root.edge);
-    auto const error = unrecorded_error(std::move(edges));
-    for (auto& capture : captures)
-        if (capture.gradient.defined()) capture.gradient = with_error(capture.gradient, error);
-}
+void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
 
-inline std::vector<AnyTensor> batched_grad(
+std::vector<AnyTensor> batched_grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
 
 } // namespace detail
@@ -15431,140 +16015,31 @@ inline std::vector<AnyTensor> batched_grad(
 /// Computes the gradients of the outputs with respect to all leaves (or options.inputs) and adds
 /// them to .grad. For an input that is a GradientEdge its Node runs too; the Node of a leaf adds to
 /// .grad.
-inline void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {},
-    BackwardOptions const& options = {}) {
-    auto roots = detail::roots_of("backward", outputs, gradients);
-    if (options.inputs.empty() && options.inputs.given())
-        detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
-    auto captures = detail::captures_of("backward", options.inputs, true);
-    if (options.create_graph)
-        detail::warn("Using backward() with create_graph=True will create a reference cycle "
-                     "between the parameter and its gradient which can cause a memory leak. Use "
-                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
-                     "go after use.");
-    detail::run_backward(
-        roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
-    AutoGradMode const mode(options.create_graph);
-    for (std::size_t i = 0; i < captures.size(); ++i) {
-        AnyTensor const& input = options.inputs[i].tensor();
-        if (!input.defined()) continue;
-        bool const done = input.is_leaf() || input.retains_grad() ||
-                          std::any_of(options.inputs.begin(),
-                              options.inputs.begin() + static_cast<std::ptrdiff_t>(i),
-                              [&](auto const& t) { return t.tensor().is_same(input); });
-        if (done || !captures[i].gradient.defined()) continue;
-        detail::NodeLock const lock(*captures[i].edge.function);
-        detail::keep_gradient(input, std::move(captures[i].gradient));
-    }
-}
+void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {},
+    BackwardOptions const& options = {});
 
 /// Returns the gradients of the outputs with respect to the inputs; undefined for an unused input
 /// if that is allowed. Does not change .grad. With is_grads_batched the result is as if grad() was
 /// called for each index of the leading axis of all gradients, hooks included.
-inline std::vector<AnyTensor> grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {}) {
-    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
-    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
-    auto captures = detail::captures_of("grad", inputs, false);
-    auto roots = detail::roots_of("grad", outputs, options.gradients);
-    detail::run_grad(roots, captures, options);
-    std::vector<AnyTensor> gradients;
-    gradients.reserve(captures.size());
-    for (std::size_t i = 0; i < captures.size(); ++i)
-        gradients.push_back(detail::delivered(
-            std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
-    return gradients;
-}
+std::vector<AnyTensor> grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {});
 
 namespace detail {
 
 /// Number of rows of the batched gradients; throws where a gradient does not fit its output.
-[[gnu::cold]] inline std::size_t batch_size(
-    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
-    if (gradients.empty() || gradients.size() != outputs.size())
-        fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (!gradients[i].defined())
-            fail<GraphError>("is_grads_batched: gradient ", i, " is undefined");
-        auto const& shape = gradients[i].shape();
-        if (shape.empty() || Shape(shape.begin() + 1, shape.end()) != outputs[i].shape())
-            fail<ShapeError>(
-                "If is_grads_batched=True, we interpret the first dimension of each grad_output as "
-                "the batch dimension. The sizes of the remaining dimensions are expected to match "
-                "the shape of corresponding output, but a mismatch was detected: grad_output[",
-                i, "] has a shape of ", shape, " and output[", i, "] has a shape of ",
-                outputs[i].shape(), ".");
-        if (shape[0] != gradients[0].shape()[0])
-            fail<ShapeError>("is_grads_batched: gradients of shapes ", gradients[0].shape(),
-                " and ", shape, " differ in their first extent");
-    }
-    return gradients[0].shape()[0];
-}
+[[gnu::cold]] std::size_t batch_size(
+    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients);
 
-[[gnu::cold]] inline std::vector<AnyTensor> batched_grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options) {
-    auto batched = std::exchange(options.gradients, {});
-    std::size_t const rows = batch_size(outputs, batched);
-    bool const keep_graph = options.retain_graph.value_or(options.create_graph);
-    Ref<Node> error;
-    if (forbids_differentiation(options)) {
-        std::vector<Edge> edges;
-        for (auto const& output : outputs) edges.push_back(output.edge());
-        error = unrecorded_error(std::move(edges));
-    }
-    PassMode const mode(options.create_graph);
-    for (auto& g : batched) g = in_row_major(g);
-    GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
-    std::vector<std::optional<RowStack>> stacks(inputs.size());
-    for (std::size_t row = 0; row < rows; ++row) {
-        one.gradients.clear();
-        for (auto const& g : batched) one.gradients.push_back(row_of(g, row));
-        one.retain_graph = keep_graph || row + 1 < rows;
-        auto const gradients = grad(outputs, inputs, one);
-        for (std::size_t i = 0; i < gradients.size(); ++i) {
-            if (!gradients[i].defined()) continue;
-            if (!stacks[i])
-                stacks[i].emplace(*gradients[i].impl().type, Shape{rows}, gradients[i].shape());
-            stacks[i]->put(row, gradients[i]);
-        }
-    }
-    std::vector<AnyTensor> results;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        Shape shape = inputs[i].shape();
-        shape.insert(0, rows);
-        results.push_back(delivered(
-            stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
-        if (error && results[i].defined()) results[i] = with_error(results[i], error);
-    }
-    return results;
-}
+[[gnu::cold]] std::vector<AnyTensor> batched_grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
 
 } // namespace detail
 
 namespace detail {
 
 /// grad() of one output: writes the gradient of input i to gradients[i].
-inline void grad_into(AnyTensor* gradients, AnyTensor const& output,
-    std::span<AnyTensor const* const> inputs, GradOptions const& options) {
-    if (inputs.empty() || options.is_grads_batched) {
-        std::vector<AnyTensor> all;
-        for (auto const* x : inputs) all.push_back(*x);
-        std::ranges::move(grad(TensorsOrEdges{output}, TensorsOrEdges(all), options), gradients);
-        return;
-    }
-    LocalArray<Capture, 4> captures(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (!inputs[i]->defined()) fail_undefined("grad", "input", i);
-        else captures[i] = capture_at(gradient_edge(*inputs[i]));
-    check_count(1, options.gradients);
-    if (!output.defined()) fail_undefined("grad", "output", 0);
-    Root root = root_at(gradient_edge(output), output.impl().type, output.shape(),
-        options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
-    run_grad({&root, 1}, captures.span(), options);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        gradients[i] = delivered(
-            std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);
-}
+void grad_into(AnyTensor* gradients, AnyTensor const& output,
+    std::span<AnyTensor const* const> inputs, GradOptions const& options);
 
 } // namespace detail
 
@@ -15626,14 +16101,10 @@ AnyTensor grad(
 }
 
 template <Scalar T> void Tensor<T>::backward() const {
-    if constexpr (RealScalar<T>)
-        if (auto const& t = impl();
-            t.grad_fn && !t.view && t.array.numel == 1 && detail::run_single_node(*t.grad_fn))
-            return;
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_grad_fn(0);
-    detail::check_implicit_gradient(root.type, root.shape, 0);
-    detail::run_pass({&root, 1}, {}, false, false);
+    if (!RealScalar<T> || numel() != 1) detail::check_implicit_gradient(root.type, root.shape, 0);
+    detail::run_backward({&root, 1}, {}, false, false);
 }
 template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const {
     xgrad::backward({*this}, {}, options);
@@ -15660,7 +16131,246 @@ void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) cons
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
+
+// ======== xgrad/impl/tensor/backward.ipp
+// Bodies of backward.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_implicit_gradient(
+    TypeInfo const& type, Shape const& shape, std::size_t index) {
+    if (numel(shape) != 1)
+        fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
+            index, " has shape ", shape);
+    if (xgrad::is_complex(type.dtype))
+        fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ",
+            name(type.dtype), "; pass a gradient, or take real() or abs2() first");
+}
+
+XGRAD_FUNCTION Root root_at(
+    Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index) {
+    if (!edge) fail_without_grad_fn(index);
+    if (!type)
+        fail<GraphError>("output ", index,
+            " is a GradientEdge that was made from a Node, which does not know its shape: make it "
+            "from the tensor");
+    if (!gradient.defined()) check_implicit_gradient(*type, shape, index);
+    else if (gradient.shape() != shape)
+        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ",
+            gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
+    else if (gradient.dtype() != type->dtype)
+        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ",
+            name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype),
+            ".");
+    return {std::move(edge), std::move(gradient), *type, shape};
+}
+
+XGRAD_FUNCTION void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients) {
+    if (!gradients.empty() && gradients.size() != outputs)
+        fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
+}
+
+XGRAD_FUNCTION CachedVector<Root> roots_of(std::string_view operation,
+    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
+    check_count(outputs.size(), gradients);
+    CachedVector<Root> roots;
+    roots.reserve(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (!outputs[i].defined()) fail_undefined(operation, "output", i);
+        else
+            roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(),
+                gradients.empty() ? AnyTensor() : gradients[i], i));
+    return roots;
+}
+
+XGRAD_FUNCTION Capture capture_at(Edge edge, bool also_run) {
+    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
+    return {std::move(edge), also_run};
+}
+
+XGRAD_FUNCTION CachedVector<Capture> captures_of(
+    std::string_view operation, TensorsOrEdges const& inputs, bool also_run) {
+    CachedVector<Capture> captures;
+    captures.reserve(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i].defined()) fail_undefined(operation, "input", i);
+        else captures.push_back(capture_at(inputs[i].edge(), also_run));
+    return captures;
+}
+
+XGRAD_FUNCTION AnyTensor delivered(
+    AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options) {
+    if (!gradient.defined() && options.materialize_grads && type) {
+        gradient = type->filled(shape, 0);
+        gradient.impl().requires_grad = true;
+    }
+    if (!gradient.defined() && !options.allow_unused)
+        fail<GraphError>("One of the differentiated Tensors appears to not have been used in the "
+                         "graph. Set .allow_unused = true if this is the desired behavior.");
+    return gradient;
+}
+
+XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
+    return Ref<Node>(new ErrorNode(
+        "grad: this gradient was computed without a graph inside of a function, or of a pass, that "
+        "is differentiated itself. Give .create_graph = true to "
+        "differentiate it as well, or .create_graph = false to take it for a constant",
+        std::move(outputs)));
+}
+
+XGRAD_FUNCTION void run_grad(
+    std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
+    bool const forbids =
+        forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
+    run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
+        options.create_graph);
+    if (!forbids) [[likely]]
+        return;
+    std::vector<Edge> edges;
+    for (auto const& root : roots) edges.push_back(root.edge);
+    auto const error = unrecorded_error(std::move(edges));
+    for (auto& capture : captures)
+        if (capture.gradient.defined()) capture.gradient = with_error(capture.gradient, error);
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients,
+    BackwardOptions const& options) {
+    auto roots = detail::roots_of("backward", outputs, gradients);
+    if (options.inputs.empty() && options.inputs.given())
+        detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
+    auto captures = detail::captures_of("backward", options.inputs, true);
+    if (options.create_graph)
+        detail::warn("Using backward() with create_graph=True will create a reference cycle "
+                     "between the parameter and its gradient which can cause a memory leak. Use "
+                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
+                     "go after use.");
+    detail::run_backward(
+        roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
+    AutoGradMode const mode(options.create_graph);
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+        AnyTensor const& input = options.inputs[i].tensor();
+        if (!input.defined()) continue;
+        bool const done = input.is_leaf() || input.retains_grad() ||
+                          std::any_of(options.inputs.begin(),
+                              options.inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                              [&](auto const& t) { return t.tensor().is_same(input); });
+        if (done || !captures[i].gradient.defined()) continue;
+        detail::NodeLock const lock(*captures[i].edge.function);
+        detail::keep_gradient(input, std::move(captures[i].gradient));
+    }
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
+    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
+    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
+    auto captures = detail::captures_of("grad", inputs, false);
+    auto roots = detail::roots_of("grad", outputs, options.gradients);
+    detail::run_grad(roots, captures, options);
+    std::vector<AnyTensor> gradients;
+    gradients.reserve(captures.size());
+    for (std::size_t i = 0; i < captures.size(); ++i)
+        gradients.push_back(detail::delivered(
+            std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
+    return gradients;
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t batch_size(
+    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
+    if (gradients.empty() || gradients.size() != outputs.size())
+        fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (!gradients[i].defined())
+            fail<GraphError>("is_grads_batched: gradient ", i, " is undefined");
+        auto const& shape = gradients[i].shape();
+        if (shape.empty() || Shape(shape.begin() + 1, shape.end()) != outputs[i].shape())
+            fail<ShapeError>(
+                "If is_grads_batched=True, we interpret the first dimension of each grad_output as "
+                "the batch dimension. The sizes of the remaining dimensions are expected to match "
+                "the shape of corresponding output, but a mismatch was detected: grad_output[",
+                i, "] has a shape of ", shape, " and output[", i, "] has a shape of ",
+                outputs[i].shape(), ".");
+        if (shape[0] != gradients[0].shape()[0])
+            fail<ShapeError>("is_grads_batched: gradients of shapes ", gradients[0].shape(),
+                " and ", shape, " differ in their first extent");
+    }
+    return gradients[0].shape()[0];
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options) {
+    auto batched = std::exchange(options.gradients, {});
+    std::size_t const rows = batch_size(outputs, batched);
+    bool const keep_graph = options.retain_graph.value_or(options.create_graph);
+    Ref<Node> error;
+    if (forbids_differentiation(options)) {
+        std::vector<Edge> edges;
+        for (auto const& output : outputs) edges.push_back(output.edge());
+        error = unrecorded_error(std::move(edges));
+    }
+    PassMode const mode(options.create_graph);
+    for (auto& g : batched) g = in_row_major(g);
+    GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
+    std::vector<std::optional<RowStack>> stacks(inputs.size());
+    for (std::size_t row = 0; row < rows; ++row) {
+        one.gradients.clear();
+        for (auto const& g : batched) one.gradients.push_back(row_of(g, row));
+        one.retain_graph = keep_graph || row + 1 < rows;
+        auto const gradients = grad(outputs, inputs, one);
+        for (std::size_t i = 0; i < gradients.size(); ++i) {
+            if (!gradients[i].defined()) continue;
+            if (!stacks[i])
+                stacks[i].emplace(*gradients[i].impl().type, Shape{rows}, gradients[i].shape());
+            stacks[i]->put(row, gradients[i]);
+        }
+    }
+    std::vector<AnyTensor> results;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Shape shape = inputs[i].shape();
+        shape.insert(0, rows);
+        results.push_back(delivered(
+            stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
+        if (error && results[i].defined()) results[i] = with_error(results[i], error);
+    }
+    return results;
+}
+
+XGRAD_FUNCTION void grad_into(AnyTensor* gradients, AnyTensor const& output,
+    std::span<AnyTensor const* const> inputs, GradOptions const& options) {
+    if (inputs.empty() || options.is_grads_batched) {
+        std::vector<AnyTensor> all;
+        for (auto const* x : inputs) all.push_back(*x);
+        std::ranges::move(grad(TensorsOrEdges{output}, TensorsOrEdges(all), options), gradients);
+        return;
+    }
+    LocalArray<Capture, 4> captures(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i]->defined()) fail_undefined("grad", "input", i);
+        else captures[i] = capture_at(gradient_edge(*inputs[i]));
+    check_count(1, options.gradients);
+    if (!output.defined()) fail_undefined("grad", "output", 0);
+    Root root = root_at(gradient_edge(output), output.impl().type, output.shape(),
+        options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
+    run_grad({&root, 1}, captures.span(), options);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        gradients[i] = delivered(
+            std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
+#endif
 
 namespace xgrad {
 
@@ -15734,11 +16444,7 @@ template <class Tuple, bool as_tuple> auto typed(TensorSpan x) {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    AliasNode(std::string_view name, std::vector<Edge> edges)
-        : name_(name), edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-    }
+    AliasNode(std::string_view name, std::vector<Edge> edges);
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
         std::ranges::move(gradients, results.begin());
     }
@@ -15754,27 +16460,9 @@ private:
 
 /// New handles with the same memory and grad_fn, so that a function's use of its arguments is
 /// distinct from its use of the same tensors as captured ones.
-[[gnu::cold]] inline Tensors recorded_aliases(std::string_view name, TensorSpan of) {
-    Tensors all;
-    std::vector<Edge> edges;
-    for (auto const& t : of) {
-        all.push_back(alias(t));
-        if (!t.requires_grad()) continue;
-        mark_view(all.back(), t, of.size() > 1);
-        all.back().impl().output_nr = static_cast<std::uint32_t>(edges.size());
-        edges.push_back(gradient_edge(t));
-    }
-    if (edges.empty()) return all;
-    Ref<Node> const node(new AliasNode(name, std::move(edges)));
-    for (std::size_t i = 0; i < of.size(); ++i)
-        if (of[i].requires_grad()) all[i].impl().grad_fn = node;
-    return all;
-}
+[[gnu::cold]] Tensors recorded_aliases(std::string_view name, TensorSpan of);
 
-inline void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
-}
+void check_defined(std::string_view name, std::string_view what, TensorSpan all);
 
 /// A call of a function whose derivatives are computed.
 struct Evaluation {
@@ -15790,22 +16478,11 @@ struct Evaluation {
 
 /// Turns tensors of the caller into the inputs of an evaluation: new handles that require
 /// gradients.
-inline void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x) {
-    check_defined(name, "input", x);
-    for (auto& t : x)
-        if (t.is_inference()) t = t.impl().type->copy(alias(t));
-        else if (!create_graph) t = alias(t);
-    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
-    for (auto const& t : x)
-        if (!t.impl().grad_fn) t.impl().requires_grad = true;
-}
+void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x);
 
 /// Turns the results of a function into results of its transform: without their graph, unless
 /// create_graph asks for it.
-inline void become_values(bool create_graph, std::span<AnyTensor> outputs) {
-    if (!create_graph)
-        for (auto& y : outputs) y = alias(y);
-}
+void become_values(bool create_graph, std::span<AnyTensor> outputs);
 
 /// F called with tensors of the types in the tuple In.
 template <class F, class In> struct CallOf;
@@ -15904,157 +16581,198 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
 } // namespace detail
 } // namespace xgrad
 
-// ======== xgrad/tensor/create.hpp
-// Creation of tensors: constants, ranges, random numbers.
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
 
-#include <random>
+// ======== xgrad/impl/functional/evaluation.ipp
+// Bodies of evaluation.hpp.
 
-XGRAD_COMPILED_ONCE
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AliasNode::AliasNode(std::string_view name, std::vector<Edge> edges)
+    : name_(name), edges_(std::move(edges)) {
+    set_edges(edges_.data(), edges_.size());
+    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+}
+
+XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of) {
+    Tensors all;
+    std::vector<Edge> edges;
+    for (auto const& t : of) {
+        all.push_back(alias(t));
+        if (!t.requires_grad()) continue;
+        mark_view(all.back(), t, of.size() > 1);
+        all.back().impl().output_nr = static_cast<std::uint32_t>(edges.size());
+        edges.push_back(gradient_edge(t));
+    }
+    if (edges.empty()) return all;
+    Ref<Node> const node(new AliasNode(name, std::move(edges)));
+    for (std::size_t i = 0; i < of.size(); ++i)
+        if (of[i].requires_grad()) all[i].impl().grad_fn = node;
+    return all;
+}
+
+XGRAD_FUNCTION void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
+}
+
+XGRAD_FUNCTION void become_inputs(
+    std::string_view name, bool create_graph, std::span<AnyTensor> x) {
+    check_defined(name, "input", x);
+    for (auto& t : x)
+        if (t.is_inference()) t = t.impl().type->copy(alias(t));
+        else if (!create_graph) t = alias(t);
+    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
+    for (auto const& t : x)
+        if (!t.impl().grad_fn) t.impl().requires_grad = true;
+}
+
+XGRAD_FUNCTION void become_values(bool create_graph, std::span<AnyTensor> outputs) {
+    if (!create_graph)
+        for (auto& y : outputs) y = alias(y);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
+#endif
 
 namespace xgrad {
 
-/// A tensor whose elements are `value`.
-template <Scalar T = double>
-Tensor<T> full(Shape const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
-    return Tensor<T>(detail::Array<T>(shape, value), g);
-}
-template <Scalar T = double>
-Tensor<T> zeros(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
-    return full<T>(shape, T(0), g);
-}
-template <Scalar T = double>
-Tensor<T> ones(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
-    return full<T>(shape, T(1), g);
-}
-template <Scalar T>
-Tensor<T> zeros_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return zeros<T>(t.shape(), g);
-}
-template <Scalar T>
-Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
-    return ones<T>(t.shape(), g);
-}
-
-/// The identity matrix.
-template <Scalar T = double>
-Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
-    detail::Array<T> a(Shape{n, n}, T(0));
-    for (std::size_t i = 0; i < n; ++i) a.begin()[i * (n + 1)] = T(1);
-    return Tensor<T>(std::move(a), g);
-}
-
 namespace detail {
-/// Number of elements of arange().
-template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
-    if (step == T(0)) fail<Error>("arange: the step is 0");
-    if constexpr (std::same_as<T, std::int64_t>) {
-        auto const size = [](T from, T to) {
-            return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+
+/// f(inputs), whose Nodes save nothing but their index in the call.
+Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
+
+} // namespace detail
+
+/// f(inputs...), recorded without what its Nodes save for backward: only the inputs are saved, and
+/// a backward pass that needs the rest calls f again. It saves the memory of one call of f and
+/// costs the time of one more.
+///
+/// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of
+/// such; what else it needs it captures, and captured tensors get gradients, too. A module that the
+/// caller owns is stored by reference and must outlive the backward pass; any other f is copied or
+/// moved. It must compute the same in each call: random numbers and grad mode are replayed, and the
+/// call may be made by another thread. Throws VersionError in the backward pass where an input, or
+/// a captured tensor that was saved, has been changed in place since, and GraphError where f saves
+/// other tensors than before.
+///
+/// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
+/// work as without it. Hooks on saved tensors that are active around the call get the inputs.
+template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs) {
+    using Callable = detail::KeptCallable<F>;
+    using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
+    if constexpr (Of::fits) {
+        detail::Tensors const x{detail::materialize(inputs)...};
+        detail::check_defined("checkpoint", "input", x);
+        auto const shared = std::make_shared<Callable>(std::forward<F>(f));
+        if (!detail::recording())
+            return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
+        auto const call = [shared](detail::Tensors const& arguments) {
+            return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments)));
         };
-        if (step > 0 ? start >= stop : start <= stop) return 0;
-        return step > 0 ? (size(start, stop) - 1) / size(0, step) + 1
-                        : (size(stop, start) - 1) / size(step, 0) + 1;
-    } else {
-        double const count = std::ceil(
-            (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-        if (!(std::abs(count) < static_cast<double>(max_elements)))
-            fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
-        return count > 0 ? static_cast<std::size_t>(count) : 0;
+        return Of::like_outputs(detail::checkpointed(call, x));
     }
 }
-} // namespace detail
 
-/// start, start + step, ... below stop (above it for a negative step).
-template <Scalar T = double>
-Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T>> g = {})
-    requires(!detail::is_complex<T>)
-{
-    detail::Array<T> a(Shape{detail::steps_between(start, stop, step)});
-    for (std::size_t i = 0; i < a.numel; ++i)
-        a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
-    return Tensor<T>(std::move(a), g);
-}
-/// n equidistant numbers from start to stop, both included.
-template <RealScalar T = double>
-Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
-    detail::Array<T> a(Shape{n});
-    for (std::size_t i = 0; i < n; ++i)
-        a.begin()[i] = i + 1 == n && n > 1
-                           ? stop
-                           : start + (stop - start) *
-                                         (n > 1 ? static_cast<T>(i) / static_cast<T>(n - 1) : T(0));
-    return Tensor<T>(std::move(a), g);
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
+
+// ======== xgrad/impl/functional/checkpoint.ipp
+// checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
+// is evaluated again when a backward pass needs that. It uses hooks on saved tensors: the Nodes are
+// recorded as usual, but what they save is only counted. The first saved tensor that a pass asks
+// for evaluates the function again, whose Nodes then save in the same order.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+// ======== xgrad/tensor/generator.hpp
+// The random generator of a thread. Only bodies include <random>.
+
+#include <random>
+
+#ifndef XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+
+// ======== xgrad/graph/thread_state.hpp
+// ThreadState: registry of thread-local variables that a backward pass takes along when it
+// continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
+// will do.
+
+namespace xgrad::detail {
+
+/// A registered variable, in a linked list of all.
+class ThreadState {
+public:
+    /// `here` gives the address of the calling thread's variable, `swap` exchanges the values of
+    /// two.
+    ThreadState(void* (*here)(), void (*swap)(void* a, void* b)) noexcept
+        : here_(here), swap_(swap), next_(std::exchange(first, this)) {}
+    ThreadState(ThreadState const&) = delete;
+    ThreadState& operator=(ThreadState const&) = delete;
+
+    /// The addresses of all variables of the calling thread.
+    static std::vector<void*> addresses();
+    /// Exchanges the values of the calling thread's variables with those of another thread, which
+    /// waits.
+    static void swap_with(std::vector<void*> const& others);
+
+private:
+    static inline constinit ThreadState const* first = nullptr;
+
+    void* (*here_)();
+    void (*swap_)(void*, void*);
+    ThreadState const* next_;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+
+// ======== xgrad/impl/graph/thread_state.ipp
+// Bodies of thread_state.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
+    std::vector<void*> all;
+    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+    return all;
 }
 
-namespace detail {
-/// Element i is i / (points * spacing), or (i - points) / (points * spacing) from i = `turn` on.
-template <RealScalar T>
-Tensor<T> frequencies(std::string_view operation, std::size_t n, std::size_t points, double spacing,
-    std::size_t turn) {
-    if (points == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
-    Array<T> a(Shape{n});
-    double const unit = 1 / (static_cast<double>(points) * spacing);
-    for (std::size_t i = 0; i < n; ++i)
-        a.begin()[i] = static_cast<T>(
-            (static_cast<double>(i) - (i < turn ? 0. : static_cast<double>(points))) * unit);
-    return Tensor<T>(std::move(a));
-}
-} // namespace detail
-
-/// The frequencies of fft() of n points with sample spacing `distance`, in its order: 0, 1, ...,
-/// (n-1)/2, -(n/2), ..., -1, divided by n * distance.
-template <RealScalar T = double> Tensor<T> fftfreq(std::size_t n, double distance = 1) {
-    return detail::frequencies<T>("fftfreq", n, n, distance, n - n / 2);
-}
-/// The frequencies of rfft(): 0, 1, ..., n/2, divided by n * distance.
-template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distance = 1) {
-    return detail::frequencies<T>("rfftfreq", n / 2 + 1, n, distance, n);
+XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
+    auto const* state = first;
+    for (void* const other : others) {
+        state->swap_(state->here_(), other);
+        state = state->next_;
+    }
 }
 
-namespace detail {
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+
+namespace xgrad::detail {
+
 inline thread_local std::mt19937_64 generator{5489};
 inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
     [](void* a, void* b) {
         std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
     });
 
-template <class T, class Distribution>
-Tensor<T> random(Shape const& shape, GradFlag<T> g, Distribution distribution) {
-    Array<T> a(shape);
-    std::generate_n(a.begin(), a.numel, [&] {
-        if constexpr (is_complex<T>) {
-            auto const re = distribution(generator);
-            return T(re, distribution(generator));
-        } else return static_cast<T>(distribution(generator));
-    });
-    return Tensor<T>(std::move(a), g);
-}
-} // namespace detail
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
 
-/// Seeds the calling thread's random generator.
-inline void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
-
-/// Uniform random numbers in [0, 1); both parts of complex numbers.
-template <Differentiable T = double>
-Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
-    return detail::random<T>(shape, g, std::uniform_real_distribution<precision_of<T>>());
-}
-/// Normal random numbers with mean 0 and variance 1; each part of a complex number has variance
-/// 1/2.
-template <Differentiable T = double>
-Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
-    using P = precision_of<T>;
-    return detail::random<T>(
-        shape, g, std::normal_distribution<P>(0, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1)));
-}
-
-} // namespace xgrad
-
-XGRAD_COMPILED_ONCE
-
-namespace xgrad {
-
-namespace detail {
+namespace xgrad::detail {
 
 class CheckpointedCall;
 
@@ -16074,14 +16792,7 @@ struct CheckpointSlot {
     AnyTensor value;
 
     /// The tensor that was saved.
-    AnyTensor checked(AnyTensor const& t) const {
-        if (t.impl().array.storage->version() != version)
-            fail<VersionError>("one of the variables needed for gradient computation has been "
-                               "modified by an inplace operation: ",
-                describe(t), " is at version ", t.impl().array.storage->version(),
-                "; expected version ", version, " instead. It was saved under checkpoint().");
-        return t;
-    }
+    AnyTensor checked(AnyTensor const& t) const;
 };
 
 /// One call of a function under checkpoint(): all that is needed to call it again, and a list of
@@ -16092,41 +16803,10 @@ public:
 
     /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
     /// also by those of an outer checkpoint().
-    [[gnu::cold]] explicit CheckpointedCall(Tensors const& inputs)
-        : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
-          generator_(generator) {
-        for (auto const& t : inputs) {
-            inputs_.push_back(SavedTensor::operand(alias(t)));
-            requires_grad_.push_back(t.requires_grad());
-            memory_.push_back(t.impl().array.storage.get());
-        }
-        for (auto const& t : arguments_)
-            if (t.impl().grad_fn) node_ = t.impl().grad_fn;
-        if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
-    }
+    explicit CheckpointedCall(Tensors const& inputs);
 
     /// The first call.
-    [[gnu::cold]] Tensors run(Function f) {
-        function_ = std::move(f);
-        PackingScope const scope([this](AnyTensor const& t) {
-            auto slot = slot_of(t);
-            slot->call = shared_from_this();
-            slot->index = slots_.size();
-            slots_.push_back(slot);
-            return slot;
-        });
-        Tensors const arguments = std::move(arguments_);
-        std::vector<std::uint32_t> versions;
-        for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
-        auto results = function_(arguments);
-        for (std::size_t i = 0; i < arguments.size(); ++i)
-            if (arguments[i].impl().array.storage->version() != versions[i])
-                fail<GraphError>("checkpoint: the function changes its input ", i,
-                    " in place, so that it could not be called again");
-        for (auto const& weak : slots_)
-            if (auto const slot = weak.lock()) slot->value = {};
-        return results;
-    }
+    Tensors run(Function f);
 
 private:
     /// What a pass has computed again and not used yet, and what the current Node uses, which may
@@ -16135,15 +16815,7 @@ private:
         std::vector<std::shared_ptr<CheckpointSlot>> slots;
         std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
 
-        std::shared_ptr<CheckpointSlot> take(std::size_t index) {
-            for (auto const& slot : in_use)
-                if (slot->index == index) return slot;
-            auto slot = std::move(slots[index]);
-            if (!slot) return slot;
-            if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
-            in_use.push_back(slot);
-            return slot;
-        }
+        std::shared_ptr<CheckpointSlot> take(std::size_t index);
     };
 
     /// In its scope tensors are packed by `pack` instead of the hooks of the program.
@@ -16174,83 +16846,18 @@ private:
         std::mt19937_64 before_;
     };
 
-    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const {
-        auto const* const memory = t.impl().array.storage.get();
-        bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-        return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
-            t.shape(), is_input ? nullptr : memory, memory->version(), t});
-    }
+    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
 
-    [[gnu::cold]] static AnyTensor unpack(void const* packed) {
-        auto const& slot = *static_cast<CheckpointSlot const*>(packed);
-        return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
-    }
+    static AnyTensor unpack(void const* packed);
 
     /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
     /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
     /// needs.
-    AnyTensor recomputed(std::size_t index) const {
-        std::shared_ptr<Recomputed> all;
-        if (current_pass)
-            if (auto const* const known =
-                    std::any_cast<std::shared_ptr<Recomputed>>(&current_pass->hook_data(identity_)))
-                all = *known;
-        auto slot = all ? all->take(index) : nullptr;
-        if (!slot) {
-            all = run_again();
-            if (current_pass) current_pass->hook_data(identity_) = all;
-            slot = all->take(index);
-        }
-        return slot->checked(slot->value);
-    }
+    AnyTensor recomputed(std::size_t index) const;
 
-    std::shared_ptr<Recomputed> run_again() const {
-        Tensors arguments;
-        for (std::size_t i = 0; i < inputs_.size(); ++i) {
-            arguments.push_back(alias(inputs_[i].unpack(*node_)));
-            arguments.back().impl().requires_grad = requires_grad_[i];
-        }
-        auto const all = std::make_shared<Recomputed>(
-            Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
-        std::size_t count = 0;
-        {
-            InferenceMode const normal(false);
-            DifferentiatedScope const scope(differentiated_);
-            RandomScope const random(generator_);
-            PackingScope const packing([&](AnyTensor const& t) {
-                auto const slot = slot_of(t);
-                if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
-                    compare(*first, *slot);
-                    slot->index = count;
-                    all->slots[count] = slot;
-                }
-                ++count;
-                return slot;
-            });
-            function_(arguments);
-        }
-        if (count != slots_.size())
-            fail<GraphError>("checkpoint: A different number of tensors was saved during the "
-                             "original forward and recomputation: ",
-                slots_.size(), " and ", count,
-                ". The function must do the same each time it is called with the same inputs.");
-        return all;
-    }
+    std::shared_ptr<Recomputed> run_again() const;
 
-    static void compare(CheckpointSlot const& first, CheckpointSlot const& now) {
-        if (first.dtype != now.dtype || first.shape != now.shape)
-            fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
-                             "the forward pass: saved tensor ",
-                first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
-                name(now.dtype), " ", now.shape,
-                "]. The function must do the same each time it is called with the same inputs.");
-        if (first.memory && first.memory == now.memory && first.version != now.version)
-            fail<VersionError>("one of the variables needed for gradient computation has been "
-                               "modified by an inplace operation: [",
-                name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
-                "captures, is at version ", now.version, "; expected version ", first.version,
-                " instead.");
-    }
+    static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
 
     Identity identity_;
     Tensors arguments_; // for the first evaluation
@@ -16264,39 +16871,142 @@ private:
     std::vector<std::weak_ptr<CheckpointSlot>> slots_;
 };
 
-} // namespace detail
-
-/// f(inputs...), recorded without what its Nodes save for backward: only the inputs are saved, and
-/// a backward pass that needs the rest calls f again. It saves the memory of one call of f and
-/// costs the time of one more.
-///
-/// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of
-/// such; what else it needs it captures, and captured tensors get gradients, too. A module that the
-/// caller owns is stored by reference and must outlive the backward pass; any other f is copied or
-/// moved. It must compute the same in each call: random numbers and grad mode are replayed, and the
-/// call may be made by another thread. Throws VersionError in the backward pass where an input, or
-/// a captured tensor that was saved, has been changed in place since, and GraphError where f saves
-/// other tensors than before.
-///
-/// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
-/// work as without it. Hooks on saved tensors that are active around the call get the inputs.
-template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs) {
-    using Callable = detail::KeptCallable<F>;
-    using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
-    if constexpr (Of::fits) {
-        detail::Tensors const x{detail::materialize(inputs)...};
-        detail::check_defined("checkpoint", "input", x);
-        auto const shared = std::make_shared<Callable>(std::forward<F>(f));
-        if (!detail::recording())
-            return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
-        auto const call = std::make_shared<detail::CheckpointedCall>(x);
-        return Of::like_outputs(call->run([shared](detail::Tensors const& arguments) {
-            return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments)));
-        }));
-    }
+XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
+    if (t.impl().array.storage->version() != version)
+        fail<VersionError>("one of the variables needed for gradient computation has been "
+                           "modified by an inplace operation: ",
+            describe(t), " is at version ", t.impl().array.storage->version(),
+            "; expected version ", version, " instead. It was saved under checkpoint().");
+    return t;
 }
 
-} // namespace xgrad
+XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
+    : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
+      generator_(generator) {
+    for (auto const& t : inputs) {
+        inputs_.push_back(SavedTensor::operand(alias(t)));
+        requires_grad_.push_back(t.requires_grad());
+        memory_.push_back(t.impl().array.storage.get());
+    }
+    for (auto const& t : arguments_)
+        if (t.impl().grad_fn) node_ = t.impl().grad_fn;
+    if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
+}
+
+XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
+    function_ = std::move(f);
+    PackingScope const scope([this](AnyTensor const& t) {
+        auto slot = slot_of(t);
+        slot->call = shared_from_this();
+        slot->index = slots_.size();
+        slots_.push_back(slot);
+        return slot;
+    });
+    Tensors const arguments = std::move(arguments_);
+    std::vector<std::uint32_t> versions;
+    for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
+    auto results = function_(arguments);
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        if (arguments[i].impl().array.storage->version() != versions[i])
+            fail<GraphError>("checkpoint: the function changes its input ", i,
+                " in place, so that it could not be called again");
+    for (auto const& weak : slots_)
+        if (auto const slot = weak.lock()) slot->value = {};
+    return results;
+}
+
+XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
+    std::size_t index) {
+    for (auto const& slot : in_use)
+        if (slot->index == index) return slot;
+    auto slot = std::move(slots[index]);
+    if (!slot) return slot;
+    if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
+    in_use.push_back(slot);
+    return slot;
+}
+
+XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(AnyTensor const& t) const {
+    auto const* const memory = t.impl().array.storage.get();
+    bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
+    return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
+        t.shape(), is_input ? nullptr : memory, memory->version(), t});
+}
+
+XGRAD_FUNCTION AnyTensor CheckpointedCall::unpack(void const* packed) {
+    auto const& slot = *static_cast<CheckpointSlot const*>(packed);
+    return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
+}
+
+XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+    std::shared_ptr<Recomputed> all;
+    if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
+    auto slot = all ? all->take(index) : nullptr;
+    if (!slot) {
+        all = run_again();
+        if (current_pass) pass_data(identity_) = all;
+        slot = all->take(index);
+    }
+    return slot->checked(slot->value);
+}
+
+XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
+    Tensors arguments;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        arguments.push_back(alias(inputs_[i].unpack(*node_)));
+        arguments.back().impl().requires_grad = requires_grad_[i];
+    }
+    auto const all = std::make_shared<Recomputed>(
+        Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
+    std::size_t count = 0;
+    {
+        InferenceMode const normal(false);
+        DifferentiatedScope const scope(differentiated_);
+        RandomScope const random(generator_);
+        PackingScope const packing([&](AnyTensor const& t) {
+            auto const slot = slot_of(t);
+            if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
+                compare(*first, *slot);
+                slot->index = count;
+                all->slots[count] = slot;
+            }
+            ++count;
+            return slot;
+        });
+        function_(arguments);
+    }
+    if (count != slots_.size())
+        fail<GraphError>("checkpoint: A different number of tensors was saved during the "
+                         "original forward and recomputation: ",
+            slots_.size(), " and ", count,
+            ". The function must do the same each time it is called with the same inputs.");
+    return all;
+}
+
+XGRAD_FUNCTION void CheckpointedCall::compare(
+    CheckpointSlot const& first, CheckpointSlot const& now) {
+    if (first.dtype != now.dtype || first.shape != now.shape)
+        fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
+                         "the forward pass: saved tensor ",
+            first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
+            name(now.dtype), " ", now.shape,
+            "]. The function must do the same each time it is called with the same inputs.");
+    if (first.memory && first.memory == now.memory && first.version != now.version)
+        fail<VersionError>("one of the variables needed for gradient computation has been "
+                           "modified by an inplace operation: [",
+            name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
+            "captures, is at version ", now.version, "; expected version ", first.version,
+            " instead.");
+}
+
+XGRAD_FUNCTION Tensors checkpointed(
+    std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
+    return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
+#endif
 
 // ======== xgrad/functional/hvp.hpp
 // Products of a vector and the Hessian, without forming the Hessian: vhp() and hvp().
@@ -16315,37 +17025,17 @@ template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... i
 // Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
 // after the other.
 
-XGRAD_COMPILED_ONCE
+#include <unordered_map>
 
 namespace xgrad::detail {
 
 class ForwardPass {
 public:
-    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents) {
-        FusedNode::link_second_order();
-        notes_.reserve(few);
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            Edge const edge = gradient_edge(inputs[i]);
-            auto& notes = notes_[enter(*edge.function).first];
-            notes.is_input = true;
-            notes.begin();
-            notes.all()[edge.input_nr] = tangents[i];
-        }
-    }
+    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents);
 
     /// Computes the tangents of these outputs; an output that does not depend on the inputs gets an
     /// undefined one.
-    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results) {
-        CachedVector<Edge> ends(outputs.size());
-        for (std::size_t i = 0; i < outputs.size(); ++i) {
-            if (!outputs[i].requires_grad()) continue;
-            ends[i] = gradient_edge(outputs[i]);
-            visit(*ends[i].function);
-        }
-        for (Index const index : order_) push(index);
-        for (std::size_t i = 0; i < outputs.size(); ++i)
-            if (ends[i]) results[i] = tangent(ends[i]);
-    }
+    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results);
 
 private:
     using Index = std::size_t;
@@ -16361,80 +17051,20 @@ private:
         std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
 
         /// Allocates the tangents.
-        void begin() {
-            if (!tangents && node->num_outputs() != 1)
-                tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
-        }
-        std::span<AnyTensor> all() {
-            return node->num_outputs() == 1 ? std::span(&tangent, 1)
-                   : tangents               ? std::span(tangents.get(), node->num_outputs())
-                                            : std::span<AnyTensor>();
-        }
+        void begin();
+        std::span<AnyTensor> all();
     };
 
     /// The state of a Node in this pass, and whether it is new.
-    std::pair<Index, bool> enter(Node& node) {
-        if (auto const known = lookup(node); known != notes_.size()) return {known, false};
-        notes_.emplace_back(node);
-        if (notes_.size() > few)
-            for (Index i = places_.size(); i < notes_.size(); ++i)
-                places_.emplace(notes_[i].node, i);
-        return {notes_.size() - 1, true};
-    }
-    Index lookup(Node const& node) const {
-        if (notes_.size() > few) {
-            auto const it = places_.find(&node);
-            return it == places_.end() ? notes_.size() : it->second;
-        }
-        Index i = 0;
-        while (i < notes_.size() && notes_[i].node != &node) ++i;
-        return i;
-    }
+    std::pair<Index, bool> enter(Node& node);
+    Index lookup(Node const& node) const;
 
     /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    void visit(Node& last) {
-        CachedVector<std::pair<Index, std::size_t>> path;
-        auto const begin = [&](Node& node) {
-            auto const [index, is_new] = enter(node);
-            ++notes_[index].users;
-            if (is_new) path.emplace_back(index, 0);
-        };
-        begin(last);
-        while (!path.empty()) {
-            auto& [index, next] = path.back();
-            auto const edges = notes_[index].node->next_edges();
-            if (next == edges.size()) {
-                order_.push_back(index);
-                path.pop_back();
-            } else if (Edge const& edge = edges[next++]) begin(*edge.function);
-        }
-    }
+    void visit(Node& last);
 
-    AnyTensor tangent(Edge const& edge) {
-        auto const all = notes_[lookup(*edge.function)].all();
-        return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
-    }
+    AnyTensor tangent(Edge const& edge);
 
-    void push(Index index) {
-        Node& node = *notes_[index].node;
-        auto const edges = node.next_edges();
-        LocalArray<AnyTensor, 8> tangents(edges.size());
-        bool moves = false;
-        for (std::size_t k = 0; k < edges.size(); ++k) {
-            if (edges[k]) tangents[k] = tangent(edges[k]);
-            moves |= tangents[k].defined();
-        }
-        if (moves) {
-            notes_[index].begin();
-            NodeLock const lock(node);
-            node.pushforward(tangents.span(), notes_[index].all());
-        }
-        for (auto const& edge : edges)
-            if (edge)
-                if (auto& notes = notes_[lookup(*edge.function)];
-                    --notes.users == 0 && !notes.is_input)
-                    std::ranges::fill(notes.all(), AnyTensor());
-    }
+    void push(Index index);
 
     CachedVector<Notes> notes_;
     std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
@@ -16443,87 +17073,145 @@ private:
 
 } // namespace xgrad::detail
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+
+// ======== xgrad/impl/functional/forward_pass.ipp
+// Bodies of forward_pass.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION ForwardPass::ForwardPass(
+    std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents) {
+    FusedNode::link_second_order();
+    notes_.reserve(few);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Edge const edge = gradient_edge(inputs[i]);
+        auto& notes = notes_[enter(*edge.function).first];
+        notes.is_input = true;
+        notes.begin();
+        notes.all()[edge.input_nr] = tangents[i];
+    }
+}
+
+XGRAD_FUNCTION void ForwardPass::run(
+    std::span<AnyTensor const> outputs, std::span<AnyTensor> results) {
+    CachedVector<Edge> ends(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].requires_grad()) continue;
+        ends[i] = gradient_edge(outputs[i]);
+        visit(*ends[i].function);
+    }
+    for (Index const index : order_) push(index);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (ends[i]) results[i] = tangent(ends[i]);
+}
+
+XGRAD_FUNCTION void ForwardPass::Notes::begin() {
+    if (!tangents && node->num_outputs() != 1)
+        tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
+}
+
+XGRAD_FUNCTION std::span<AnyTensor> ForwardPass::Notes::all() {
+    return node->num_outputs() == 1 ? std::span(&tangent, 1)
+           : tangents               ? std::span(tangents.get(), node->num_outputs())
+                                    : std::span<AnyTensor>();
+}
+
+XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
+    if (auto const known = lookup(node); known != notes_.size()) return {known, false};
+    notes_.emplace_back(node);
+    if (notes_.size() > few)
+        for (Index i = places_.size(); i < notes_.size(); ++i) places_.emplace(notes_[i].node, i);
+    return {notes_.size() - 1, true};
+}
+
+XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
+    if (notes_.size() > few) {
+        auto const it = places_.find(&node);
+        return it == places_.end() ? notes_.size() : it->second;
+    }
+    Index i = 0;
+    while (i < notes_.size() && notes_[i].node != &node) ++i;
+    return i;
+}
+
+XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
+    CachedVector<std::pair<Index, std::size_t>> path;
+    auto const begin = [&](Node& node) {
+        auto const [index, is_new] = enter(node);
+        ++notes_[index].users;
+        if (is_new) path.emplace_back(index, 0);
+    };
+    begin(last);
+    while (!path.empty()) {
+        auto& [index, next] = path.back();
+        auto const edges = notes_[index].node->next_edges();
+        if (next == edges.size()) {
+            order_.push_back(index);
+            path.pop_back();
+        } else if (Edge const& edge = edges[next++]) begin(*edge.function);
+    }
+}
+
+XGRAD_FUNCTION AnyTensor ForwardPass::tangent(Edge const& edge) {
+    auto const all = notes_[lookup(*edge.function)].all();
+    return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
+}
+
+XGRAD_FUNCTION void ForwardPass::push(Index index) {
+    Node& node = *notes_[index].node;
+    auto const edges = node.next_edges();
+    LocalArray<AnyTensor, 8> tangents(edges.size());
+    bool moves = false;
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+        if (edges[k]) tangents[k] = tangent(edges[k]);
+        moves |= tangents[k].defined();
+    }
+    if (moves) {
+        notes_[index].begin();
+        NodeLock const lock(node);
+        node.pushforward(tangents.span(), notes_[index].all());
+    }
+    for (auto const& edge : edges)
+        if (edge)
+            if (auto& notes = notes_[lookup(*edge.function)]; --notes.users == 0 && !notes.is_input)
+                std::ranges::fill(notes.all(), AnyTensor());
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+#endif
+
 // ======== xgrad/functional/vjp.hpp
 // Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and
 // grad() of a function.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
 namespace detail {
 
 /// Checks that v has the shapes of the outputs; without v there must be one output of one element.
-inline void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
-    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
-        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
-                                    "tensor with a single element to multiply it with");
-    for (std::size_t i = 0; i < v.size(); ++i)
-        if (!v[i].defined() || v[i].shape() != fits[i].shape())
-            fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
-                " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
-}
+void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits);
 /// The given vector, or a 1, which is stored in `one`.
-inline TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
-    if (!v.empty()) return v;
-    one = fits[0].impl().type->filled(fits[0].shape(), 1);
-    return {&one, 1};
-}
+TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one);
 
 /// Checks that every output depends on the inputs (strict mode).
-inline void check_outputs(Evaluation const& e) {
-    for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
-        if (!e.outputs[i].requires_grad())
-            fail<GraphError>(e.transform, ": Output ", i,
-                " of the user-provided function does not require gradients. The outputs must be "
-                "computed in a differentiable manner from the input when running in strict mode.");
-}
+void check_outputs(Evaluation const& e);
 
 /// Computes the gradients of the inputs from those outputs that require one; an input on which they
 /// do not depend gets an undefined one. Without grad_outputs there is one output, a real scalar,
 /// whose gradient is 1.
-inline void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
-    bool keep_graph, std::span<AnyTensor> gradients) {
-    CachedVector<Root> roots;
-    roots.reserve(e.outputs.size());
-    for (std::size_t i = 0; i < e.outputs.size(); ++i)
-        if (auto const& y = e.outputs[i]; y.requires_grad())
-            roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(),
-                grad_outputs.empty() ? AnyTensor() : grad_outputs[i], i));
-    if (roots.empty()) return;
-    if (create_graph) FusedNode::link_second_order();
-    LocalArray<Capture, 4> captures(e.inputs.size());
-    for (std::size_t i = 0; i < e.inputs.size(); ++i)
-        captures[i] = capture_at(gradient_edge(e.inputs[i]));
-    run_backward(roots, captures.span(), keep_graph, create_graph);
-    for (std::size_t i = 0; i < e.inputs.size(); ++i)
-        gradients[i] = std::move(captures[i].gradient);
-}
+void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph, bool keep_graph,
+    std::span<AnyTensor> gradients);
 
 /// Replaces undefined derivatives by zeros. In strict mode they are an error, which says that
 /// `what` does not depend on an input.
-inline void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
-    std::span<AnyTensor> gradients) {
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (e.strict && !gradients[i].defined())
-            fail<GraphError>(e.transform, ": ", what, " is independent of input ", i,
-                ". This is not allowed in strict mode.");
-        if (e.strict && e.create_graph && !gradients[i].requires_grad())
-            fail<GraphError>(e.transform, ": The ", derivative,
-                " of the user-provided function is independent of input ", i,
-                ". This is not allowed in strict mode when create_graph=True.");
-        if (!gradients[i].defined())
-            gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
-    }
-}
+void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
+    std::span<AnyTensor> gradients);
 
-inline void vector_jacobian_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    check_outputs(e);
-    check_vector(e.transform, v, e.outputs);
-    pull_back(e, v, e.create_graph, e.create_graph, products);
-    fill_in(e, "The output of the user-provided function", "jacobian", products);
-}
+void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 } // namespace detail
 
@@ -16598,7 +17286,83 @@ auto grad(F&& f) {
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
+
+// ======== xgrad/impl/functional/vjp.ipp
+// Bodies of vjp.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
+    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
+        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
+                                    "tensor with a single element to multiply it with");
+    for (std::size_t i = 0; i < v.size(); ++i)
+        if (!v[i].defined() || v[i].shape() != fits[i].shape())
+            fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
+                " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
+}
+
+XGRAD_FUNCTION TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
+    if (!v.empty()) return v;
+    one = fits[0].impl().type->filled(fits[0].shape(), 1);
+    return {&one, 1};
+}
+
+XGRAD_FUNCTION void check_outputs(Evaluation const& e) {
+    for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
+        if (!e.outputs[i].requires_grad())
+            fail<GraphError>(e.transform, ": Output ", i,
+                " of the user-provided function does not require gradients. The outputs must be "
+                "computed in a differentiable manner from the input when running in strict mode.");
+}
+
+XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
+    bool keep_graph, std::span<AnyTensor> gradients) {
+    CachedVector<Root> roots;
+    roots.reserve(e.outputs.size());
+    for (std::size_t i = 0; i < e.outputs.size(); ++i)
+        if (auto const& y = e.outputs[i]; y.requires_grad())
+            roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(),
+                grad_outputs.empty() ? AnyTensor() : grad_outputs[i], i));
+    if (roots.empty()) return;
+    if (create_graph) FusedNode::link_second_order();
+    LocalArray<Capture, 4> captures(e.inputs.size());
+    for (std::size_t i = 0; i < e.inputs.size(); ++i)
+        captures[i] = capture_at(gradient_edge(e.inputs[i]));
+    run_backward(roots, captures.span(), keep_graph, create_graph);
+    for (std::size_t i = 0; i < e.inputs.size(); ++i)
+        gradients[i] = std::move(captures[i].gradient);
+}
+
+XGRAD_FUNCTION void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
+    std::span<AnyTensor> gradients) {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (e.strict && !gradients[i].defined())
+            fail<GraphError>(e.transform, ": ", what, " is independent of input ", i,
+                ". This is not allowed in strict mode.");
+        if (e.strict && e.create_graph && !gradients[i].requires_grad())
+            fail<GraphError>(e.transform, ": The ", derivative,
+                " of the user-provided function is independent of input ", i,
+                ". This is not allowed in strict mode when create_graph=True.");
+        if (!gradients[i].defined())
+            gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
+    }
+}
+
+XGRAD_FUNCTION void vector_jacobian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    check_outputs(e);
+    check_vector(e.transform, v, e.outputs);
+    pull_back(e, v, e.create_graph, e.create_graph, products);
+    fill_in(e, "The output of the user-provided function", "jacobian", products);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
+#endif
 
 namespace xgrad {
 
@@ -16606,27 +17370,10 @@ namespace detail {
 
 /// Pushes the tangents v of the inputs along the graph to the outputs; undefined for an output that
 /// no tangent reaches.
-inline void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
-    check_vector(e.transform, v, e.inputs);
-    PassMode const mode(e.create_graph);
-    AnyTensor one;
-    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
-}
+void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents);
 
 /// J v.
-inline void jacobian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    check_outputs(e);
-    push_forward(e, v, products);
-    for (std::size_t k = 0; k < products.size(); ++k) {
-        if (products[k].defined()) continue;
-        if (e.strict)
-            fail<GraphError>(e.transform, ": Output ", k,
-                " of the user-provided function is independent of the inputs. This is not allowed "
-                "in strict mode.");
-        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
-    }
-}
+void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 template <class F, class X>
 auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
@@ -16663,7 +17410,39 @@ template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions co
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
+
+// ======== xgrad/impl/functional/jvp.ipp
+// Bodies of jvp.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
+    check_vector(e.transform, v, e.inputs);
+    PassMode const mode(e.create_graph);
+    AnyTensor one;
+    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
+}
+
+XGRAD_FUNCTION void jacobian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    check_outputs(e);
+    push_forward(e, v, products);
+    for (std::size_t k = 0; k < products.size(); ++k) {
+        if (products[k].defined()) continue;
+        if (e.strict)
+            fail<GraphError>(e.transform, ": Output ", k,
+                " of the user-provided function is independent of the inputs. This is not allowed "
+                "in strict mode.");
+        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
+    }
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
+#endif
 
 namespace xgrad {
 
@@ -16682,124 +17461,23 @@ struct JacobianOptions {
 namespace detail {
 
 /// A view of the real, or of the imaginary, parts of an array.
-[[gnu::cold]] inline AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
-    if (!xgrad::is_complex(type.dtype)) return a;
-    Strides twice = a.strides;
-    for (auto& step : twice) step *= 2;
-    Shape shape = a.shape;
-    a.set_view(std::move(shape), std::move(twice),
-        imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
-    return a;
-}
-[[gnu::cold]] inline void copy_parts(
-    TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from) {
-    auto const is_single = [](TypeInfo const& t) {
-        return t.dtype == DType::float32 || t.dtype == DType::complex64;
-    };
-    if (is_single(to_type))
-        is_single(from_type) ? copy_elements(as<float>(to), as<float>(from))
-                             : copy_elements(as<float>(to), as<double>(from));
-    else
-        is_single(from_type) ? copy_elements(as<double>(to), as<float>(from))
-                             : copy_elements(as<double>(to), as<double>(from));
-}
+[[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
+[[gnu::cold]] void copy_parts(
+    TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from);
 
 /// A unit vector: zeros, and 1 or i at one index.
-[[gnu::cold]] inline AnyTensor unit_vector(
-    AnyTensor const& like, std::size_t place, bool imaginary = false) {
-    auto const& type = *like.impl().type;
-    AnyTensor const unit = type.filled(like.shape(), 0), one = type.filled({}, 1);
-    AnyArray at = unit.impl().array;
-    at.set_view({}, {}, static_cast<std::ptrdiff_t>(place * type.size));
-    copy_parts(type, parts_of(type, at, imaginary), type, parts_of(type, one.impl().array, false));
-    return unit;
-}
+[[gnu::cold]] AnyTensor unit_vector(
+    AnyTensor const& like, std::size_t place, bool imaginary = false);
 
 /// The derivatives of one output with respect to all inputs: for each input a tensor of the shape
 /// of the output followed by that of the input. Its rows are the gradients of the output's
 /// elements.
-[[gnu::cold]] inline Tensors reverse_rows(
-    Evaluation const& e, AnyTensor const& output, std::size_t index) {
-    PassMode const mode(e.create_graph);
-    Evaluation const of_output = e.with_outputs({&output, 1});
-    std::vector<RowStack> blocks;
-    for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
-    for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows;
-         ++row) {
-        AnyTensor const grad_output = unit_vector(output, row);
-        Tensors gradients(e.inputs.size());
-        pull_back(of_output, {&grad_output, 1}, e.create_graph, true, gradients);
-        for (std::size_t i = 0; i < blocks.size(); ++i) {
-            if (gradients[i].defined()) blocks[i].put(row, gradients[i]);
-            else if (e.strict)
-                fail<GraphError>(e.transform, ": Output ", index,
-                    " of the user-provided function is independent of input ", i,
-                    ". This is not allowed in strict mode.");
-        }
-    }
-    Tensors all;
-    for (auto& block : blocks) all.push_back(block.finish());
-    if (e.strict && e.create_graph)
-        for (std::size_t i = 0; i < all.size(); ++i)
-            if (all[i].numel() && !all[i].requires_grad())
-                fail<GraphError>(e.transform,
-                    ": The jacobian of the user-provided function is independent of input ", i,
-                    ". This is not allowed in strict mode when create_graph=True.");
-    return all;
-}
+[[gnu::cold]] Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index);
 
 /// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
-[[gnu::cold]] inline std::vector<Tensors> forward_columns(Evaluation const& e) {
-    NoGradGuard const off;
-    std::vector<Tensors> blocks(e.outputs.size());
-    for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        for (auto const& x : e.inputs)
-            blocks[k].push_back(RowStack(*x.impl().type, e.outputs[k].shape(), x.shape()).finish());
-    for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-        auto const& type = *e.inputs[i].impl().type;
-        std::size_t const columns = e.inputs[i].numel();
-        for (std::size_t column = 0; column < columns; ++column)
-            for (bool const imaginary : {false, true}) {
-                if (imaginary && !xgrad::is_complex(type.dtype)) continue;
-                Tensors tangents(e.inputs.size());
-                tangents[i] = unit_vector(e.inputs[i], column, imaginary);
-                Tensors along(e.outputs.size());
-                ForwardPass(e.inputs, tangents).run(e.outputs, along);
-                for (std::size_t k = 0; k < along.size(); ++k) {
-                    if (!along[k].defined()) continue;
-                    AnyArray to = blocks[k][i].impl().array;
-                    Strides steps = row_major(along[k].shape());
-                    for (auto& step : steps) step *= static_cast<std::ptrdiff_t>(columns);
-                    to.set_view(along[k].shape(), std::move(steps),
-                        static_cast<std::ptrdiff_t>(column * type.size));
-                    auto const& from_type = *along[k].impl().type;
-                    copy_parts(type, parts_of(type, to, imaginary), from_type,
-                        parts_of(from_type, along[k].impl().array, false));
-                }
-            }
-    }
-    return blocks;
-}
+[[gnu::cold]] std::vector<Tensors> forward_columns(Evaluation const& e);
 
-[[gnu::cold]] inline std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy) {
-    check_outputs(e);
-    auto const passes = [](TensorSpan all, std::size_t for_complex) {
-        std::size_t n = 0;
-        for (auto const& t : all) n += t.numel() * (xgrad::is_complex(t.dtype()) ? for_complex : 1);
-        return n;
-    };
-    bool const must_reverse = e.create_graph || e.strict;
-    if (strategy == Mode::forward && must_reverse)
-        fail<GraphError>(
-            e.transform, ": create_graph or strict and Mode::forward are not supported together");
-    if (strategy == Mode::forward || (strategy == Mode::automatic && !must_reverse &&
-                                         passes(e.inputs, 2) < passes(e.outputs, 1)))
-        return forward_columns(e);
-    std::vector<Tensors> blocks;
-    for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        blocks.push_back(reverse_rows(e, e.outputs[k], k));
-    return blocks;
-}
+[[gnu::cold]] std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy);
 
 /// The blocks of derivatives, nested as the outputs are, and each entry as the inputs are.
 template <class Of, class Outputs, bool many_outputs>
@@ -16812,29 +17490,7 @@ auto structured(std::vector<Tensors> const& blocks) {
 }
 
 /// The recorded gradient of a real scalar: the Hessian is its Jacobian.
-inline Tensors recorded_gradient(Evaluation const& e) {
-    check_outputs(e);
-    if (e.outputs[0].numel() != 1)
-        fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ",
-            e.transform, " should contain a single element, its shape is ", e.outputs[0].shape());
-    Tensors gradient(e.inputs.size());
-    pull_back(e, {}, true, true, gradient);
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-        auto& y = gradient[i];
-        if (e.strict && !y.defined())
-            fail<GraphError>(e.transform,
-                ": The output of the user-provided function is independent of input ", i,
-                ". This is not allowed in strict mode.");
-        if (e.strict && !y.requires_grad())
-            fail<GraphError>(e.transform,
-                ": the jacobian of the user-provided function with respect to input ", i,
-                " does not require gradients. This is not allowed in strict mode. You should "
-                "ensure that your function is twice differentiable and the jacobian "
-                "depends on the inputs (this would be violated by a linear function for example).");
-        if (!y.defined()) y = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
-    }
-    return gradient;
-}
+Tensors recorded_gradient(Evaluation const& e);
 
 } // namespace detail
 
@@ -16893,30 +17549,166 @@ auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
+
+// ======== xgrad/impl/functional/jacobian.ipp
+// Bodies of jacobian.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
+    if (!xgrad::is_complex(type.dtype)) return a;
+    Strides twice = a.strides;
+    for (auto& step : twice) step *= 2;
+    Shape shape = a.shape;
+    a.set_view(std::move(shape), std::move(twice),
+        imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
+    return a;
+}
+
+XGRAD_FUNCTION void copy_parts(
+    TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from) {
+    auto const is_single = [](TypeInfo const& t) {
+        return t.dtype == DType::float32 || t.dtype == DType::complex64;
+    };
+    if (is_single(to_type))
+        is_single(from_type) ? copy_elements(as<float>(to), as<float>(from))
+                             : copy_elements(as<float>(to), as<double>(from));
+    else
+        is_single(from_type) ? copy_elements(as<double>(to), as<float>(from))
+                             : copy_elements(as<double>(to), as<double>(from));
+}
+
+XGRAD_FUNCTION AnyTensor unit_vector(AnyTensor const& like, std::size_t place, bool imaginary) {
+    auto const& type = *like.impl().type;
+    AnyTensor const unit = type.filled(like.shape(), 0), one = type.filled({}, 1);
+    AnyArray at = unit.impl().array;
+    at.set_view({}, {}, static_cast<std::ptrdiff_t>(place * type.size));
+    copy_parts(type, parts_of(type, at, imaginary), type, parts_of(type, one.impl().array, false));
+    return unit;
+}
+
+XGRAD_FUNCTION Tensors reverse_rows(
+    Evaluation const& e, AnyTensor const& output, std::size_t index) {
+    PassMode const mode(e.create_graph);
+    Evaluation const of_output = e.with_outputs({&output, 1});
+    std::vector<RowStack> blocks;
+    for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
+    for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows;
+         ++row) {
+        AnyTensor const grad_output = unit_vector(output, row);
+        Tensors gradients(e.inputs.size());
+        pull_back(of_output, {&grad_output, 1}, e.create_graph, true, gradients);
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            if (gradients[i].defined()) blocks[i].put(row, gradients[i]);
+            else if (e.strict)
+                fail<GraphError>(e.transform, ": Output ", index,
+                    " of the user-provided function is independent of input ", i,
+                    ". This is not allowed in strict mode.");
+        }
+    }
+    Tensors all;
+    for (auto& block : blocks) all.push_back(block.finish());
+    if (e.strict && e.create_graph)
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all[i].numel() && !all[i].requires_grad())
+                fail<GraphError>(e.transform,
+                    ": The jacobian of the user-provided function is independent of input ", i,
+                    ". This is not allowed in strict mode when create_graph=True.");
+    return all;
+}
+
+XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e) {
+    NoGradGuard const off;
+    std::vector<Tensors> blocks(e.outputs.size());
+    for (std::size_t k = 0; k < e.outputs.size(); ++k)
+        for (auto const& x : e.inputs)
+            blocks[k].push_back(RowStack(*x.impl().type, e.outputs[k].shape(), x.shape()).finish());
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+        auto const& type = *e.inputs[i].impl().type;
+        std::size_t const columns = e.inputs[i].numel();
+        for (std::size_t column = 0; column < columns; ++column)
+            for (bool const imaginary : {false, true}) {
+                if (imaginary && !xgrad::is_complex(type.dtype)) continue;
+                Tensors tangents(e.inputs.size());
+                tangents[i] = unit_vector(e.inputs[i], column, imaginary);
+                Tensors along(e.outputs.size());
+                ForwardPass(e.inputs, tangents).run(e.outputs, along);
+                for (std::size_t k = 0; k < along.size(); ++k) {
+                    if (!along[k].defined()) continue;
+                    AnyArray to = blocks[k][i].impl().array;
+                    Strides steps = row_major(along[k].shape());
+                    for (auto& step : steps) step *= static_cast<std::ptrdiff_t>(columns);
+                    to.set_view(along[k].shape(), std::move(steps),
+                        static_cast<std::ptrdiff_t>(column * type.size));
+                    auto const& from_type = *along[k].impl().type;
+                    copy_parts(type, parts_of(type, to, imaginary), from_type,
+                        parts_of(from_type, along[k].impl().array, false));
+                }
+            }
+    }
+    return blocks;
+}
+
+XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy) {
+    check_outputs(e);
+    auto const passes = [](TensorSpan all, std::size_t for_complex) {
+        std::size_t n = 0;
+        for (auto const& t : all) n += t.numel() * (xgrad::is_complex(t.dtype()) ? for_complex : 1);
+        return n;
+    };
+    bool const must_reverse = e.create_graph || e.strict;
+    if (strategy == Mode::forward && must_reverse)
+        fail<GraphError>(
+            e.transform, ": create_graph or strict and Mode::forward are not supported together");
+    if (strategy == Mode::forward || (strategy == Mode::automatic && !must_reverse &&
+                                         passes(e.inputs, 2) < passes(e.outputs, 1)))
+        return forward_columns(e);
+    std::vector<Tensors> blocks;
+    for (std::size_t k = 0; k < e.outputs.size(); ++k)
+        blocks.push_back(reverse_rows(e, e.outputs[k], k));
+    return blocks;
+}
+
+XGRAD_FUNCTION Tensors recorded_gradient(Evaluation const& e) {
+    check_outputs(e);
+    if (e.outputs[0].numel() != 1)
+        fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ",
+            e.transform, " should contain a single element, its shape is ", e.outputs[0].shape());
+    Tensors gradient(e.inputs.size());
+    pull_back(e, {}, true, true, gradient);
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+        auto& y = gradient[i];
+        if (e.strict && !y.defined())
+            fail<GraphError>(e.transform,
+                ": The output of the user-provided function is independent of input ", i,
+                ". This is not allowed in strict mode.");
+        if (e.strict && !y.requires_grad())
+            fail<GraphError>(e.transform,
+                ": the jacobian of the user-provided function with respect to input ", i,
+                " does not require gradients. This is not allowed in strict mode. You should "
+                "ensure that your function is twice differentiable and the jacobian "
+                "depends on the inputs (this would be violated by a linear function for example).");
+        if (!y.defined()) y = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
+    }
+    return gradient;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
+#endif
 
 namespace xgrad {
 
 namespace detail {
 
 /// v^T H: the gradient, differentiated in reverse mode from v.
-inline void vector_hessian_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    check_vector(e.transform, v, e.inputs);
-    AnyTensor one;
-    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
-        e.create_graph, products);
-    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
-}
+void vector_hessian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 /// H v: the derivative of the gradient along v, forward mode over reverse mode.
-inline void hessian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    push_forward(e.with_outputs(gradient), v, products);
-    fill_in(e, "The hessian of the user-provided function", "hessian", products);
-}
+void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product() {
     using Of = Transform<F, X>;
@@ -16977,6 +17769,36 @@ template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions co
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+
+// ======== xgrad/impl/functional/hvp.ipp
+// Bodies of hvp.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void vector_hessian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    check_vector(e.transform, v, e.inputs);
+    AnyTensor one;
+    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
+        e.create_graph, products);
+    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
+}
+
+XGRAD_FUNCTION void hessian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    push_forward(e.with_outputs(gradient), v, products);
+    fill_in(e, "The hessian of the user-provided function", "hessian", products);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+#endif
+
 // ======== xgrad/ops/counting.hpp
 // Counts of nonzero elements, and whether any or all are nonzero.
 
@@ -16988,8 +17810,6 @@ template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions co
 
 // ======== xgrad/ops/extremum.hpp
 // The largest and the smallest elements over axes.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -17132,8 +17952,6 @@ template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.d
 // ======== xgrad/ops/product.hpp
 // Products over axes, whose gradient needs no division.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -17250,8 +18068,6 @@ template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.d
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Integers and masks as double; anything else as it is.
@@ -17361,8 +18177,6 @@ template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Counts the elements over axes that are true or not 0, as int64; NaN counts. Not differentiable.
@@ -17400,8 +18214,6 @@ template <Operand X> auto all_of(X const& x) { return all_of(x, detail::all_axes
 
 // ======== xgrad/ops/padding.hpp
 // Padding: arrays extended or cropped at their borders.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -17511,52 +18323,18 @@ auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const 
 namespace detail {
 
 /// The widths with positive ones replaced by 0.
-inline Axes negative_ones(Axes widths) {
-    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
-    return widths;
-}
-inline std::size_t if_positive(std::ptrdiff_t width) {
-    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
-}
+Axes negative_ones(Axes widths);
+std::size_t if_positive(std::ptrdiff_t width);
 
 /// The widths of pad(), for each axis: before it and after it.
 struct PadWidths {
     Axes before, after;
     bool cut = false, add = false; // some widths are negative; some are positive
 
-    PadWidths(Axes const& widths, Shape const& extents)
-        : before(extents.size(), 0), after(extents.size(), 0) {
-        auto const rank = extents.size();
-        if (widths.size() % 2 || widths.size() > 2 * rank)
-            fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank,
-                " axes of shape ", extents);
-        for (std::size_t i = 0; i < widths.size() / 2; ++i) {
-            auto const d = rank - 1 - i;
-            auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
-            cut |= std::min(first, last) < 0;
-            add |= std::max(first, last) > 0;
-            constexpr auto most = static_cast<std::ptrdiff_t>(max_elements);
-            if (std::max(first, last) > most || std::min(first, last) < -most ||
-                static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) +
-                        std::min<std::ptrdiff_t>(last, 0) <
-                    0)
-                fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ",
-                    extents, ", or add more than any memory holds");
-        }
-    }
+    PadWidths(Axes const& widths, Shape const& extents);
 };
 
-inline void check_border(PadBorder const& b, std::size_t extent) {
-    auto const longest = std::max(b.before, b.after);
-    if (b.mode == PadMode::reflect && longest >= extent)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ",
-            longest, " positions, which must be fewer");
-    if (b.mode == PadMode::circular && longest > extent)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ",
-            longest, " positions, which must be no more");
-    if (b.mode == PadMode::replicate && extent == 0)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
-}
+void check_border(PadBorder const& b, std::size_t extent);
 
 } // namespace detail
 
@@ -17583,7 +18361,60 @@ auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant,
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
+
+// ======== xgrad/impl/ops/padding.ipp
+// Bodies of padding.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Axes negative_ones(Axes widths) {
+    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
+    return widths;
+}
+
+XGRAD_FUNCTION std::size_t if_positive(std::ptrdiff_t width) {
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
+}
+
+XGRAD_FUNCTION PadWidths::PadWidths(Axes const& widths, Shape const& extents)
+    : before(extents.size(), 0), after(extents.size(), 0) {
+    auto const rank = extents.size();
+    if (widths.size() % 2 || widths.size() > 2 * rank)
+        fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank,
+            " axes of shape ", extents);
+    for (std::size_t i = 0; i < widths.size() / 2; ++i) {
+        auto const d = rank - 1 - i;
+        auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
+        cut |= std::min(first, last) < 0;
+        add |= std::max(first, last) > 0;
+        constexpr auto most = static_cast<std::ptrdiff_t>(max_elements);
+        if (std::max(first, last) > most || std::min(first, last) < -most ||
+            static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) +
+                    std::min<std::ptrdiff_t>(last, 0) <
+                0)
+            fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ",
+                extents, ", or add more than any memory holds");
+    }
+}
+
+XGRAD_FUNCTION void check_border(PadBorder const& b, std::size_t extent) {
+    auto const longest = std::max(b.before, b.after);
+    if (b.mode == PadMode::reflect && longest >= extent)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ",
+            longest, " positions, which must be fewer");
+    if (b.mode == PadMode::circular && longest > extent)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ",
+            longest, " positions, which must be no more");
+    if (b.mode == PadMode::replicate && extent == 0)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
+#endif
 
 namespace xgrad {
 
@@ -17774,8 +18605,6 @@ template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis) {
 // ======== xgrad/ops/flipping.hpp
 // Elements in another order along axes: reversed (flip) or rotated (roll).
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Reverses the elements along some axes. Flip is its own adjoint.
@@ -17840,10 +18669,7 @@ private:
 
 namespace detail {
 /// A shift modulo the extent.
-inline std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
-    auto const n = static_cast<std::ptrdiff_t>(extent);
-    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
-}
+std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent);
 } // namespace detail
 
 /// Rotates the elements by a shift along each of some axes, backwards if it is negative. A copy.
@@ -17896,6 +18722,24 @@ template <Operand X> auto ifftshift(X const& x, Axes const& axes = {}) {
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
+
+// ======== xgrad/impl/ops/flipping.ipp
+// Bodies of flipping.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
+    auto const n = static_cast<std::ptrdiff_t>(extent);
+    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
+#endif
+
 // ======== xgrad/ops/fourier.hpp
 // Discrete Fourier transforms with NumPy's conventions: exp(-2 pi i jk/n) forward, and the scale
 // chosen by `norm`.
@@ -17903,13 +18747,49 @@ template <Operand X> auto ifftshift(X const& x, Axes const& axes = {}) {
 
 // ======== xgrad/base/fft.hpp
 // The discrete Fourier transform of one line or of many lines, for any length.
+
+namespace xgrad::detail {
+
+/// Computes `howmany` unnormalised DFTs of n points for T = float or double, n >= 1: line i starts
+/// at in + i * in_dist, its transform at out + i * out_dist; see fft. Interleaved lines (the
+/// columns of a matrix) are transformed together.
+template <class T>
+void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign);
+
+/// Unnormalised DFT of n points for T = float or double, any n >= 1: out[k*os] = sum_j in[j*is]
+/// exp(sign*2*pi*i*j*k/n). in and out may be the same (with equal strides), and must not overlap
+/// otherwise.
+template <class T>
+void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
+    std::size_t n, int sign);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
+
+// ======== xgrad/impl/base/fft.ipp
+// Bodies of fft.hpp. impl/instances.ipp has their instances.
+
+#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
+
+// ======== xgrad/base/fft_plan.hpp
+// The algorithms of the discrete Fourier transform of one line or of many lines, for any length.
 //
 // FftPlan chooses the algorithm. Lengths without large prime factors use Columns (fft_columns.hpp),
 // which transforms all columns of a tile at once: one short line is one column, many short lines
 // are the columns of a tile, and a long line is a matrix whose columns are transformed twice
 // (fft_four_step.hpp). A length with a large prime factor becomes a convolution of a smooth length
-// (Bluestein's algorithm). fft and fft_many, at the end, cache plans by length.
+// (Bluestein's algorithm). fft_plan, at the end, caches plans by length.
 
+#include <cstdlib>
+
+#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
 
 // ======== xgrad/base/fft_columns.hpp
 // The discrete Fourier transform of all columns of a tile at once, for lengths without large prime
@@ -18197,6 +19077,9 @@ private:
     std::vector<Cx<T>> twiddles_;
 };
 } // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
 
 // ======== xgrad/base/fft_four_step.hpp
 // The discrete Fourier transform of one long line by the four-step algorithm: view n1 * n2 points
@@ -18205,6 +19088,297 @@ private:
 // the L1 cache. All SIMD lanes are used, and memory is traversed only twice.
 //
 // load_tile and store_tile copy tiles from and to memory with any strides.
+
+#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+
+// ======== xgrad/base/fft_columns.hpp
+// The discrete Fourier transform of all columns of a tile at once, for lengths without large prime
+// factors.
+//
+// Real and imaginary parts are stored in separate arrays (Split), and a row of the tile is
+// contiguous. So every pass is a loop over contiguous lanes with scalar twiddle factors and without
+// shuffles. Each pass handles one factor of the length (decimation in frequency) and writes its
+// results in the order in which the next pass reads them (Stockham), so that there is no bit
+// reversal. The code knows only exp(-2 pi i / n): a caller that exchanges real and imaginary parts
+// of input and output gets the other sign. Read Columns, at the end, first.
+
+namespace xgrad::detail::kernel {
+
+/// A complex number or a vector of complex numbers. Its product is the plain formula; that of
+/// std::complex also handles infinities.
+template <class V> struct Cx {
+    V re, im;
+};
+
+template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b) {
+    return {a.re + b.re, a.im + b.im};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b) {
+    return {a.re - b.re, a.im - b.im};
+}
+template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s) {
+    return {a.re * s, a.im * s};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> times_minus_i(Cx<V> const& a) {
+    return {a.im, -a.re};
+}
+template <class V, class W>
+[[gnu::always_inline]] inline Cx<V> times(Cx<V> const& a, Cx<W> const& w) {
+    return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+}
+
+/// A pointer to an array of complex numbers whose real and imaginary parts are in separate arrays.
+template <class T> struct Split {
+    T* re;
+    T* im;
+
+    Split operator+(std::size_t i) const { return {re + i, im + i}; }
+    /// Exchanges real and imaginary parts if `yes`. Exchanged input and output invert the sign of
+    /// the transform.
+    Split exchanged(bool yes) const { return yes ? Split{im, re} : *this; }
+    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const {
+        return {load<V>(re + i), load<V>(im + i)};
+    }
+    template <class V> [[gnu::always_inline]] inline void set(std::size_t i, Cx<V> const& x) const {
+        store(re + i, x.re);
+        store(im + i, x.im);
+    }
+};
+
+/// exp(-2 pi i k / n), computed in the next higher precision from angles of at most pi / 4, so that
+/// it is almost always correctly rounded.
+template <class T> class Roots {
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+public:
+    explicit Roots(std::size_t n) : n_(n) {
+        while (step_ * step_ < n) step_ *= 2;
+        for (std::size_t k = 0; k < step_; ++k) low_.push_back(root(k % n));
+        for (std::size_t k = 0; k < n; k += step_) high_.push_back(root(k));
+    }
+    /// exp(-2 pi i k / n) for k < n.
+    Cx<T> operator()(std::size_t k) const {
+        auto const w = times(high_[k / step_], low_[k % step_]);
+        return {static_cast<T>(w.re), static_cast<T>(w.im)};
+    }
+
+private:
+    Cx<Wide> root(std::size_t k) const {
+        std::size_t x = 8 * k; // the angle; 8 n is the full circle
+        bool const below = x > 4 * n_;
+        if (below) x = 8 * n_ - x;
+        bool const left = x > 2 * n_;
+        if (left) x = 4 * n_ - x;
+        bool const steep = x > n_;
+        if (steep) x = 2 * n_ - x;
+        auto const angle =
+            std::numbers::pi_v<Wide> * static_cast<Wide>(x) / static_cast<Wide>(4 * n_);
+        Wide c = std::cos(angle), s = std::sin(angle);
+        if (steep) std::swap(c, s);
+        return {left ? -c : c, below ? s : -s};
+    }
+
+    std::size_t n_, step_ = 1;
+    std::vector<Cx<Wide>> low_, high_;
+};
+
+// ───────── butterflies: transforms of a few points in registers
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[2]) {
+    auto const a = x[0];
+    x[0] = a + x[1];
+    x[1] = a - x[1];
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[4]) {
+    auto const a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = times_minus_i(x[1] - x[3]);
+    x[0] = a + c;
+    x[1] = b + d;
+    x[2] = a - c;
+    x[3] = b - d;
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[8]) {
+    constexpr T half = std::numbers::sqrt2_v<T> / 2;
+    Cx<V> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
+    butterfly<T>(even);
+    butterfly<T>(odd);
+    odd[1] = scaled(odd[1] + times_minus_i(odd[1]), half);
+    odd[2] = times_minus_i(odd[2]);
+    odd[3] = scaled(times_minus_i(odd[3]) - odd[3], half);
+    unroll<4>([&](auto k) XGRAD_INLINE_LAMBDA {
+        x[k] = even[k] + odd[k];
+        x[k + 4] = even[k] - odd[k];
+    });
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[3]) {
+    constexpr T sine = std::numbers::sqrt3_v<T> / 2;
+    auto const sum = x[1] + x[2], exchanged = scaled(times_minus_i(x[1] - x[2]), sine);
+    auto const middle = x[0] - scaled(sum, T(0.5));
+    x[0] = x[0] + sum;
+    x[1] = middle + exchanged;
+    x[2] = middle - exchanged;
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[5]) {
+    constexpr T c1 = T(0.309016994374947424102293417182819059L),
+                s1 = T(0.951056516295153572116439333379382143L);
+    constexpr T c2 = T(-0.809016994374947424102293417182819059L),
+                s2 = T(0.587785252292473129168705954639072769L);
+    auto const a = x[1] + x[4], b = x[2] + x[3], c = x[1] - x[4], d = x[2] - x[3], x0 = x[0];
+    auto const u = x0 + scaled(a, c1) + scaled(b, c2),
+               v = times_minus_i(scaled(c, s1) + scaled(d, s2));
+    auto const w = x0 + scaled(a, c2) + scaled(b, c1),
+               z = times_minus_i(scaled(c, s2) - scaled(d, s1));
+    x[0] = x0 + a + b;
+    x[1] = u + v;
+    x[4] = u - v;
+    x[2] = w + z;
+    x[3] = w - z;
+}
+
+// ───────── passes
+
+/// A pass for one factor of the length: input x[radix][rows][lanes], output y[rows][radix][lanes].
+struct Pass {
+    std::size_t radix, rows, repeat; // lanes = repeat * columns of the tile
+    std::size_t twiddles;            // index of its first twiddle factor
+};
+
+template <std::size_t R, bool Twiddled, class T>
+void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        Cx<V> v[R];
+        unroll<R>([&](auto j) XGRAD_INLINE_LAMBDA { v[j] = x.template get<V>(i + j * x_gap); });
+        butterfly<T>(v);
+        unroll<R>([&](auto k) XGRAD_INLINE_LAMBDA {
+            if constexpr (Twiddled && k > 0) v[k] = times(v[k], w[k - 1]);
+            y.set(i + k * lanes, v[k]);
+        });
+    });
+}
+
+/// A pass of radix R; row r of the input starts at x + r * gap.
+template <std::size_t R, class T>
+void run_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    butterfly_row<R, false>(x, pass.rows * gap, y, lanes, w);
+    for (std::size_t p = 1; p < pass.rows; ++p)
+        butterfly_row<R, true>(
+            x + p * gap, pass.rows * gap, y + p * R * lanes, lanes, w + p * (R - 1));
+}
+
+inline constexpr std::size_t largest_radix = 61;
+
+/// A pass for any odd prime radix; the roots of unity of that prime follow the twiddle factors.
+template <class T>
+void run_prime_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    auto const r = pass.radix, half = r / 2, x_gap = pass.rows * gap;
+    auto const* const root = w + pass.rows * (r - 1);
+    for (std::size_t p = 0; p < pass.rows; ++p, x = x + gap, y = y + r * lanes, w += r - 1) {
+        cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+            Cx<V> sum[largest_radix / 2], difference[largest_radix / 2];
+            auto const x0 = x.template get<V>(i);
+            auto total = x0;
+            for (std::size_t j = 0; j < half; ++j) {
+                auto const a = x.template get<V>(i + (j + 1) * x_gap),
+                           b = x.template get<V>(i + (r - 1 - j) * x_gap);
+                sum[j] = a + b;
+                difference[j] = times_minus_i(a - b);
+                total = total + sum[j];
+            }
+            y.set(i, total);
+            for (std::size_t k = 1; k <= half; ++k) {
+                auto even = x0, odd = Cx<V>{};
+                for (std::size_t j = 0, e = k; j < half; ++j, e = e + k < r ? e + k : e + k - r) {
+                    even = even + scaled(sum[j], root[e].re);
+                    odd = odd - scaled(difference[j], root[e].im);
+                }
+                y.set(i + k * lanes, times(even + odd, w[k - 1]));
+                y.set(i + (r - k) * lanes, times(even - odd, w[r - k - 1]));
+            }
+        });
+    }
+}
+
+/// The transform of every column of an n x width tile, for n without prime factors above
+/// largest_radix.
+template <class T> class Columns {
+public:
+    explicit Columns(std::size_t n) {
+        Roots<T> const roots(n);
+        std::size_t rows = n, repeat = 1;
+        for (auto const radix : radices(n)) {
+            rows /= radix;
+            passes_.push_back({radix, rows, repeat, twiddles_.size()});
+            for (std::size_t p = 0; p < rows; ++p)
+                for (std::size_t k = 1; k < radix; ++k) twiddles_.push_back(roots(p * k * repeat));
+            if (radix > 5 && radix != 8)
+                for (std::size_t k = 0; k < radix; ++k) twiddles_.push_back(roots(k * (n / radix)));
+            repeat *= radix;
+        }
+    }
+
+    std::size_t table_size() const { return twiddles_.size(); }
+
+    static bool can(std::size_t n) {
+        return std::ranges::all_of(
+            radices(n), [](std::size_t radix) { return radix <= largest_radix; });
+    }
+
+    /// Transforms the columns of x, whose rows are `gap` elements apart. Returns where the result
+    /// is: in a or in b, with contiguous rows. x may be the same as a; else x is not written.
+    Split<T> run(Split<T> x, std::size_t gap, Split<T> a, Split<T> b, std::size_t columns) const {
+        for (auto const& pass : passes_) {
+            run_pass(pass, x, gap, b, pass.repeat * columns, twiddles_.data() + pass.twiddles);
+            x = b;
+            gap = pass.repeat * pass.radix * columns;
+            std::swap(a, b);
+        }
+        return x;
+    }
+
+private:
+    static void run_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y,
+        std::size_t lanes, Cx<T> const* w) {
+        switch (pass.radix) {
+        case 2:
+            return kernel::run_pass<2>(pass, x, gap, y, lanes, w);
+        case 3:
+            return kernel::run_pass<3>(pass, x, gap, y, lanes, w);
+        case 4:
+            return kernel::run_pass<4>(pass, x, gap, y, lanes, w);
+        case 5:
+            return kernel::run_pass<5>(pass, x, gap, y, lanes, w);
+        case 8:
+            return kernel::run_pass<8>(pass, x, gap, y, lanes, w);
+        default:
+            return run_prime_pass(pass, x, gap, y, lanes, w);
+        }
+    }
+
+    /// The factors of n: 8 and 4 as long as possible, then ascending primes.
+    static std::vector<std::size_t> radices(std::size_t n) {
+        std::vector<std::size_t> found;
+        auto const take = [&](std::size_t radix) { found.push_back(radix), n /= radix; };
+        while (n % 32 == 0 || n % 16 == 8) take(8);
+        while (n % 4 == 0) take(4);
+        std::size_t p = 2;
+        while (n > 1) {
+            if (n % p == 0) take(p);
+            else p = p * p > n ? n : p + 1;
+        }
+        return found;
+    }
+
+    std::vector<Pass> passes_;
+    std::vector<Cx<T>> twiddles_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
 
 namespace xgrad::detail::kernel {
 
@@ -18287,10 +19461,7 @@ private:
 
 /// The number of columns in a tile of `rows` rows: two tiles fit the L1 cache, and the width is a
 /// multiple of every SIMD vector.
-inline std::size_t tile_width(std::size_t rows) {
-    constexpr std::size_t points = 512, widest_vector = 16;
-    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
-}
+std::size_t tile_width(std::size_t rows);
 
 /// Divides columns into tiles of equal width; the last tile may overlap the one before.
 struct Tiling {
@@ -18397,6 +19568,27 @@ private:
 };
 } // namespace xgrad::detail::kernel
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_FOUR_STEP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_FOUR_STEP_IPP
+
+// ======== xgrad/impl/base/fft_four_step.ipp
+// Bodies of fft_four_step.hpp.
+
+namespace xgrad::detail::kernel {
+
+XGRAD_FUNCTION std::size_t tile_width(std::size_t rows) {
+    constexpr std::size_t points = 512, widest_vector = 16;
+    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
+}
+
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_FOUR_STEP_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
+#ifndef XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
+
 // ======== xgrad/base/scratch.hpp
 // Scratch<T>: an uninitialised temporary buffer for one call of a kernel, usually without an
 // allocation.
@@ -18404,8 +19596,6 @@ private:
 // Each thread keeps one buffer, up to a size limit. A Scratch takes it out and its destructor puts
 // it back. A kernel that runs inside another finds no buffer and allocates its own, so nesting is
 // safe.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad::detail::kernel {
 
@@ -18465,6 +19655,7 @@ private:
     AlignedBytes bytes_;
 };
 } // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
 
 namespace xgrad::detail {
 
@@ -18645,9 +19836,11 @@ template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
     return plan;
 }
 
-/// Computes `howmany` unnormalised DFTs of n points for T = float or double, n >= 1: line i starts
-/// at in + i * in_dist, its transform at out + i * out_dist; see fft. Interleaved lines (the
-/// columns of a matrix) are transformed together.
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
+
+namespace xgrad::detail {
+
 template <class T>
 void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
     std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
@@ -18658,9 +19851,6 @@ void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_di
     plan->transform_many(in, is, in_dist, out, os, out_dist, howmany, sign, scratch.data());
 }
 
-/// Unnormalised DFT of n points for T = float or double, any n >= 1: out[k*os] = sum_j in[j*is]
-/// exp(sign*2*pi*i*j*k/n). in and out may be the same (with equal strides), and must not overlap
-/// otherwise.
 template <class T>
 void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
     std::size_t n, int sign) {
@@ -18670,19 +19860,13 @@ void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std
     plan->transform(in, is, out, os, sign, scratch.data());
 }
 
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template std::shared_ptr<FftPlan<float> const> fft_plan(std::size_t);
-extern template std::shared_ptr<FftPlan<double> const> fft_plan(std::size_t);
-extern template class FftPlan<float>;
-extern template class FftPlan<double>;
-#endif
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
+#endif
 
 // ======== xgrad/ops/indexing.hpp
 // Basic indexing: a view of a part of an array, and its adjoint, which writes a gradient into that
 // part of zeros.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -18723,11 +19907,7 @@ struct Window : Arraywise {
     explicit Window(Shape const& shape)
         : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
 
-    void add(detail::AxisPart const& part) {
-        start.push_back(part.start);
-        count.push_back(part.count);
-        step.push_back(part.step);
-    }
+    void add(detail::AxisPart const& part);
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out;
         look(x, out, sizeof(T));
@@ -18736,33 +19916,7 @@ struct Window : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 
 private:
-    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
-        std::size_t const indices = step.size(),
-                          kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
-        out.shape.reserve_exactly(kept);
-        out.strides.reserve_exactly(kept);
-        std::ptrdiff_t offset = 0;
-        bool const has_elements = x.numel != 0;
-        for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
-            bool const is_new = step[i] == new_axis;
-            auto const stride = is_new ? 0 : x.strides[axis++];
-            if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
-            if (step[i] == 0) continue;
-            out.shape[at] = count[i];
-            // For a single position the step is ignored: the product with it might overflow.
-            out.strides[at++] = is_new                         ? 0
-                                : count[i] > 1 && has_elements ? stride * step[i]
-                                                               : stride;
-        }
-        out.numel = numel(out.shape);
-        if (out.numel == 0) {
-            offset = 0;
-            out.strides = detail::row_major(out.shape);
-        }
-        out.storage = x.storage;
-        out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
-        out.contiguous = detail::is_row_major(out.shape, out.strides);
-    }
+    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const;
 };
 
 /// Zeros of a shape with x in the selected part: the adjoint of Window.
@@ -18797,24 +19951,8 @@ template <class I>
 concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> ||
                     requires(I const& i) { i.get(std::size_t{}); };
 
-inline AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
-    auto const extent = static_cast<std::ptrdiff_t>(n);
-    if (i < -extent || i >= extent)
-        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
-    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
-}
-inline AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
-    if (s.step < 1)
-        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
-    auto const extent = static_cast<std::ptrdiff_t>(n);
-    auto const bounded = [extent](std::ptrdiff_t i) {
-        return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
-    };
-    auto const start = bounded(s.start.value_or(0)),
-               stop = std::max(start, bounded(s.stop.value_or(extent)));
-    return {static_cast<std::size_t>(start),
-        static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
-}
+AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis);
+AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis);
 inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
 /// xt::range and its kin.
 template <class I>
@@ -18856,10 +19994,7 @@ public:
             ++axis_;
         }
     }
-    Window finish() {
-        while (axis_ < shape_.size()) whole();
-        return std::move(window_);
-    }
+    Window finish();
 
 private:
     void whole() { window_.add({0, shape_[axis_++]}); }
@@ -18884,7 +20019,80 @@ template <class... Index> Window window(Shape const& shape, Index const&... inde
 } // namespace detail
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
+
+// ======== xgrad/impl/ops/indexing.ipp
+// Bodies of indexing.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION void Window::add(detail::AxisPart const& part) {
+    start.push_back(part.start);
+    count.push_back(part.count);
+    step.push_back(part.step);
+}
+
+XGRAD_FUNCTION void Window::look(
+    detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
+    std::size_t const indices = step.size(),
+                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+    out.shape.reserve_exactly(kept);
+    out.strides.reserve_exactly(kept);
+    std::ptrdiff_t offset = 0;
+    bool const has_elements = x.numel != 0;
+    for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
+        bool const is_new = step[i] == new_axis;
+        auto const stride = is_new ? 0 : x.strides[axis++];
+        if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+        if (step[i] == 0) continue;
+        out.shape[at] = count[i];
+        // For a single position the step is ignored: the product with it might overflow.
+        out.strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
+    }
+    out.numel = numel(out.shape);
+    if (out.numel == 0) {
+        offset = 0;
+        out.strides = detail::row_major(out.shape);
+    }
+    out.storage = x.storage;
+    out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
+    out.contiguous = detail::is_row_major(out.shape, out.strides);
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
+    auto const extent = static_cast<std::ptrdiff_t>(n);
+    if (i < -extent || i >= extent)
+        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
+    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
+}
+
+XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
+    if (s.step < 1)
+        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
+    auto const extent = static_cast<std::ptrdiff_t>(n);
+    auto const bounded = [extent](std::ptrdiff_t i) {
+        return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
+    };
+    auto const start = bounded(s.start.value_or(0)),
+               stop = std::max(start, bounded(s.stop.value_or(extent)));
+    return {static_cast<std::size_t>(start),
+        static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
+}
+
+XGRAD_FUNCTION Window WindowBuilder::finish() {
+    while (axis_ < shape_.size()) whole();
+    return std::move(window_);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
+#endif
 
 namespace xgrad {
 
@@ -18908,10 +20116,7 @@ void transform_axis(Array<std::complex<P>> const& x, std::size_t axis, int sign)
             fft_many(x.begin() + block, step, 1, x.begin() + block, step, 1, n, after, sign);
 }
 
-inline double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
-    if (norm == FftNorm::ortho) return 1 / std::sqrt(static_cast<double>(n));
-    return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
-}
+double fft_scale(FftNorm norm, bool inverse, std::size_t n);
 
 /// The weights of the bins of a half spectrum: 1 for bins that are their own mirror image, else 2
 /// for the bin and its mirror image; inverse 1 and 1/2.
@@ -19040,21 +20245,11 @@ template <class X> auto as_complex(X const& x) {
     return cast<std::complex<P>>(t);
 }
 
-inline std::size_t checked_length(std::string_view operation, std::size_t n) {
-    if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
-    return n;
-}
+std::size_t checked_length(std::string_view operation, std::size_t n);
 
 /// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
-inline void check_real_axes(
-    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
-    if (axes.empty()) axes = all_axes(shape.size());
-    normalize_axes(operation, axes, shape);
-    if (axes.empty())
-        fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
-    if (!lengths.empty() && lengths.size() != axes.size())
-        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
-}
+void check_real_axes(
+    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape);
 
 template <class X>
 auto complex_transform(std::string_view operation, X const& x, Axes const& axes,
@@ -19164,88 +20359,58 @@ auto irfftn(
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
+
+// ======== xgrad/impl/ops/fourier.ipp
+// Bodies of fourier.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
+    if (norm == FftNorm::ortho) return 1 / std::sqrt(static_cast<double>(n));
+    return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
+}
+
+XGRAD_FUNCTION std::size_t checked_length(std::string_view operation, std::size_t n) {
+    if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    return n;
+}
+
+XGRAD_FUNCTION void check_real_axes(
+    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
+    if (axes.empty()) axes = all_axes(shape.size());
+    normalize_axes(operation, axes, shape);
+    if (axes.empty())
+        fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
+    if (!lengths.empty() && lengths.size() != axes.size())
+        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
+#endif
+
 // ======== xgrad/ops/gamma.hpp
 // The gamma function's logarithm and its derivatives.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
 namespace detail {
 
-inline double log_gamma(double x) {
-#if __has_include(<unistd.h>)
-    int sign; // std::lgamma writes it to a variable that all threads share
-    return ::lgamma_r(x, &sign);
-#else
-    return std::lgamma(x);
-#endif
-}
+double log_gamma(double x);
 
-inline double digamma(double x) {
-    if (x == 0) return std::copysign(HUGE_VAL, -x);
-    if (x < 0) { // by reflection at 1/2
-        double const part = x - std::nearbyint(x);
-        return part == 0 ? std::numeric_limits<double>::quiet_NaN()
-                         : digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * part);
-    }
-    double sum = 0;
-    for (; x < 10; ++x) sum -= 1 / x;
-    double const t = 1 / (x * x); // Stirling's series
-    return sum + std::log(x) - 0.5 / x -
-           t * (1. / 12 -
-                   t * (1. / 120 -
-                           t * (1. / 252 -
-                                   t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
-}
+double digamma(double x);
 
 /// The sum of (x / (x + k))^s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin: x^s
 /// times Hurwitz' zeta function, which itself may overflow or underflow.
-inline double scaled_zeta(double s, double x) {
-    double const first = x;
-    auto const power = [&](double at) { return std::pow(first / at, s); };
-    double sum = 0;
-    for (; x < 10 + 2 * s; ++x) {
-        double const term = power(x);
-        sum += term;
-        if (term < 1e-19 * sum) return sum; // all later terms together are less than 15 of this
-    }
-    double term = power(x);
-    sum += term * (x / (s - 1) + 0.5);
-    term *= s / x;
-    double next = s;
-    for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160,
-             -691. / 1307674368000, 1. / 74724249600}) {
-        sum += factor * term;
-        term *= (next + 1.) / x * ((next + 2.) / x);
-        next += 2;
-    }
-    return sum;
-}
+double scaled_zeta(double s, double x);
 /// n! x^-(n + 1) times a factor; n! and the power alone may overflow or underflow.
-inline double scaled_factorial(int n, double x, double factor) {
-    double const s = n + 1., power = std::pow(x, -s);
-    constexpr int largest = 170; // whose factorial is finite
-    if (n <= largest && std::isnormal(power)) return std::tgamma(s) * (power * factor);
-    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
-    return std::copysign(std::exp(size), factor);
-}
+double scaled_factorial(int n, double x, double factor);
 
 /// Derivative n + 1 of the logarithm of the gamma function.
-inline double polygamma(int n, double x) {
-    if (n == 0) return digamma(x);
-    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
-    if (x == HUGE_VAL) return even * 0;
-    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
-    // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum,
-    // and those before it a difference of two.
-    double const part = x - std::nearbyint(x), size = std::abs(part);
-    if (size == 0) return even * HUGE_VAL;
-    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
-    double const nearest = part > 0 ? 1 : even;
-    return even * scaled_factorial(
-                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
-}
+double polygamma(int n, double x);
 
 } // namespace detail
 
@@ -19298,6 +20463,90 @@ template <detail::DualNumber X> XGRAD_INLINE auto lgamma(X x) {
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+
+// ======== xgrad/impl/ops/gamma.ipp
+// Bodies of gamma.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION double log_gamma(double x) {
+#if __has_include(<unistd.h>)
+    int sign; // std::lgamma writes it to a variable that all threads share
+    return ::lgamma_r(x, &sign);
+#else
+    return std::lgamma(x);
+#endif
+}
+
+XGRAD_FUNCTION double digamma(double x) {
+    if (x == 0) return std::copysign(HUGE_VAL, -x);
+    if (x < 0) { // by reflection at 1/2
+        double const part = x - std::nearbyint(x);
+        return part == 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * part);
+    }
+    double sum = 0;
+    for (; x < 10; ++x) sum -= 1 / x;
+    double const t = 1 / (x * x); // Stirling's series
+    return sum + std::log(x) - 0.5 / x -
+           t * (1. / 12 -
+                   t * (1. / 120 -
+                           t * (1. / 252 -
+                                   t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
+}
+
+XGRAD_FUNCTION double scaled_zeta(double s, double x) {
+    double const first = x;
+    auto const power = [&](double at) { return std::pow(first / at, s); };
+    double sum = 0;
+    for (; x < 10 + 2 * s; ++x) {
+        double const term = power(x);
+        sum += term;
+        if (term < 1e-19 * sum) return sum; // all later terms together are less than 15 of this
+    }
+    double term = power(x);
+    sum += term * (x / (s - 1) + 0.5);
+    term *= s / x;
+    double next = s;
+    for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160,
+             -691. / 1307674368000, 1. / 74724249600}) {
+        sum += factor * term;
+        term *= (next + 1.) / x * ((next + 2.) / x);
+        next += 2;
+    }
+    return sum;
+}
+
+XGRAD_FUNCTION double scaled_factorial(int n, double x, double factor) {
+    double const s = n + 1., power = std::pow(x, -s);
+    constexpr int largest = 170; // whose factorial is finite
+    if (n <= largest && std::isnormal(power)) return std::tgamma(s) * (power * factor);
+    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
+    return std::copysign(std::exp(size), factor);
+}
+
+XGRAD_FUNCTION double polygamma(int n, double x) {
+    if (n == 0) return digamma(x);
+    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
+    if (x == HUGE_VAL) return even * 0;
+    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
+    // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum,
+    // and those before it a difference of two.
+    double const part = x - std::nearbyint(x), size = std::abs(part);
+    if (size == 0) return even * HUGE_VAL;
+    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
+    double const nearest = part > 0 ? 1 : even;
+    return even * scaled_factorial(
+                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+#endif
+
 // ======== xgrad/ops/linalg.hpp
 // Products of vectors and matrices.
 
@@ -19321,6 +20570,79 @@ template <detail::DualNumber X> XGRAD_INLINE auto lgamma(X x) {
 // width; the processor's features select one at run time.
 //
 // Read BlockedProduct, at the end, first. Benchmark: matmul.
+
+#include <cstdlib>
+
+#ifndef XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
+
+// ======== xgrad/base/scratch.hpp
+// Scratch<T>: an uninitialised temporary buffer for one call of a kernel, usually without an
+// allocation.
+//
+// Each thread keeps one buffer, up to a size limit. A Scratch takes it out and its destructor puts
+// it back. A kernel that runs inside another finds no buffer and allocates its own, so nesting is
+// safe.
+
+namespace xgrad::detail::kernel {
+
+/// n / by, rounded up.
+constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
+/// n rounded up to a multiple of `step`.
+constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
+    return divided_up(n, step) * step;
+}
+
+/// Memory aligned to a cache line, which is the alignment of the widest SIMD vector.
+class AlignedBytes {
+public:
+    static constexpr std::align_val_t alignment{64};
+
+    AlignedBytes() = default;
+    explicit AlignedBytes(std::size_t size)
+        : begin_(::operator new(size, alignment)), size_(size) {}
+
+    void* begin() const { return begin_.get(); }
+    std::size_t size() const { return begin_ ? size_ : 0; }
+
+private:
+    struct Free {
+        void operator()(void* p) const { ::operator delete(p, alignment); }
+    };
+    std::unique_ptr<void, Free> begin_;
+    std::size_t size_ = 0;
+};
+
+/// The buffer that this thread keeps for the next Scratch.
+inline AlignedBytes& kept_scratch() {
+    thread_local AlignedBytes bytes;
+    return bytes;
+}
+
+/// A buffer of `count` elements T that lives as long as this object.
+template <class T> class Scratch {
+public:
+    explicit Scratch(std::size_t count)
+        : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
+        if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
+        if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
+    }
+    ~Scratch() {
+        if (bytes_.size() == 0 || bytes_.size() > limit) return;
+        if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
+    }
+    Scratch(Scratch const&) = delete;
+    Scratch& operator=(Scratch const&) = delete;
+
+    T* data() const { return static_cast<T*>(bytes_.begin()); }
+
+private:
+    static constexpr std::size_t limit = std::size_t{32} << 20;
+
+    AlignedBytes bytes_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
 
 namespace xgrad::detail::kernel {
 
@@ -20155,12 +21477,8 @@ template <> struct Blas<std::complex<double>> {
     static constexpr auto gemv = &zgemv_;
 };
 
-inline bool blas_can_count(std::size_t n) {
-    return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-}
-inline bool blas_can_count(std::ptrdiff_t n) {
-    return std::abs(n) <= std::numeric_limits<int>::max();
-}
+bool blas_can_count(std::size_t n);
+bool blas_can_count(std::ptrdiff_t n);
 
 /// The arguments op and ld with which BLAS reads the transpose of an operand.
 struct BlasForm {
@@ -20258,6 +21576,27 @@ template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
     return true;
 }
 } // namespace xgrad::detail::kernel
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_GEMM_BLAS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_GEMM_BLAS_IPP
+
+// ======== xgrad/impl/base/gemm_blas.ipp
+// Bodies of gemm_blas.hpp.
+
+namespace xgrad::detail::kernel {
+
+XGRAD_FUNCTION bool blas_can_count(std::size_t n) {
+    return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+}
+
+XGRAD_FUNCTION bool blas_can_count(std::ptrdiff_t n) {
+    return std::abs(n) <= std::numeric_limits<int>::max();
+}
+
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_GEMM_BLAS_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_BASE_GEMM_BLAS_HPP
 #endif
 
@@ -20336,8 +21675,6 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 }
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// The role of a factor in a matrix product: matrices, or a last axis of rows or columns.
@@ -20388,31 +21725,14 @@ struct Matmul : Arraywise {
 
 private:
     using Form = MatmulFactor::Form;
-    Form result_form() const noexcept {
-        return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix;
-    }
+    Form result_form() const noexcept;
 
     /// The matrices of a factor as the product reads them.
     struct Matrix {
         std::size_t rows = 1, columns = 1;
         std::ptrdiff_t row_step = 1, column_step = 1;
 
-        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is) {
-            if (is.form != Form::column) {
-                columns = shape.back();
-                column_step = strides.back();
-            } else {
-                rows = shape.back();
-                row_step = strides.back();
-            }
-            if (is.form == Form::matrix) {
-                rows = *(shape.end() - 2);
-                row_step = *(strides.end() - 2);
-            }
-            if (!is.transposed) return;
-            std::swap(rows, columns);
-            std::swap(row_step, column_step);
-        }
+        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is);
     };
 
     [[noreturn, gnu::cold]] static void fail_to_fit(Shape const& a, Shape const& b) {
@@ -20581,10 +21901,42 @@ template <Operand A> auto adjoint(A const& a) {
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_LINALG_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_LINALG_IPP
+
+// ======== xgrad/impl/ops/linalg.ipp
+// Bodies of linalg.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION auto Matmul::result_form() const noexcept -> Form {
+    return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix;
+}
+
+XGRAD_FUNCTION Matmul::Matrix::Matrix(Shape const& shape, Strides const& strides, MatmulFactor is) {
+    if (is.form != Form::column) {
+        columns = shape.back();
+        column_step = strides.back();
+    } else {
+        rows = shape.back();
+        row_step = strides.back();
+    }
+    if (is.form == Form::matrix) {
+        rows = *(shape.end() - 2);
+        row_step = *(strides.end() - 2);
+    }
+    if (!is.transposed) return;
+    std::swap(rows, columns);
+    std::swap(row_step, column_step);
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_LINALG_IPP
+#endif
+
 // ======== xgrad/ops/repeating.hpp
 // Arrays repeated along axes, whole or position by position.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -21015,8 +22367,6 @@ auto logaddexp(A&& a, B&& b) {
 // ======== xgrad/ops/triangle.hpp
 // Triangles of matrices, matrices with a given diagonal, and the trace.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Sets the elements above or below a diagonal to zero. Triangle is its own adjoint.
@@ -21124,6 +22474,264 @@ template <Operand X> auto trace(X const& x) {
 
 } // namespace xgrad
 
+// ======== xgrad/tensor/create.hpp
+// Creation of tensors: constants, ranges, random numbers.
+
+namespace xgrad {
+
+/// A tensor whose elements are `value`.
+template <Scalar T = double>
+Tensor<T> full(Shape const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
+    return Tensor<T>(detail::Array<T>(shape, value), g);
+}
+template <Scalar T = double>
+Tensor<T> zeros(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+    return full<T>(shape, T(0), g);
+}
+template <Scalar T = double>
+Tensor<T> ones(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+    return full<T>(shape, T(1), g);
+}
+template <Scalar T>
+Tensor<T> zeros_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
+    return zeros<T>(t.shape(), g);
+}
+template <Scalar T>
+Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
+    return ones<T>(t.shape(), g);
+}
+
+/// The identity matrix.
+template <Scalar T = double>
+Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
+    detail::Array<T> a(Shape{n, n}, T(0));
+    for (std::size_t i = 0; i < n; ++i) a.begin()[i * (n + 1)] = T(1);
+    return Tensor<T>(std::move(a), g);
+}
+
+namespace detail {
+/// Number of elements of arange().
+template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
+    if (step == T(0)) fail<Error>("arange: the step is 0");
+    if constexpr (std::same_as<T, std::int64_t>) {
+        auto const size = [](T from, T to) {
+            return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+        };
+        if (step > 0 ? start >= stop : start <= stop) return 0;
+        return step > 0 ? (size(start, stop) - 1) / size(0, step) + 1
+                        : (size(stop, start) - 1) / size(step, 0) + 1;
+    } else {
+        double const count = std::ceil(
+            (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
+        if (!(std::abs(count) < static_cast<double>(max_elements)))
+            fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
+        return count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+}
+} // namespace detail
+
+/// start, start + step, ... below stop (above it for a negative step).
+template <Scalar T = double>
+Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T>> g = {})
+    requires(!detail::is_complex<T>)
+{
+    detail::Array<T> a(Shape{detail::steps_between(start, stop, step)});
+    for (std::size_t i = 0; i < a.numel; ++i)
+        a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
+    return Tensor<T>(std::move(a), g);
+}
+/// n equidistant numbers from start to stop, both included.
+template <RealScalar T = double>
+Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
+    detail::Array<T> a(Shape{n});
+    for (std::size_t i = 0; i < n; ++i)
+        a.begin()[i] = i + 1 == n && n > 1
+                           ? stop
+                           : start + (stop - start) *
+                                         (n > 1 ? static_cast<T>(i) / static_cast<T>(n - 1) : T(0));
+    return Tensor<T>(std::move(a), g);
+}
+
+namespace detail {
+/// Element i is i / (points * spacing), or (i - points) / (points * spacing) from i = `turn` on.
+template <RealScalar T>
+Tensor<T> frequencies(std::string_view operation, std::size_t n, std::size_t points, double spacing,
+    std::size_t turn) {
+    if (points == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    Array<T> a(Shape{n});
+    double const unit = 1 / (static_cast<double>(points) * spacing);
+    for (std::size_t i = 0; i < n; ++i)
+        a.begin()[i] = static_cast<T>(
+            (static_cast<double>(i) - (i < turn ? 0. : static_cast<double>(points))) * unit);
+    return Tensor<T>(std::move(a));
+}
+} // namespace detail
+
+/// The frequencies of fft() of n points with sample spacing `distance`, in its order: 0, 1, ...,
+/// (n-1)/2, -(n/2), ..., -1, divided by n * distance.
+template <RealScalar T = double> Tensor<T> fftfreq(std::size_t n, double distance = 1) {
+    return detail::frequencies<T>("fftfreq", n, n, distance, n - n / 2);
+}
+/// The frequencies of rfft(): 0, 1, ..., n/2, divided by n * distance.
+template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distance = 1) {
+    return detail::frequencies<T>("rfftfreq", n / 2 + 1, n, distance, n);
+}
+
+namespace detail {
+/// Uniform random numbers in [0, 1).
+void fill_uniform(float* x, std::size_t n);
+void fill_uniform(double* x, std::size_t n);
+/// Normal random numbers with mean 0.
+void fill_normal(float* x, std::size_t n, float deviation);
+void fill_normal(double* x, std::size_t n, double deviation);
+
+/// A new tensor of which fill(elements, count) writes the elements, or their two parts.
+template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {
+    Array<T> a(shape);
+    fill(reinterpret_cast<precision_of<T>*>(a.data), is_complex<T> ? 2 * a.numel : a.numel);
+    return Tensor<T>(std::move(a), g);
+}
+} // namespace detail
+
+/// Seeds the calling thread's random generator.
+void manual_seed(std::uint64_t seed);
+
+/// Uniform random numbers in [0, 1); both parts of complex numbers.
+template <Differentiable T = double>
+Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+    return detail::filled<T>(shape, g, [](auto* x, std::size_t n) { detail::fill_uniform(x, n); });
+}
+/// Normal random numbers with mean 0 and variance 1; each part of a complex number has variance
+/// 1/2.
+template <Differentiable T = double>
+Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+    using P = precision_of<T>;
+    return detail::filled<T>(shape, g, [](P* x, std::size_t n) {
+        detail::fill_normal(x, n, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1));
+    });
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
+
+// ======== xgrad/impl/tensor/create.ipp
+// Bodies of create.hpp: random numbers.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+// ======== xgrad/tensor/generator.hpp
+// The random generator of a thread. Only bodies include <random>.
+
+#include <random>
+
+#ifndef XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+
+// ======== xgrad/graph/thread_state.hpp
+// ThreadState: registry of thread-local variables that a backward pass takes along when it
+// continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
+// will do.
+
+namespace xgrad::detail {
+
+/// A registered variable, in a linked list of all.
+class ThreadState {
+public:
+    /// `here` gives the address of the calling thread's variable, `swap` exchanges the values of
+    /// two.
+    ThreadState(void* (*here)(), void (*swap)(void* a, void* b)) noexcept
+        : here_(here), swap_(swap), next_(std::exchange(first, this)) {}
+    ThreadState(ThreadState const&) = delete;
+    ThreadState& operator=(ThreadState const&) = delete;
+
+    /// The addresses of all variables of the calling thread.
+    static std::vector<void*> addresses();
+    /// Exchanges the values of the calling thread's variables with those of another thread, which
+    /// waits.
+    static void swap_with(std::vector<void*> const& others);
+
+private:
+    static inline constinit ThreadState const* first = nullptr;
+
+    void* (*here_)();
+    void (*swap_)(void*, void*);
+    ThreadState const* next_;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+
+// ======== xgrad/impl/graph/thread_state.ipp
+// Bodies of thread_state.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
+    std::vector<void*> all;
+    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+    return all;
+}
+
+XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
+    auto const* state = first;
+    for (void* const other : others) {
+        state->swap_(state->here_(), other);
+        state = state->next_;
+    }
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+
+namespace xgrad::detail {
+
+inline thread_local std::mt19937_64 generator{5489};
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+    [](void* a, void* b) {
+        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
+    });
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+namespace xgrad {
+
+namespace detail {
+
+template <class T, class Distribution> void fill(T* x, std::size_t n, Distribution distribution) {
+    std::generate_n(x, n, [&] { return distribution(generator); });
+}
+
+XGRAD_FUNCTION void fill_uniform(float* x, std::size_t n) {
+    fill(x, n, std::uniform_real_distribution<float>());
+}
+XGRAD_FUNCTION void fill_uniform(double* x, std::size_t n) {
+    fill(x, n, std::uniform_real_distribution<double>());
+}
+XGRAD_FUNCTION void fill_normal(float* x, std::size_t n, float deviation) {
+    fill(x, n, std::normal_distribution<float>(0, deviation));
+}
+XGRAD_FUNCTION void fill_normal(double* x, std::size_t n, double deviation) {
+    fill(x, n, std::normal_distribution<double>(0, deviation));
+}
+
+} // namespace detail
+
+XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
+#endif
+
 // ======== xgrad/tensor/function.hpp
 // Function: a differentiable operation that a user defines on whole arrays, like PyTorch's
 // torch.autograd.Function. Mistakes are reported at compile time: function_check.hpp.
@@ -21141,8 +22749,6 @@ template <Operand X> auto trace(X const& x) {
 // ======== xgrad/tensor/function_types.hpp
 // Types of a custom Function: arguments and results of forward, and the gradients that backward
 // takes and returns.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -21288,8 +22894,6 @@ template <class F, class... X> struct ForwardCall {
 
 } // namespace detail
 } // namespace xgrad
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -21567,8 +23171,6 @@ private:
 // ======== xgrad/tensor/reduce.hpp
 // Functions of the recording layer that ops/reduction.hpp calls.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 /// Evaluates an expression to a Tensor; returns a Tensor itself.
@@ -21651,8 +23253,6 @@ template <Operand X> auto position_mask(X const& x, Axes const& over, std::size_
 }
 
 } // namespace xgrad
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -21739,11 +23339,7 @@ std::vector<Tensor<T>> record_views(
 }
 
 /// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
-inline AnyArray view_on(
-    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
-    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
-    return a;
-}
+AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
 
 /// `count` positions of an axis from `start` on, or one of them without the axis.
 template <Scalar T>
@@ -21920,7 +23516,24 @@ template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{},
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
+
+// ======== xgrad/impl/tensor/views.ipp
+// Bodies of views.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyArray view_on(
+    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
+    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
+    return a;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
+#endif
 
 namespace xgrad {
 
@@ -21934,84 +23547,24 @@ struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
 
 namespace detail {
 
-[[gnu::cold]] inline void check_view_may_change(AnyTensor const& t, std::string_view operation) {
-    switch (t.impl().view->meta) {
-    case CreationMeta::normal:
-        break;
-    case CreationMeta::in_no_grad:
-    case CreationMeta::in_inference:
-        fail_unrecorded_view(t.impl().view->meta, "is being");
-    case CreationMeta::one_of_several:
-        fail<GraphError>("Output ", t.output_nr(), " of ",
-            t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
-            " is a view and is being modified inplace. This view is the output of a function that "
-            "returns multiple views. Such functions do not allow the output "
-            "views to be modified inplace. You should replace the inplace operation by an "
-            "out-of-place one.");
-    case CreationMeta::in_custom_function:
-        fail_in_custom_function(t.impl(), "is being");
-    }
-    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf())
-        fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used "
-                                    "in an in-place operation.");
-}
+[[gnu::cold]] void check_view_may_change(AnyTensor const& t, std::string_view operation);
 
 /// Throws where a tensor must not be changed in place; `recorded` where the change will be
 /// recorded.
-inline void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
-    if (t.is_inference() && !inference_mode)
-        fail<GraphError>(operation,
-            ": Inplace update to inference tensor outside InferenceMode is not allowed. "
-            "You can make a clone to get a normal tensor before doing inplace update.");
-    auto const check_overlap = [&](AnyArray const& a, char const* whose) {
-        if (overlaps_itself(a))
-            fail<ShapeError>(operation, ": unsupported operation: more than one element of ", whose,
-                " refers to a single memory location. Please clone() the tensor before performing "
-                "the operation.");
-    };
-    check_overlap(t.impl().array, "the written-to tensor");
-    if (!recorded) return;
-    if (t.is_view()) {
-        check_overlap(t.impl().view->base->array, "the base of the written-to tensor");
-        check_view_may_change(t, operation);
-    }
-    if (t.requires_grad() && t.is_leaf())
-        fail<GraphError>(operation,
-            ": a leaf Variable that requires grad is being used in an in-place operation.");
-}
+void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded);
 
 /// The new grad_fn of a tensor that is changed in place. Everything is allocated before an element
 /// is written.
 class NewGradFn {
 public:
     /// `written` leads to the grad_fn of the new values.
-    NewGradFn(AnyTensor const& t, Edge written)
-        : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
-        if (t.is_view())
-            edge_ = {Ref<Node>(new CopySlices(
-                         std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())),
-                         gradient_edge(AnyTensor(changed_)), edge_)),
-                0};
-        if (changed_->retains_grad)
-            NodeHooks::at(*edge_.function, edge_.input_nr); // so that begin() need not allocate
-        if (t.is_view() && t.retains_grad()) {
-            view_ = t.handle();
-            of_view_ = fresh_view_node(*view_, edge_);
-            NodeHooks::at(*of_view_, 0);
-        }
-    }
+    NewGradFn(AnyTensor const& t, Edge written);
     void begin() noexcept {
         changed_->array.storage->bump();
         take();
     }
     /// begin() without a new version.
-    void take() noexcept {
-        move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
-        changed_->requires_grad = false;
-        changed_->grad_fn = std::move(edge_.function);
-        changed_->output_nr = edge_.input_nr;
-        if (view_) renew_view(*view_, std::move(of_view_));
-    }
+    void take() noexcept;
 
 private:
     Ref<TensorImpl> changed_;
@@ -22024,51 +23577,19 @@ private:
 /// the values that the Node saves.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands) {
-        before_.reserve(operands.size() + 1);
-        for (std::size_t k = 0; k < operands.size(); ++k) {
-            AnyTensor const& x = *operands[k];
-            bool const is_collecting_leaf = x.is_leaf() && x.impl().requires_grad;
-            if (x.impl().array.storage != t.impl().array.storage || is_collecting_leaf ||
-                is_taken(x))
-                continue;
-            AnyTensor const& old = before_.emplace_back(snapshot(x));
-            bool save = false;
-            for (std::size_t j = k; j < operands.size(); ++j) {
-                if (j != k && !operands[j]->is_same(x)) continue;
-                save |= read >> j & 1;
-                if (j != k) operands[j] = &old;
-            }
-            if (save) {
-                NoGradGuard const off;
-                old.impl().array = x.impl().type->copy(alias(x)).impl().array;
-            }
-            operands[k] = &old;
-        }
-    }
+    void take(AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands);
     /// The values of t without grad_fn.
     AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
 
 private:
-    bool is_taken(AnyTensor const& x) const {
-        return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
-    }
+    bool is_taken(AnyTensor const& x) const;
 
     std::vector<AnyTensor> before_;
 };
 
 /// True where writing an element of t might overwrite an element that a later element of the result
 /// reads.
-inline bool needs_temporary(
-    AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
-    bool use_temporary = !out.contiguous;
-    for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
-        AnyArray const& leaf = *leaves[k];
-        use_temporary |= leaf.storage == out.storage &&
-                         (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
-    }
-    return use_temporary;
-}
+bool needs_temporary(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves);
 
 /// Overwrites t with the values of e, whose operands include t.
 template <Scalar T, class E>
@@ -22182,7 +23703,124 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
+
+// ======== xgrad/impl/tensor/inplace.ipp
+// Bodies of inplace.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_view_may_change(AnyTensor const& t, std::string_view operation) {
+    switch (t.impl().view->meta) {
+    case CreationMeta::normal:
+        break;
+    case CreationMeta::in_no_grad:
+    case CreationMeta::in_inference:
+        fail_unrecorded_view(t.impl().view->meta, "is being");
+    case CreationMeta::one_of_several:
+        fail<GraphError>("Output ", t.output_nr(), " of ",
+            t.grad_fn() ? t.grad_fn()->name() : std::string("an operation"),
+            " is a view and is being modified inplace. This view is the output of a function that "
+            "returns multiple views. Such functions do not allow the output "
+            "views to be modified inplace. You should replace the inplace operation by an "
+            "out-of-place one.");
+    case CreationMeta::in_custom_function:
+        fail_in_custom_function(t.impl(), "is being");
+    }
+    if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf())
+        fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used "
+                                    "in an in-place operation.");
+}
+
+XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
+    if (t.is_inference() && !inference_mode)
+        fail<GraphError>(operation,
+            ": Inplace update to inference tensor outside InferenceMode is not allowed. "
+            "You can make a clone to get a normal tensor before doing inplace update.");
+    auto const check_overlap = [&](AnyArray const& a, char const* whose) {
+        if (overlaps_itself(a))
+            fail<ShapeError>(operation, ": unsupported operation: more than one element of ", whose,
+                " refers to a single memory location. Please clone() the tensor before performing "
+                "the operation.");
+    };
+    check_overlap(t.impl().array, "the written-to tensor");
+    if (!recorded) return;
+    if (t.is_view()) {
+        check_overlap(t.impl().view->base->array, "the base of the written-to tensor");
+        check_view_may_change(t, operation);
+    }
+    if (t.requires_grad() && t.is_leaf())
+        fail<GraphError>(operation,
+            ": a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+XGRAD_FUNCTION NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
+    : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
+    if (t.is_view())
+        edge_ = {Ref<Node>(new CopySlices(
+                     std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())),
+                     gradient_edge(AnyTensor(changed_)), edge_)),
+            0};
+    if (changed_->retains_grad)
+        NodeHooks::at(*edge_.function, edge_.input_nr); // so that begin() need not allocate
+    if (t.is_view() && t.retains_grad()) {
+        view_ = t.handle();
+        of_view_ = fresh_view_node(*view_, edge_);
+        NodeHooks::at(*of_view_, 0);
+    }
+}
+
+XGRAD_FUNCTION void NewGradFn::take() noexcept {
+    move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
+    changed_->requires_grad = false;
+    changed_->grad_fn = std::move(edge_.function);
+    changed_->output_nr = edge_.input_nr;
+    if (view_) renew_view(*view_, std::move(of_view_));
+}
+
+XGRAD_FUNCTION void OldOperands::take(
+    AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands) {
+    before_.reserve(operands.size() + 1);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+        AnyTensor const& x = *operands[k];
+        bool const is_collecting_leaf = x.is_leaf() && x.impl().requires_grad;
+        if (x.impl().array.storage != t.impl().array.storage || is_collecting_leaf || is_taken(x))
+            continue;
+        AnyTensor const& old = before_.emplace_back(snapshot(x));
+        bool save = false;
+        for (std::size_t j = k; j < operands.size(); ++j) {
+            if (j != k && !operands[j]->is_same(x)) continue;
+            save |= read >> j & 1;
+            if (j != k) operands[j] = &old;
+        }
+        if (save) {
+            NoGradGuard const off;
+            old.impl().array = x.impl().type->copy(alias(x)).impl().array;
+        }
+        operands[k] = &old;
+    }
+}
+
+XGRAD_FUNCTION bool OldOperands::is_taken(AnyTensor const& x) const {
+    return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
+}
+
+XGRAD_FUNCTION bool needs_temporary(
+    AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
+    bool use_temporary = !out.contiguous;
+    for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
+        AnyArray const& leaf = *leaves[k];
+        use_temporary |= leaf.storage == out.storage &&
+                         (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+    }
+    return use_temporary;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INPLACE_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -22191,80 +23829,29 @@ public:
     using Tensors = std::vector<AnyTensor>;
 
     /// Edges of the inputs of a Function; an empty vector where no input requires a gradient.
-    static std::vector<Edge> edges_to(Tensors const& inputs) {
-        auto const wants_gradient = [](AnyTensor const& t) {
-            return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
-        };
-        std::vector<Edge> edges;
-        if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
-        for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
-        return edges;
-    }
+    static std::vector<Edge> edges_to(Tensors const& inputs);
 
     /// `first` has the index of the first input of each argument of forward, and the number of
     /// inputs.
     AnyFunctionNode(std::string_view function, Tensors inputs, std::vector<std::uint32_t> first,
-        std::vector<Edge> edges)
-        : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
-          edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
-        if (is_recorded())
-            for (auto const& t : inputs_) shapes_.push_back(t.defined() ? t.shape() : Shape());
-    }
+        std::vector<Edge> edges);
 
     std::string name() const override { return backward_name(function_); }
     void release_saved() noexcept override {
         for (auto& s : saved_) s.tensor.release();
     }
-    std::vector<NamedSavedTensor> saved_tensors() override {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t i = 0; i < saved_.size(); ++i)
-            if (saved_[i].defined) all.push_back({std::to_string(i), &saved_[i].tensor});
-        return all;
-    }
+    XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
     std::string_view function() const noexcept { return function_; }
     /// Zeros with the shapes of the results; undefined where a result has no gradient.
-    Tensors zero_outputs() const {
-        Tensors zeros(outputs_.size());
-        for (std::size_t i = 0; i < zeros.size(); ++i)
-            if (outputs_[i].differentiable)
-                zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
-        return zeros;
-    }
+    Tensors zero_outputs() const;
     /// True where the call is recorded.
     bool is_recorded() const noexcept { return !edges_.empty(); }
 
-    bool needs_input_grad(std::size_t argument) const {
-        if (argument + 1 >= first_.size())
-            fail<IndexError>(function_, ": needs_input_grad(", argument, "): forward was given ",
-                first_.size() - 1, " arguments");
-        bool needed = false;
-        for (std::size_t k = first_[argument]; k < first_[argument + 1]; ++k)
-            needed |= needs_gradient(k);
-        return needed;
-    }
-    bool needs_input_grad(std::size_t argument, std::size_t element) const {
-        if (argument + 1 >= first_.size() || first_[argument] + element >= first_[argument + 1])
-            fail<IndexError>(function_, ": needs_input_grad(", argument, ", ", element,
-                "): forward was given no such tensor");
-        return needs_gradient(first_[argument] + element);
-    }
+    bool needs_input_grad(std::size_t argument) const;
+    bool needs_input_grad(std::size_t argument, std::size_t element) const;
 
-    void mark_dirty(AnyTensor const& t) {
-        check_in_forward("mark_dirty");
-        if (!contains(inputs_, t)) {
-            warn(function_, ": Only input Tensors should be given to mark_dirty(). If a Tensor is "
-                            "not an input, there is no need to pass it to mark_dirty().");
-            return;
-        }
-        bool const recorded = is_recorded() && is_differentiable(t.dtype());
-        if (recorded && !t.is_view() && t.requires_grad() && t.is_leaf())
-            fail<GraphError>(function_,
-                ": a leaf Variable that requires grad has been used in an in-place operation.");
-        check_in_place(t, std::string(function_) + "::mark_dirty", recorded);
-        if (!contains(dirty_, t)) dirty_.push_back(t);
-    }
+    void mark_dirty(AnyTensor const& t);
     void mark_non_differentiable(AnyTensor const& t) {
         check_in_forward("mark_non_differentiable");
         non_differentiable_.push_back(t);
@@ -22273,12 +23860,7 @@ public:
         check_in_forward("save_for_backward");
         to_save_ = std::move(tensors);
     }
-    AnyTensor unpack_saved(std::size_t i) {
-        if (i >= saved_.size())
-            fail<GraphError>(function_, ": there are no saved_tensors() here: they are what "
-                                        "forward gave to save_for_backward()");
-        return saved_[i].defined ? saved_[i].tensor.unpack(*this) : AnyTensor();
-    }
+    AnyTensor unpack_saved(std::size_t i);
 
     bool materialize_grads = true, materialize_non_diff_grads = true;
 
@@ -22286,58 +23868,14 @@ protected:
     /// Connects the results of forward to the graph and saves tensors. Some results are replaced by
     /// other tensors with the same values. Everything that can throw is done before the first
     /// grad_fn changes.
-    void finish_forward(Tensors& results) {
-        check_marks(results);
-        for (auto const& t : dirty_) t.impl().array.storage->bump();
-        Tensors const returned = results;
-        std::vector<std::uint32_t> fresh;
-        std::vector<NewGradFn> changes;
-        for (std::uint32_t i = 0; i < returned.size(); ++i) {
-            auto const& t = returned[i];
-            auto& output = outputs_.emplace_back();
-            if (!t.defined()) continue;
-            output = {t.impl().type, t.shape(),
-                is_recorded() && is_differentiable(t.dtype()) && !contains(non_differentiable_, t)};
-            if (auto const before = find(returned, t); before < i) results[i] = results[before];
-            else if (contains(dirty_, t)) {
-                if (output.differentiable) changes.emplace_back(t, Edge{Ref<Node>(this), i});
-            } else {
-                results[i] = output.differentiable ? as_result(t) : as_constant(t);
-                if (output.differentiable) fresh.push_back(i);
-            }
-        }
-        set_num_outputs(static_cast<std::uint32_t>(std::max<std::size_t>(1, outputs_.size())));
-        save(returned, results);
-
-        for (auto const i : fresh) {
-            auto& t = results[i].impl();
-            t.grad_fn = Ref<Node>(this);
-            t.output_nr = i;
-            if (!t.view) continue;
-            t.view->meta = CreationMeta::in_custom_function;
-            t.view->version = t.array.storage->version();
-        }
-        for (auto& change : changes) change.take();
-        for (auto* const list : {&inputs_, &dirty_, &non_differentiable_, &to_save_})
-            *list = Tensors();
-        in_forward_ = false;
-    }
+    void finish_forward(Tensors& results);
 
     /// Replaces undefined gradients by zeros.
-    void fill_undefined(std::span<AnyTensor> gradients) const {
-        if (!materialize_grads) return;
-        for (std::size_t i = 0; i < outputs_.size(); ++i)
-            if (auto const& o = outputs_[i]; !gradients[i].defined() && o.type &&
-                                             is_differentiable(o.type->dtype) &&
-                                             (o.differentiable || materialize_non_diff_grads))
-                gradients[i] = o.type->filled(o.shape, 0);
-    }
+    void fill_undefined(std::span<AnyTensor> gradients) const;
 
     std::size_t first_of(std::size_t argument) const { return first_[argument]; }
     Shape const& shape_of(std::size_t input) const { return shapes_[input]; }
-    std::size_t count_of(std::size_t argument) const {
-        return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0;
-    }
+    std::size_t count_of(std::size_t argument) const;
 
     /// Stores the gradient of a tensor of an argument, summed to its shape where it was broadcast.
     template <Scalar T>
@@ -22355,33 +23893,12 @@ protected:
     }
     /// Stores the tangent of result i, where i < end.
     void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end,
-        std::span<AnyTensor> results) const {
-        if (!tangent.defined()) return;
-        if (i >= end)
-            fail<GraphError>(
-                "function ", function_, ": jvp returned more tangents than there are results");
-        if (!outputs_[i].differentiable) return;
-        if (!(tangent.shape() == outputs_[i].shape))
-            fail<ShapeError>("function ", function_, ": jvp returned a tangent of shape ",
-                tangent.shape(), " for result ", i, " of shape ", outputs_[i].shape);
-        results[i] = tangent;
-    }
-    void check_number_of_gradients(std::size_t got, std::size_t argument) const {
-        if (argument + 1 < first_.size() && got != count_of(argument))
-            fail<GraphError>("function ", name(),
-                " returned an incorrect number of gradients (expected ", count_of(argument),
-                ", got ", got, ") for argument ", argument, ", a vector of tensors");
-    }
+        std::span<AnyTensor> results) const;
+    void check_number_of_gradients(std::size_t got, std::size_t argument) const;
 
     /// Gives unrecorded gradients an ErrorNode: differentiating them throws.
     void forbid_differentiation(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
-        Ref<Node> const error(error_node(
-            "trying to differentiate twice a function that was marked with once_differentiable",
-            gradients));
-        for (auto& result : results)
-            if (result.defined()) result = with_error(result, error);
-    }
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const;
 
     using Backward = void (*)(
         AnyFunctionNode&, std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
@@ -22390,13 +23907,7 @@ protected:
     /// tensors: they would count as constants. Backward is linear in grad_output: a gradient that
     /// is not 0 and does not depend on it was not recorded.
     void forbid_unrecorded(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
-        auto const is_constant = [](AnyTensor const& result) {
-            return result.defined() && !result.requires_grad();
-        };
-        if (std::ranges::any_of(results, is_constant))
-            find_unrecorded(gradients, results, backward);
-    }
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
 private:
     struct Saved {
@@ -22409,127 +23920,34 @@ private:
         bool differentiable = false;
     };
 
-    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const {
-        std::vector<Edge> edges(edges_);
-        for (auto const& g : gradients)
-            if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
-        return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
-    }
+    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const;
     [[gnu::cold]] void find_unrecorded(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
-        LocalGraph graph;
-        Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
-        for (auto& g : incoming)
-            if (g.defined()) g = graph.input(g, {});
-        backward(*this, incoming, again);
-        for (std::size_t k = 0; k < results.size(); ++k) {
-            if (!results[k].defined() || results[k].requires_grad() ||
-                (again[k].defined() && again[k].requires_grad()) || is_zero(results[k]))
-                continue;
-            results[k] = with_error(results[k],
-                Ref<Node>(error_node("its backward was not recorded, so that it cannot be "
-                                     "differentiated: let it compute with operations on tensors, "
-                                     "or mark the function with once_differentiable",
-                    gradients)));
-        }
-    }
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
-    static std::size_t find(Tensors const& all, AnyTensor const& t) {
-        return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) {
-            return other.is_same(t);
-        }) - all.begin());
-    }
+    static std::size_t find(Tensors const& all, AnyTensor const& t);
     static bool contains(Tensors const& all, AnyTensor const& t) {
         return find(all, t) < all.size();
     }
 
-    bool needs_gradient(std::size_t k) const {
-        if (!is_recorded() || !edges_[k]) return false;
-        return in_forward_ || !current_pass || current_pass->reaches(*edges_[k].function);
-    }
+    bool needs_gradient(std::size_t k) const;
 
-    void check_in_forward(std::string_view call) const {
-        if (!in_forward_)
-            fail<GraphError>(function_, ": ", call, "() is for forward; it has returned");
-    }
-    void check_marks(Tensors const& results) const {
-        for (auto const& t : dirty_) {
-            if (!contains(results, t))
-                fail<GraphError>(function_,
-                    ": Some elements marked as dirty during the forward method were not "
-                    "returned as output. The inputs that are modified inplace must all "
-                    "be outputs of the Function.");
-            if (is_recorded() && contains(non_differentiable_, t) && t.requires_grad())
-                fail<GraphError>(function_,
-                    ": an input that requires a gradient is marked both dirty and "
-                    "non-differentiable: return a detach() of it");
-            for (auto const& other : dirty_)
-                if (is_recorded() && !other.is_same(t) &&
-                    other.impl().array.storage == t.impl().array.storage)
-                    fail<GraphError>(function_, ": two inputs that share memory are marked dirty");
-        }
-        for (auto const& t : non_differentiable_)
-            if (!contains(results, t))
-                fail<GraphError>(
-                    function_, ": a tensor that is no output is marked as non-differentiable");
-    }
+    void check_in_forward(std::string_view call) const;
+    void check_marks(Tensors const& results) const;
 
     /// Converts a value to a result of this Node: a tensor of its own.
-    AnyTensor as_result(AnyTensor const& t) const {
-        NoGradGuard const off;
-        auto& impl = t.impl();
-        if (impl.inference) return impl.type->copy(t);
-        if (contains(inputs_, t) || impl.grad_fn || impl.requires_grad) {
-            auto const other = alias(t);
-            mark_view(other, t);
-            return other;
-        }
-        if (impl.view && impl.view->base->refs.load() == 1)
-            impl.view.reset(); // a view of memory that forward allocated
-        return t;
-    }
+    AnyTensor as_result(AnyTensor const& t) const;
     /// Converts a value to a constant: an input that has no grad_fn, or an array that forward
     /// created.
-    AnyTensor as_constant(AnyTensor const& t) const {
-        bool const has_grad_fn = t.impl().grad_fn || t.impl().requires_grad ||
-                                 (contains(inputs_, t) && t.requires_grad());
-        return has_grad_fn ? alias(t) : t;
-    }
+    AnyTensor as_constant(AnyTensor const& t) const;
 
-    void save(Tensors const& returned, Tensors const& results) {
-        if (!is_recorded()) return;
-        saved_.reserve(to_save_.size());
-        for (auto const& t : to_save_) {
-            auto& saved = saved_.emplace_back();
-            if (!(saved.defined = t.defined())) continue;
-            auto const i = find(returned, t);
-            bool const is_output = i < returned.size() && outputs_[i].differentiable &&
-                                   (!contains(inputs_, t) || contains(dirty_, t));
-            saved.tensor = is_output
-                               ? SavedTensor::result(results[i], static_cast<std::uint32_t>(i))
-                               : SavedTensor::operand(t);
-        }
-    }
+    void save(Tensors const& returned, Tensors const& results);
 
     [[noreturn, gnu::cold]] void fail_gradient_for_nothing(std::size_t argument) const {
         fail<GraphError>("function ", name(),
             " returned a gradient different than std::nullopt at position ", argument,
             ", but the corresponding forward input was not a tensor");
     }
-    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const {
-        auto const k = first_[argument] + element;
-        auto const& wanted = shapes_[k];
-        bool fits = wanted.size() <= got.size();
-        for (std::size_t d = 0; fits && d < wanted.size(); ++d) {
-            auto const n = wanted[wanted.size() - 1 - d];
-            fits = n == 1 || n == got[got.size() - 1 - d];
-        }
-        if (fits) return;
-        auto const position = count_of(argument) == 1 ? "" : ", element " + std::to_string(element);
-        fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k,
-            " - got ", got, " but expected shape compatible with ", wanted, " (argument ", argument,
-            " of forward", position, ")");
-    }
+    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const;
 
     std::string_view function_;
     Tensors inputs_, dirty_, non_differentiable_, to_save_; // while forward runs
@@ -22543,7 +23961,292 @@ private:
 
 } // namespace xgrad::detail
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUNCTION_NODE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUNCTION_NODE_IPP
+
+// ======== xgrad/impl/tensor/function_node.ipp
+// Bodies of function_node.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::vector<Edge> AnyFunctionNode::edges_to(Tensors const& inputs) {
+    auto const wants_gradient = [](AnyTensor const& t) {
+        return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
+    };
+    std::vector<Edge> edges;
+    if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
+    for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
+    return edges;
+}
+
+XGRAD_FUNCTION AnyFunctionNode::AnyFunctionNode(std::string_view function, Tensors inputs,
+    std::vector<std::uint32_t> first, std::vector<Edge> edges)
+    : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
+      edges_(std::move(edges)) {
+    set_edges(edges_.data(), edges_.size());
+    if (is_recorded())
+        for (auto const& t : inputs_) shapes_.push_back(t.defined() ? t.shape() : Shape());
+}
+
+XGRAD_FUNCTION std::vector<NamedSavedTensor> AnyFunctionNode::saved_tensors() {
+    std::vector<NamedSavedTensor> all;
+    for (std::size_t i = 0; i < saved_.size(); ++i)
+        if (saved_[i].defined) all.push_back({std::to_string(i), &saved_[i].tensor});
+    return all;
+}
+
+XGRAD_FUNCTION auto AnyFunctionNode::zero_outputs() const -> Tensors {
+    Tensors zeros(outputs_.size());
+    for (std::size_t i = 0; i < zeros.size(); ++i)
+        if (outputs_[i].differentiable) zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
+    return zeros;
+}
+
+XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(std::size_t argument) const {
+    if (argument + 1 >= first_.size())
+        fail<IndexError>(function_, ": needs_input_grad(", argument, "): forward was given ",
+            first_.size() - 1, " arguments");
+    bool needed = false;
+    for (std::size_t k = first_[argument]; k < first_[argument + 1]; ++k)
+        needed |= needs_gradient(k);
+    return needed;
+}
+
+XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(
+    std::size_t argument, std::size_t element) const {
+    if (argument + 1 >= first_.size() || first_[argument] + element >= first_[argument + 1])
+        fail<IndexError>(function_, ": needs_input_grad(", argument, ", ", element,
+            "): forward was given no such tensor");
+    return needs_gradient(first_[argument] + element);
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::mark_dirty(AnyTensor const& t) {
+    check_in_forward("mark_dirty");
+    if (!contains(inputs_, t)) {
+        warn(function_, ": Only input Tensors should be given to mark_dirty(). If a Tensor is "
+                        "not an input, there is no need to pass it to mark_dirty().");
+        return;
+    }
+    bool const recorded = is_recorded() && is_differentiable(t.dtype());
+    if (recorded && !t.is_view() && t.requires_grad() && t.is_leaf())
+        fail<GraphError>(function_,
+            ": a leaf Variable that requires grad has been used in an in-place operation.");
+    check_in_place(t, std::string(function_) + "::mark_dirty", recorded);
+    if (!contains(dirty_, t)) dirty_.push_back(t);
+}
+
+XGRAD_FUNCTION AnyTensor AnyFunctionNode::unpack_saved(std::size_t i) {
+    if (i >= saved_.size())
+        fail<GraphError>(function_, ": there are no saved_tensors() here: they are what "
+                                    "forward gave to save_for_backward()");
+    return saved_[i].defined ? saved_[i].tensor.unpack(*this) : AnyTensor();
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::finish_forward(Tensors& results) {
+    check_marks(results);
+    for (auto const& t : dirty_) t.impl().array.storage->bump();
+    Tensors const returned = results;
+    std::vector<std::uint32_t> fresh;
+    std::vector<NewGradFn> changes;
+    for (std::uint32_t i = 0; i < returned.size(); ++i) {
+        auto const& t = returned[i];
+        auto& output = outputs_.emplace_back();
+        if (!t.defined()) continue;
+        output = {t.impl().type, t.shape(),
+            is_recorded() && is_differentiable(t.dtype()) && !contains(non_differentiable_, t)};
+        if (auto const before = find(returned, t); before < i) results[i] = results[before];
+        else if (contains(dirty_, t)) {
+            if (output.differentiable) changes.emplace_back(t, Edge{Ref<Node>(this), i});
+        } else {
+            results[i] = output.differentiable ? as_result(t) : as_constant(t);
+            if (output.differentiable) fresh.push_back(i);
+        }
+    }
+    set_num_outputs(static_cast<std::uint32_t>(std::max<std::size_t>(1, outputs_.size())));
+    save(returned, results);
+
+    for (auto const i : fresh) {
+        auto& t = results[i].impl();
+        t.grad_fn = Ref<Node>(this);
+        t.output_nr = i;
+        if (!t.view) continue;
+        t.view->meta = CreationMeta::in_custom_function;
+        t.view->version = t.array.storage->version();
+    }
+    for (auto& change : changes) change.take();
+    for (auto* const list : {&inputs_, &dirty_, &non_differentiable_, &to_save_}) *list = Tensors();
+    in_forward_ = false;
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::fill_undefined(std::span<AnyTensor> gradients) const {
+    if (!materialize_grads) return;
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+        if (auto const& o = outputs_[i]; !gradients[i].defined() && o.type &&
+                                         is_differentiable(o.type->dtype) &&
+                                         (o.differentiable || materialize_non_diff_grads))
+            gradients[i] = o.type->filled(o.shape, 0);
+}
+
+XGRAD_FUNCTION std::size_t AnyFunctionNode::count_of(std::size_t argument) const {
+    return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0;
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::give_tangent(
+    AnyTensor const& tangent, std::size_t i, std::size_t end, std::span<AnyTensor> results) const {
+    if (!tangent.defined()) return;
+    if (i >= end)
+        fail<GraphError>(
+            "function ", function_, ": jvp returned more tangents than there are results");
+    if (!outputs_[i].differentiable) return;
+    if (!(tangent.shape() == outputs_[i].shape))
+        fail<ShapeError>("function ", function_, ": jvp returned a tangent of shape ",
+            tangent.shape(), " for result ", i, " of shape ", outputs_[i].shape);
+    results[i] = tangent;
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::check_number_of_gradients(
+    std::size_t got, std::size_t argument) const {
+    if (argument + 1 < first_.size() && got != count_of(argument))
+        fail<GraphError>("function ", name(),
+            " returned an incorrect number of gradients (expected ", count_of(argument), ", got ",
+            got, ") for argument ", argument, ", a vector of tensors");
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::forbid_differentiation(
+    std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
+    Ref<Node> const error(error_node(
+        "trying to differentiate twice a function that was marked with once_differentiable",
+        gradients));
+    for (auto& result : results)
+        if (result.defined()) result = with_error(result, error);
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::forbid_unrecorded(
+    std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
+    auto const is_constant = [](AnyTensor const& result) {
+        return result.defined() && !result.requires_grad();
+    };
+    if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
+}
+
+XGRAD_FUNCTION ErrorNode* AnyFunctionNode::error_node(
+    std::string_view what, std::span<AnyTensor const> gradients) const {
+    std::vector<Edge> edges(edges_);
+    for (auto const& g : gradients)
+        if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
+    return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::find_unrecorded(
+    std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
+    LocalGraph graph;
+    Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
+    for (auto& g : incoming)
+        if (g.defined()) g = graph.input(g, {});
+    backward(*this, incoming, again);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+        if (!results[k].defined() || results[k].requires_grad() ||
+            (again[k].defined() && again[k].requires_grad()) || is_zero(results[k]))
+            continue;
+        results[k] = with_error(results[k],
+            Ref<Node>(error_node("its backward was not recorded, so that it cannot be "
+                                 "differentiated: let it compute with operations on tensors, "
+                                 "or mark the function with once_differentiable",
+                gradients)));
+    }
+}
+
+XGRAD_FUNCTION std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
+    return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) {
+        return other.is_same(t);
+    }) - all.begin());
+}
+
+XGRAD_FUNCTION bool AnyFunctionNode::needs_gradient(std::size_t k) const {
+    if (!is_recorded() || !edges_[k]) return false;
+    return in_forward_ || !current_pass || pass_reaches(*edges_[k].function);
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::check_in_forward(std::string_view call) const {
+    if (!in_forward_) fail<GraphError>(function_, ": ", call, "() is for forward; it has returned");
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::check_marks(Tensors const& results) const {
+    for (auto const& t : dirty_) {
+        if (!contains(results, t))
+            fail<GraphError>(function_,
+                ": Some elements marked as dirty during the forward method were not "
+                "returned as output. The inputs that are modified inplace must all "
+                "be outputs of the Function.");
+        if (is_recorded() && contains(non_differentiable_, t) && t.requires_grad())
+            fail<GraphError>(function_,
+                ": an input that requires a gradient is marked both dirty and "
+                "non-differentiable: return a detach() of it");
+        for (auto const& other : dirty_)
+            if (is_recorded() && !other.is_same(t) &&
+                other.impl().array.storage == t.impl().array.storage)
+                fail<GraphError>(function_, ": two inputs that share memory are marked dirty");
+    }
+    for (auto const& t : non_differentiable_)
+        if (!contains(results, t))
+            fail<GraphError>(
+                function_, ": a tensor that is no output is marked as non-differentiable");
+}
+
+XGRAD_FUNCTION AnyTensor AnyFunctionNode::as_result(AnyTensor const& t) const {
+    NoGradGuard const off;
+    auto& impl = t.impl();
+    if (impl.inference) return impl.type->copy(t);
+    if (contains(inputs_, t) || impl.grad_fn || impl.requires_grad) {
+        auto const other = alias(t);
+        mark_view(other, t);
+        return other;
+    }
+    if (impl.view && impl.view->base->refs.load() == 1)
+        impl.view.reset(); // a view of memory that forward allocated
+    return t;
+}
+
+XGRAD_FUNCTION AnyTensor AnyFunctionNode::as_constant(AnyTensor const& t) const {
+    bool const has_grad_fn =
+        t.impl().grad_fn || t.impl().requires_grad || (contains(inputs_, t) && t.requires_grad());
+    return has_grad_fn ? alias(t) : t;
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::save(Tensors const& returned, Tensors const& results) {
+    if (!is_recorded()) return;
+    saved_.reserve(to_save_.size());
+    for (auto const& t : to_save_) {
+        auto& saved = saved_.emplace_back();
+        if (!(saved.defined = t.defined())) continue;
+        auto const i = find(returned, t);
+        bool const is_output = i < returned.size() && outputs_[i].differentiable &&
+                               (!contains(inputs_, t) || contains(dirty_, t));
+        saved.tensor = is_output ? SavedTensor::result(results[i], static_cast<std::uint32_t>(i))
+                                 : SavedTensor::operand(t);
+    }
+}
+
+XGRAD_FUNCTION void AnyFunctionNode::check_expandable(
+    Shape const& got, std::size_t argument, std::size_t element) const {
+    auto const k = first_[argument] + element;
+    auto const& wanted = shapes_[k];
+    bool fits = wanted.size() <= got.size();
+    for (std::size_t d = 0; fits && d < wanted.size(); ++d) {
+        auto const n = wanted[wanted.size() - 1 - d];
+        fits = n == 1 || n == got[got.size() - 1 - d];
+    }
+    if (fits) return;
+    auto const position = count_of(argument) == 1 ? "" : ", element " + std::to_string(element);
+    fail<ShapeError>("function ", name(), " returned an invalid gradient at index ", k, " - got ",
+        got, " but expected shape compatible with ", wanted, " (argument ", argument, " of forward",
+        position, ")");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUNCTION_NODE_IPP
+#endif
 
 namespace xgrad {
 
@@ -22667,8 +24370,6 @@ private:
 };
 
 } // namespace xgrad
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -22872,8 +24573,6 @@ template <class F> struct Function {
 // ======== xgrad/tensor/join.hpp
 // Concatenation: cat and stack.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
@@ -22886,13 +24585,7 @@ struct Joint {
     CachedVector<std::size_t> counts;
 
     /// The view of tensor i, which begins at `start`.
-    Window part(std::size_t i, std::size_t start) const {
-        Window w(shape);
-        w.start[axis] = start;
-        w.count[axis] = counts[i];
-        if (stacked) w.step[axis] = 0;
-        return w;
-    }
+    Window part(std::size_t i, std::size_t start) const;
     /// Calls f(i, view) for each tensor.
     template <class F> void for_each_part(F f) const {
         for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
@@ -22991,6 +24684,27 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
+
+// ======== xgrad/impl/tensor/join.ipp
+// Bodies of join.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Window Joint::part(std::size_t i, std::size_t start) const {
+    Window w(shape);
+    w.start[axis] = start;
+    w.count[axis] = counts[i];
+    if (stacked) w.step[axis] = 0;
+    return w;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
+#endif
+
 // ======== xgrad/tensor/mask_indexing.hpp
 // Indexing by a mask: `x(mask)` reads elements, `x(mask) = y` writes them.
 
@@ -22998,14 +24712,10 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
 // ======== xgrad/ops/masking.hpp
 // Elements selected by a mask, and the adjoint that scatters them.
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
-inline std::size_t count_true(Array<bool> const& mask) {
-    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
-}
+std::size_t count_true(Array<bool> const& mask);
 } // namespace detail
 
 /// The elements where the mask is true, in row-major order, as a vector.
@@ -23056,25 +24766,30 @@ auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) con
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
+
+// ======== xgrad/impl/ops/masking.ipp
+// Bodies of masking.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t count_true(Array<bool> const& mask) {
+    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
+#endif
 
 namespace xgrad {
 
 namespace detail {
 
 /// A row-major copy of a mask, broadcast to the shape of x.
-inline Array<bool> full_mask(
-    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)") {
-    check_defined(name, x);
-    if (!mask.defined()) fail_undefined(name, "the mask");
-    auto const& shape = x.shape();
-    if (!broadcasts_to(mask.shape(), shape))
-        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
-            " does not broadcast to the shape ", shape, " of what it is to pick from");
-    Array<bool> copy(shape);
-    copy_elements(copy, broadcast_view(mask.array_of(), shape));
-    return copy;
-}
+Array<bool> full_mask(
+    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)");
 
 } // namespace detail
 
@@ -23139,6 +24854,32 @@ template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& ma
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
+
+// ======== xgrad/impl/tensor/mask_indexing.ipp
+// Bodies of mask_indexing.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Array<bool> full_mask(
+    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
+    check_defined(name, x);
+    if (!mask.defined()) fail_undefined(name, "the mask");
+    auto const& shape = x.shape();
+    if (!broadcasts_to(mask.shape(), shape))
+        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
+            " does not broadcast to the shape ", shape, " of what it is to pick from");
+    Array<bool> copy(shape);
+    copy_elements(copy, broadcast_view(mask.array_of(), shape));
+    return copy;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
+#endif
+
 // ======== xgrad/tensor/ordering.hpp
 // argmax and argmin, argsort, sort, topk. NaN counts as larger than all numbers.
 
@@ -23152,8 +24893,6 @@ template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& ma
 // index_select, gather and their transposes index_add and scatter_add: elements and slices selected
 // by indices along an axis. An index may occur several times: gradients and added values are
 // accumulated.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -23285,25 +25024,14 @@ auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad {
 
 namespace detail {
 
 /// A row-major copy of an index, which the caller may change before the backward pass. Throws where
 /// an element is not in [0, extent).
-inline Array<std::int64_t> checked_index(std::string_view name, Tensor<std::int64_t> const& index,
-    std::size_t axis, std::size_t extent) {
-    if (!index.defined()) fail_undefined(name, "the index");
-    Array<std::int64_t> copy(index.shape());
-    copy_elements(copy, index.array_of());
-    for (auto const i : copy)
-        if (i < 0 || i >= static_cast<std::int64_t>(extent))
-            fail<IndexError>(
-                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
-    return copy;
-}
+Array<std::int64_t> checked_index(
+    std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent);
 
 template <Operand X>
 IndexSelect picked_slices(
@@ -23401,7 +25129,30 @@ auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& in
 
 } // namespace xgrad
 
-XGRAD_COMPILED_ONCE
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
+
+// ======== xgrad/impl/tensor/index_select.ipp
+// Bodies of index_select.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
+    Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent) {
+    if (!index.defined()) fail_undefined(name, "the index");
+    Array<std::int64_t> copy(index.shape());
+    copy_elements(copy, index.array_of());
+    for (auto const i : copy)
+        if (i < 0 || i >= static_cast<std::int64_t>(extent))
+            fail<IndexError>(
+                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
+    return copy;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
+#endif
 
 namespace xgrad {
 
@@ -23482,11 +25233,7 @@ template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis,
                       Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
 }
 /// Throws where rows along an axis are empty.
-inline void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
-    if (shape[axis] == 0 &&
-        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
-        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
-}
+void check_choice(std::string_view name, Shape const& shape, std::size_t axis);
 
 template <Operand X>
 Tensor<std::int64_t> extreme_index(
@@ -23574,13 +25321,30 @@ auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = tr
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
+
+// ======== xgrad/impl/tensor/ordering.ipp
+// Bodies of ordering.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
+    if (shape[axis] == 0 &&
+        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
+        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
+#endif
+
 // ======== xgrad/tensor/print.hpp
 // Printing: values as NumPy prints them, shape, dtype and grad_fn.
 
 #include <charconv>
 #include <ostream>
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -23624,12 +25388,7 @@ void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::str
 namespace detail {
 /// ", grad_fn=<MulBackward>", or <Invalid> for a view whose grad_fn was lost when its base was
 /// changed.
-[[gnu::cold]] inline std::string grad_fn_text(AnyTensor const& t) {
-    try {
-        if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
-    } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
-    return t.requires_grad() ? ", requires_grad=true" : "";
-}
+[[gnu::cold]] std::string grad_fn_text(AnyTensor const& t);
 } // namespace detail
 
 /// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".
@@ -23683,10 +25442,28 @@ std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PRINT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PRINT_IPP
+
+// ======== xgrad/impl/tensor/print.ipp
+// Bodies of print.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::string grad_fn_text(AnyTensor const& t) {
+    try {
+        if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
+    } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
+    return t.requires_grad() ? ", requires_grad=true" : "";
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PRINT_IPP
+#endif
+
 // ======== xgrad/tensor/quantile.hpp
 // median and quantile. A NaN among the elements makes the result NaN.
-
-XGRAD_COMPILED_ONCE
 
 namespace xgrad {
 
@@ -23805,27 +25582,152 @@ template <Operand X> auto quantile(X const& x, std::vector<double> const& q) {
 }
 
 } // namespace xgrad
-#ifdef XGRAD_SOURCE
-#ifndef XGRAD_SINGLE_XGRAD_SOURCE_HPP
-#define XGRAD_SINGLE_XGRAD_SOURCE_HPP
 
-// ======== xgrad/source.hpp
-// What a program with XGRAD_SEPARATE_COMPILATION compiles once, beside what xgrad.hpp holds: the
-// headers that are not part of xgrad.hpp, and instances of templates. xgrad.hpp includes this
-// header last, where XGRAD_SOURCE is defined, so those headers find it whole.
+// ======== xgrad/tensor/state_dict.hpp
+// StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
 
-#if __has_include(<xgrad/data.hpp>)
-#include <xgrad/data.hpp>
+namespace xgrad {
+
+struct NamedTensor {
+    std::string name;
+    AnyTensor tensor;
+};
+
+/// An ordered map from unique names to tensors.
+class StateDict {
+public:
+    StateDict() = default;
+    StateDict(std::initializer_list<NamedTensor> entries);
+
+    /// Adds a tensor, or replaces the tensor of that name.
+    void set(std::string const& name, AnyTensor tensor);
+    void erase(std::string_view name);
+    /// The tensor of that name, or null.
+    AnyTensor const* find(std::string_view name) const;
+    bool contains(std::string_view name) const { return find(name); }
+    /// The tensor of that name; throws IndexError where there is none.
+    AnyTensor const& at(std::string_view name) const;
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    bool empty() const noexcept { return entries_.empty(); }
+    auto begin() const noexcept { return entries_.begin(); }
+    auto end() const noexcept { return entries_.end(); }
+
+private:
+    std::vector<NamedTensor> entries_;
+};
+
+namespace detail {
+
+/// A copy of the values without grad_fn.
+AnyTensor value_copy(AnyTensor const& t);
+
+/// Calls f(Tensor<T>) with the scalar type of t.
+template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
+    switch (t.dtype()) {
+    case DType::boolean:
+        return f(t.as<bool>());
+    case DType::int64:
+        return f(t.as<std::int64_t>());
+    case DType::float32:
+        return f(t.as<float>());
+    case DType::float64:
+        return f(t.as<double>());
+    case DType::complex64:
+        return f(t.as<std::complex<float>>());
+    default:
+        return f(t.as<std::complex<double>>());
+    }
+}
+
+/// True where one type converts to another: precision may change, and real numbers become complex.
+constexpr bool converts(DType from, DType to) noexcept {
+    return from == to || (is_differentiable(from) && is_differentiable(to) &&
+                             (xgrad::is_complex(to) || !xgrad::is_complex(from)));
+}
+
+/// A copy of the values, converted to `type`.
+AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type);
+
+/// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
+/// recorded; counts as an in-place change.
+void overwrite(AnyTensor const& to, AnyTensor const& from);
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
+
+// ======== xgrad/impl/tensor/state_dict.ipp
+// Bodies of state_dict.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
+    for (auto const& e : entries) set(e.name, e.tensor);
+}
+
+XGRAD_FUNCTION void StateDict::set(std::string const& name, AnyTensor tensor) {
+    for (auto& e : entries_)
+        if (e.name == name) return void(e.tensor = std::move(tensor));
+    entries_.push_back({name, std::move(tensor)});
+}
+
+XGRAD_FUNCTION void StateDict::erase(std::string_view name) {
+    std::erase_if(entries_, [&](NamedTensor const& e) { return e.name == name; });
+}
+
+XGRAD_FUNCTION AnyTensor const* StateDict::find(std::string_view name) const {
+    for (auto const& e : entries_)
+        if (e.name == name) return &e.tensor;
+    return nullptr;
+}
+
+XGRAD_FUNCTION AnyTensor const& StateDict::at(std::string_view name) const {
+    if (auto const* const t = find(name)) return *t;
+    detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor value_copy(AnyTensor const& t) {
+    if (!t.defined()) return {};
+    AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
+    t.impl().type->copy_elements(copy.impl().array, t.impl().array);
+    return copy;
+}
+
+XGRAD_FUNCTION AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
+    if (from.dtype() == type.dtype) return value_copy(from);
+    AnyTensor const copy(TensorImpl::make(type, from.shape()));
+    with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
+        with_type(from, [&]<Scalar From>(Tensor<From> const& source) {
+            if constexpr (!std::same_as<To, From> && converts(dtype_of<From>, dtype_of<To>))
+                copy_elements(target.array_of(), source.array_of());
+        });
+    });
+    return copy;
+}
+
+XGRAD_FUNCTION void overwrite(AnyTensor const& to, AnyTensor const& from) {
+    to.impl().array.storage->bump();
+    to.impl().type->copy_elements(to.impl().array, from.impl().array);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
 #endif
-#if __has_include(<xgrad/linalg.hpp>)
-#include <xgrad/linalg.hpp>
-#endif
-#if __has_include(<xgrad/nn.hpp>)
-#include <xgrad/nn.hpp>
-#endif
-#if __has_include(<xgrad/optim.hpp>)
-#include <xgrad/optim.hpp>
-#endif
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
+
+// ======== xgrad/impl/instances.ipp
+// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once. xgrad.hpp
+// includes this file last.
 
 namespace xgrad::detail {
 namespace kernel {
@@ -23839,10 +25741,16 @@ template void multiply(Product<std::complex<float>> const&);
 template void multiply(Product<std::complex<double>> const&);
 } // namespace kernel
 
-template std::shared_ptr<FftPlan<float> const> fft_plan(std::size_t);
-template std::shared_ptr<FftPlan<double> const> fft_plan(std::size_t);
-template class FftPlan<float>;
-template class FftPlan<double>;
+template void fft_many(std::complex<float> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<float>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign);
+template void fft_many(std::complex<double> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<double>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign);
+template void fft(std::complex<float> const* in, std::ptrdiff_t is, std::complex<float>* out,
+    std::ptrdiff_t os, std::size_t n, int sign);
+template void fft(std::complex<double> const* in, std::ptrdiff_t is, std::complex<double>* out,
+    std::ptrdiff_t os, std::size_t n, int sign);
 
 template struct GradientArithmetic<bool>;
 template struct GradientArithmetic<std::int64_t>;
@@ -23879,7 +25787,7 @@ template struct TablesOf<TracedLeaf<bool, double>, TracedLeaf<std::int64_t, doub
     TracedNumber<double, double>, TracedNumber<std::complex<double>, double>>;
 template struct TablesOfOperations<SharedOperations>;
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_SOURCE_HPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
 #endif
 
 // ======== xgrad/testing/differences.hpp
@@ -23893,7 +25801,54 @@ using TensorFunction = std::function<Tensors(Tensors const&)>;
 using Numbers = std::vector<std::complex<double>>;
 
 /// Element i, in row-major order, of a floating-point tensor.
-[[gnu::cold]] inline std::complex<double> number_at(AnyTensor const& t, std::size_t i) {
+[[gnu::cold]] std::complex<double> number_at(AnyTensor const& t, std::size_t i);
+[[gnu::cold]] void set_element(AnyTensor const& t, std::size_t i, std::complex<double> value);
+/// All elements, zeros for an undefined gradient of `count` elements.
+[[gnu::cold]] Numbers numbers_of(AnyTensor const& t, std::size_t count);
+
+/// Tensors with the same values, each a leaf that requires a gradient if the original does. With
+/// `own_memory` they have memory of their own, which may be changed.
+[[gnu::cold]] Tensors leaves_like(Tensors const& x, bool own_memory);
+
+/// Those results of a function that require a gradient.
+[[gnu::cold]] Tensors differentiable_outputs(Tensors y);
+
+/// The gradient of the real (or imaginary) part of one element of an output with respect to an
+/// input.
+struct JacobianRow {
+    std::size_t output, element;
+    bool imaginary;
+};
+
+/// Central differences with the step eps: the derivatives of all outputs of a function along the
+/// real and imaginary parts of the elements of one input.
+class Differences {
+public:
+    [[gnu::cold]] Differences(TensorFunction const& f, Tensors const& at, std::size_t input,
+        Tensors const& outputs, double eps);
+    /// The gradient of the real (imaginary) part of one element of an output.
+    Numbers gradient(JacobianRow const& row) const;
+
+private:
+    static std::vector<Numbers> evaluated(
+        TensorFunction const& f, Tensors const& x, Tensors const& like);
+
+    // [element of the input][direction][output]
+    std::vector<std::vector<std::vector<Numbers>>> along_;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TESTING_DIFFERENCES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TESTING_DIFFERENCES_IPP
+
+// ======== xgrad/impl/testing/differences.ipp
+// Bodies of differences.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::complex<double> number_at(AnyTensor const& t, std::size_t i) {
     auto const* const p = t.impl().array.data + i * t.impl().type->size;
     switch (t.dtype()) {
     case DType::float32:
@@ -23906,8 +25861,8 @@ using Numbers = std::vector<std::complex<double>>;
         return *reinterpret_cast<std::complex<double> const*>(p);
     }
 }
-[[gnu::cold]] inline void set_element(
-    AnyTensor const& t, std::size_t i, std::complex<double> value) {
+
+XGRAD_FUNCTION void set_element(AnyTensor const& t, std::size_t i, std::complex<double> value) {
     auto* const p = t.impl().array.data + i * t.impl().type->size;
     switch (t.dtype()) {
     case DType::float32:
@@ -23923,8 +25878,8 @@ using Numbers = std::vector<std::complex<double>>;
         *reinterpret_cast<std::complex<double>*>(p) = value;
     }
 }
-/// All elements, zeros for an undefined gradient of `count` elements.
-[[gnu::cold]] inline Numbers numbers_of(AnyTensor const& t, std::size_t count) {
+
+XGRAD_FUNCTION Numbers numbers_of(AnyTensor const& t, std::size_t count) {
     Numbers all(count);
     if (!t.defined()) return all;
     auto const row_major = in_row_major(alias(t));
@@ -23932,9 +25887,7 @@ using Numbers = std::vector<std::complex<double>>;
     return all;
 }
 
-/// Tensors with the same values, each a leaf that requires a gradient if the original does. With
-/// `own_memory` they have memory of their own, which may be changed.
-[[gnu::cold]] inline Tensors leaves_like(Tensors const& x, bool own_memory) {
+XGRAD_FUNCTION Tensors leaves_like(Tensors const& x, bool own_memory) {
     NoGradGuard const off;
     Tensors leaves;
     for (auto const& t : x) {
@@ -23944,84 +25897,70 @@ using Numbers = std::vector<std::complex<double>>;
     return leaves;
 }
 
-/// Those results of a function that require a gradient.
-[[gnu::cold]] inline Tensors differentiable_outputs(Tensors y) {
+XGRAD_FUNCTION Tensors differentiable_outputs(Tensors y) {
     std::erase_if(y, [](AnyTensor const& t) { return !t.requires_grad(); });
     return y;
 }
 
-/// The gradient of the real (or imaginary) part of one element of an output with respect to an
-/// input.
-struct JacobianRow {
-    std::size_t output, element;
-    bool imaginary;
-};
-
-/// Central differences with the step eps: the derivatives of all outputs of a function along the
-/// real and imaginary parts of the elements of one input.
-class Differences {
-public:
-    [[gnu::cold]] Differences(TensorFunction const& f, Tensors const& at, std::size_t input,
-        Tensors const& outputs, double eps) {
-        auto const x = leaves_like(at, true);
-        auto const directions =
-            xgrad::is_complex(x[input].dtype()) ? Numbers{1, {0, 1}} : Numbers{1};
-        for (std::size_t i = 0; i < x[input].numel(); ++i) {
-            auto const keep = number_at(x[input], i);
-            auto& along = along_.emplace_back();
-            for (auto const direction : directions) {
-                auto const value = [&](double step) {
-                    set_element(x[input], i, keep + step * direction);
-                    return evaluated(f, x, outputs);
-                };
-                auto const above = value(eps), below = value(-eps);
-                auto& difference = along.emplace_back(above);
-                for (std::size_t k = 0; k < difference.size(); ++k)
-                    for (std::size_t j = 0; j < difference[k].size(); ++j)
-                        difference[k][j] = (difference[k][j] - below[k][j]) / (2 * eps);
-            }
-            set_element(x[input], i, keep);
-        }
-    }
-    /// The gradient of the real (imaginary) part of one element of an output.
-    Numbers gradient(JacobianRow const& row) const {
-        Numbers g;
-        for (auto const& along : along_) {
-            auto const part = [&](std::size_t direction) {
-                auto const z = along[direction][row.output][row.element];
-                return row.imaginary ? z.imag() : z.real();
+XGRAD_FUNCTION Differences::Differences(TensorFunction const& f, Tensors const& at,
+    std::size_t input, Tensors const& outputs, double eps) {
+    auto const x = leaves_like(at, true);
+    auto const directions = xgrad::is_complex(x[input].dtype()) ? Numbers{1, {0, 1}} : Numbers{1};
+    for (std::size_t i = 0; i < x[input].numel(); ++i) {
+        auto const keep = number_at(x[input], i);
+        auto& along = along_.emplace_back();
+        for (auto const direction : directions) {
+            auto const value = [&](double step) {
+                set_element(x[input], i, keep + step * direction);
+                return evaluated(f, x, outputs);
             };
-            g.emplace_back(part(0), along.size() > 1 ? part(1) : 0.);
+            auto const above = value(eps), below = value(-eps);
+            auto& difference = along.emplace_back(above);
+            for (std::size_t k = 0; k < difference.size(); ++k)
+                for (std::size_t j = 0; j < difference[k].size(); ++j)
+                    difference[k][j] = (difference[k][j] - below[k][j]) / (2 * eps);
         }
-        return g;
+        set_element(x[input], i, keep);
     }
+}
 
-private:
-    static std::vector<Numbers> evaluated(
-        TensorFunction const& f, Tensors const& x, Tensors const& like) {
-        auto const y = differentiable_outputs(f(x));
-        if (y.size() != like.size())
-            fail<GraphError>("gradcheck: the function has ", like.size(),
-                " differentiable outputs, and ", y.size(), " where an input is a little different");
-        std::vector<Numbers> all;
-        for (std::size_t k = 0; k < y.size(); ++k) {
-            if (y[k].shape() != like[k].shape() || y[k].dtype() != like[k].dtype())
-                fail<GraphError>("gradcheck: output ", k, " of the function is ", describe(like[k]),
-                    ", and ", describe(y[k]), " where an input is a little different");
-            all.push_back(numbers_of(y[k], y[k].numel()));
-        }
-        return all;
+XGRAD_FUNCTION Numbers Differences::gradient(JacobianRow const& row) const {
+    Numbers g;
+    for (auto const& along : along_) {
+        auto const part = [&](std::size_t direction) {
+            auto const z = along[direction][row.output][row.element];
+            return row.imaginary ? z.imag() : z.real();
+        };
+        g.emplace_back(part(0), along.size() > 1 ? part(1) : 0.);
     }
+    return g;
+}
 
-    // [element of the input][direction][output]
-    std::vector<std::vector<std::vector<Numbers>>> along_;
-};
+XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
+    TensorFunction const& f, Tensors const& x, Tensors const& like) {
+    auto const y = differentiable_outputs(f(x));
+    if (y.size() != like.size())
+        fail<GraphError>("gradcheck: the function has ", like.size(),
+            " differentiable outputs, and ", y.size(), " where an input is a little different");
+    std::vector<Numbers> all;
+    for (std::size_t k = 0; k < y.size(); ++k) {
+        if (y[k].shape() != like[k].shape() || y[k].dtype() != like[k].dtype())
+            fail<GraphError>("gradcheck: output ", k, " of the function is ", describe(like[k]),
+                ", and ", describe(y[k]), " where an input is a little different");
+        all.push_back(numbers_of(y[k], y[k].numel()));
+    }
+    return all;
+}
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_DIFFERENCES_IPP
+#endif
 
 // ======== xgrad/testing/gradcheck.hpp
 // gradcheck() and gradgradcheck(): comparisons of gradients with central differences. Not part of
 // xgrad.hpp.
+
+#include <random>
 
 
 // ======== xgrad/testing/jacobian_check.hpp
@@ -24041,21 +25980,10 @@ struct GradcheckOptions {
 
 namespace detail {
 
-[[gnu::cold]] inline std::string text_of(std::complex<double> z, bool is_complex) {
-    char buffer[80];
-    auto const n = is_complex
-                       ? std::snprintf(buffer, sizeof buffer, "%.10g%+.10gi", z.real(), z.imag())
-                       : std::snprintf(buffer, sizeof buffer, "%.10g", z.real());
-    return {buffer, static_cast<std::size_t>(n)};
-}
+[[gnu::cold]] std::string text_of(std::complex<double> z, bool is_complex);
 
 /// The indices of element i in row-major order.
-[[gnu::cold]] inline Axes index_of(Shape const& shape, std::size_t i) {
-    Axes index(shape.size());
-    for (std::size_t d = shape.size(); d-- > 0; i /= shape[d])
-        index[d] = static_cast<std::ptrdiff_t>(i % shape[d]);
-    return index;
-}
+[[gnu::cold]] Axes index_of(Shape const& shape, std::size_t i);
 
 /// A Node whose gradient is always undefined.
 class UndefinedGradientNode final : public Node {
@@ -24071,108 +25999,22 @@ private:
 /// All checks of gradcheck() for a function and inputs.
 class Gradcheck {
 public:
-    Gradcheck(TensorFunction const& f, Tensors const& inputs, GradcheckOptions const& options)
-        : f_(f), options_(options) {
-        check_defined("gradcheck", "input", inputs);
-        for (std::size_t k = 0; k < inputs.size(); ++k) {
-            if (!inputs[k].requires_grad()) continue;
-            checked_.push_back(k);
-            if (inputs[k].dtype() != DType::float64 && inputs[k].dtype() != DType::complex128)
-                warn("gradcheck: Input #", k,
-                    " requires gradient and is not a double precision floating point or complex. "
-                    "This check will likely fail if all the inputs are not of double precision "
-                    "floating point or complex.");
-            if (overlaps_itself(inputs[k].impl().array))
-                fail<ShapeError>("gradcheck: The ", k,
-                    "th input has a dimension with stride 0. gradcheck only supports inputs that "
-                    "are non-overlapping to be able to compute the numerical gradients correctly. "
-                    "You should call .clone() on the input before passing it to gradcheck.");
-        }
-        if (checked_.empty())
-            fail<GraphError>("gradcheck expects at least one input tensor to require gradient, but "
-                             "none of them does.");
-        x_ = leaves_like(inputs, false);
-    }
+    Gradcheck(TensorFunction const& f, Tensors const& inputs, GradcheckOptions const& options);
 
     /// An empty text if all gradients are right, else what is wrong.
-    std::string complaint() {
-        y_ = differentiable_outputs(f_(x_));
-        if (y_.empty()) return dependence_without_gradients();
-        std::string text = mismatches();
-        if (text.empty()) text = nondeterminism_;
-        if (text.empty()) text = gradients_from_zeros();
-        if (text.empty() && options_.check_undefined_grad) text = gradients_from_undefined();
-        return text;
-    }
+    std::string complaint();
 
 private:
     AnyTensor const& input(std::size_t i) const { return x_[checked_[i]]; }
-    Tensors inputs() const {
-        Tensors all;
-        for (auto const k : checked_) all.push_back(x_[k]);
-        return all;
-    }
+    Tensors inputs() const;
 
     /// If no output requires a gradient, no output may depend on an input.
-    std::string dependence_without_gradients() const {
-        TensorFunction const all_outputs = [&](Tensors const& x) {
-            auto y = f_(x);
-            std::erase_if(y, [](AnyTensor const& t) { return !is_differentiable(t.dtype()); });
-            Tensors leaves;
-            for (auto const& t : y)
-                leaves.push_back(alias(t)), leaves.back().impl().requires_grad = true;
-            return leaves;
-        };
-        auto const y = all_outputs(x_);
-        for (auto const k : checked_) {
-            Differences const numerical(all_outputs, x_, k, y, options_.eps);
-            for (std::size_t o = 0; o < y.size(); ++o)
-                for (std::size_t j = 0; j < y[o].numel(); ++j)
-                    for (bool const imaginary : {false, true})
-                        for (auto const d : numerical.gradient({o, j, imaginary}))
-                            if (d != 0.)
-                                return "Numerical gradient for function expected to be zero: no "
-                                       "output requires a gradient, but output " +
-                                       std::to_string(o) + " depends on input " + std::to_string(k);
-        }
-        return {};
-    }
+    std::string dependence_without_gradients() const;
 
-    Tensors analytical(JacobianRow const& row) const {
-        auto const& y = y_[row.output];
-        AnyTensor const grad_output = y.impl().type->filled(y.shape(), 0);
-        set_element(grad_output, row.element,
-            row.imaginary ? std::complex<double>(0, 1) : std::complex<double>(1));
-        return xgrad::grad({y}, inputs(),
-            {.gradients = {grad_output}, .retain_graph = true, .allow_unused = true});
-    }
+    Tensors analytical(JacobianRow const& row) const;
 
     /// The rows of the Jacobian, by backward passes and by differences.
-    std::string mismatches() {
-        std::vector<Differences> numerical;
-        for (auto const k : checked_) numerical.emplace_back(f_, x_, k, y_, options_.eps);
-        std::string text;
-        for (std::size_t o = 0; o < y_.size(); ++o)
-            for (bool const imaginary : {false, true}) {
-                if (imaginary && !xgrad::is_complex(y_[o].dtype())) continue;
-                std::vector<Worst> worst(checked_.size());
-                for (std::size_t j = 0; j < y_[o].numel(); ++j) {
-                    JacobianRow const row{o, j, imaginary};
-                    auto const first = analytical(row), second = analytical(row);
-                    for (std::size_t i = 0; i < checked_.size(); ++i) {
-                        for (auto const* g : {&first[i], &second[i]})
-                            if (auto wrong = misfit(*g, i); !wrong.empty()) return wrong;
-                        auto const a = numbers_of(first[i], input(i).numel());
-                        worst[i].look(j, a, numerical[i].gradient(row), options_);
-                        note_nondeterminism(a, numbers_of(second[i], a.size()));
-                    }
-                }
-                for (std::size_t i = 0; i < worst.size(); ++i)
-                    if (worst[i].count)
-                        text += (text.empty() ? "" : "\n") + report(worst[i], o, imaginary, i);
-            }
-        return text;
-    }
+    std::string mismatches();
 
     /// The entry of one block of the Jacobian with the largest error, and the number of wrong
     /// entries.
@@ -24182,109 +26024,23 @@ private:
         std::complex<double> analytical, numerical;
 
         void look(
-            std::size_t row, Numbers const& a, Numbers const& n, GradcheckOptions const& options) {
-            of += a.size();
-            for (std::size_t i = 0; i < a.size(); ++i) {
-                double const distance = std::abs(a[i] - n[i]),
-                             allowed = options.atol + options.rtol * std::abs(n[i]);
-                if (a[i] == n[i] || distance <= allowed) continue;
-                ++count;
-                // NaN is worst
-                double const by = distance == distance ? distance - allowed
-                                                       : std::numeric_limits<double>::infinity();
-                if (by <= excess) continue;
-                *this = {count, of, row, i, by, a[i], n[i]};
-            }
-        }
+            std::size_t row, Numbers const& a, Numbers const& n, GradcheckOptions const& options);
     };
 
-    std::string report(Worst const& w, std::size_t output, bool imaginary, std::size_t i) const {
-        bool const complex_output = xgrad::is_complex(y_[output].dtype()),
-                   complex_input = xgrad::is_complex(input(i).dtype());
-        std::string const part = complex_output ? std::string("While considering the ") +
-                                                      (imaginary ? "imaginary" : "real") +
-                                                      " part of complex outputs only, "
-                                                : std::string();
-        return message_of({part, "Jacobian mismatch for output ", output, " with respect to input ",
-            checked_[i], ", at element ", index_of(y_[output].shape(), w.output_element),
-            " of the output and element ", index_of(input(i).shape(), w.input_element),
-            " of the input: numerical: ", text_of(w.numerical, complex_input),
-            ", analytical: ", text_of(w.analytical, complex_input), " (", w.count, " of ", w.of,
-            " entries disagree, this one most)"});
-    }
+    std::string report(Worst const& w, std::size_t output, bool imaginary, std::size_t i) const;
 
-    std::string misfit(AnyTensor const& gradient, std::size_t i) const {
-        if (!gradient.defined() ||
-            (gradient.dtype() == input(i).dtype() && gradient.shape() == input(i).shape()))
-            return {};
-        return "grad is incorrect type or size: the gradient for input " +
-               std::to_string(checked_[i]) + ", which is " + describe(input(i)) + ", is " +
-               describe(gradient);
-    }
+    std::string misfit(AnyTensor const& gradient, std::size_t i) const;
 
-    void note_nondeterminism(Numbers const& a, Numbers const& b) {
-        double farthest = 0;
-        for (std::size_t i = 0; i < a.size(); ++i)
-            if (double const d = std::abs(a[i] - b[i]); d > farthest) farthest = d;
-        if (farthest > options_.nondet_tol && nondeterminism_.empty())
-            nondeterminism_ =
-                "Backward is not reentrant, i.e., running backward with same input and grad_output "
-                "multiple times gives different values, although analytical gradient matches "
-                "numerical gradient. The tolerance for nondeterminism was " +
-                text_of(options_.nondet_tol, false) + ", the difference is " +
-                text_of(farthest, false);
-    }
+    void note_nondeterminism(Numbers const& a, Numbers const& b);
 
     /// Gradients must be zero if the gradients of the outputs are.
-    std::string gradients_from_zeros() const {
-        auto const gradients = xgrad::grad(y_, inputs(),
-            {.gradients = zero_seeds(y_), .retain_graph = true, .allow_unused = true});
-        for (std::size_t i = 0; i < gradients.size(); ++i)
-            if (!is_zero(gradients[i]))
-                return "backward not multiplied by grad_output: zeros come in, and the gradient "
-                       "for input " +
-                       std::to_string(checked_[i]) + " is not zero";
-        return {};
-    }
+    std::string gradients_from_zeros() const;
 
     /// Gradients from undefined gradients: of all outputs, and of one of several.
-    std::string gradients_from_undefined() const {
-        std::size_t const all = y_.size();
-        for (std::size_t which = all > 1 ? 0 : all; which <= all; ++which) {
-            Tensors outputs = y_;
-            for (std::size_t o = 0; o < all; ++o) {
-                if (which != all && which != o) continue;
-                outputs[o] = alias(y_[o]);
-                outputs[o].impl().grad_fn =
-                    Ref<Node>(new UndefinedGradientNode(gradient_edge(y_[o])));
-            }
-            Tensors gradients;
-            try {
-                gradients = xgrad::grad(outputs, inputs(),
-                    {.gradients = zero_seeds(outputs), .retain_graph = true, .allow_unused = true});
-            } catch (std::exception const& error) {
-                return std::string("Expected backward function to handle undefined output grads. "
-                                   "It threw: ") +
-                       error.what();
-            }
-            for (std::size_t i = 0; i < gradients.size(); ++i)
-                if (!is_zero(gradients[i]))
-                    return "Expected all input grads to be undefined or zero when all output grads "
-                           "are undefined or zero; the gradient for input " +
-                           std::to_string(checked_[i]) + " is not";
-        }
-        return {};
-    }
+    std::string gradients_from_undefined() const;
 
-    static Tensors zero_seeds(Tensors const& y) {
-        Tensors zeros;
-        for (auto const& t : y) zeros.push_back(t.impl().type->filled(t.shape(), 0));
-        return zeros;
-    }
-    static bool is_zero(AnyTensor const& t) {
-        return !t.defined() ||
-               std::ranges::all_of(numbers_of(t, t.numel()), [](auto z) { return z == 0.; });
-    }
+    static Tensors zero_seeds(Tensors const& y);
+    static bool is_zero(AnyTensor const& t);
 
     TensorFunction const& f_;
     GradcheckOptions const& options_;
@@ -24296,6 +26052,234 @@ private:
 } // namespace detail
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TESTING_JACOBIAN_CHECK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TESTING_JACOBIAN_CHECK_IPP
+
+// ======== xgrad/impl/testing/jacobian_check.ipp
+// Bodies of jacobian_check.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::string text_of(std::complex<double> z, bool is_complex) {
+    char buffer[80];
+    auto const n = is_complex
+                       ? std::snprintf(buffer, sizeof buffer, "%.10g%+.10gi", z.real(), z.imag())
+                       : std::snprintf(buffer, sizeof buffer, "%.10g", z.real());
+    return {buffer, static_cast<std::size_t>(n)};
+}
+
+XGRAD_FUNCTION Axes index_of(Shape const& shape, std::size_t i) {
+    Axes index(shape.size());
+    for (std::size_t d = shape.size(); d-- > 0; i /= shape[d])
+        index[d] = static_cast<std::ptrdiff_t>(i % shape[d]);
+    return index;
+}
+
+XGRAD_FUNCTION Gradcheck::Gradcheck(
+    TensorFunction const& f, Tensors const& inputs, GradcheckOptions const& options)
+    : f_(f), options_(options) {
+    check_defined("gradcheck", "input", inputs);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+        if (!inputs[k].requires_grad()) continue;
+        checked_.push_back(k);
+        if (inputs[k].dtype() != DType::float64 && inputs[k].dtype() != DType::complex128)
+            warn("gradcheck: Input #", k,
+                " requires gradient and is not a double precision floating point or complex. "
+                "This check will likely fail if all the inputs are not of double precision "
+                "floating point or complex.");
+        if (overlaps_itself(inputs[k].impl().array))
+            fail<ShapeError>("gradcheck: The ", k,
+                "th input has a dimension with stride 0. gradcheck only supports inputs that "
+                "are non-overlapping to be able to compute the numerical gradients correctly. "
+                "You should call .clone() on the input before passing it to gradcheck.");
+    }
+    if (checked_.empty())
+        fail<GraphError>("gradcheck expects at least one input tensor to require gradient, but "
+                         "none of them does.");
+    x_ = leaves_like(inputs, false);
+}
+
+XGRAD_FUNCTION std::string Gradcheck::complaint() {
+    y_ = differentiable_outputs(f_(x_));
+    if (y_.empty()) return dependence_without_gradients();
+    std::string text = mismatches();
+    if (text.empty()) text = nondeterminism_;
+    if (text.empty()) text = gradients_from_zeros();
+    if (text.empty() && options_.check_undefined_grad) text = gradients_from_undefined();
+    return text;
+}
+
+XGRAD_FUNCTION Tensors Gradcheck::inputs() const {
+    Tensors all;
+    for (auto const k : checked_) all.push_back(x_[k]);
+    return all;
+}
+
+XGRAD_FUNCTION std::string Gradcheck::dependence_without_gradients() const {
+    TensorFunction const all_outputs = [&](Tensors const& x) {
+        auto y = f_(x);
+        std::erase_if(y, [](AnyTensor const& t) { return !is_differentiable(t.dtype()); });
+        Tensors leaves;
+        for (auto const& t : y)
+            leaves.push_back(alias(t)), leaves.back().impl().requires_grad = true;
+        return leaves;
+    };
+    auto const y = all_outputs(x_);
+    for (auto const k : checked_) {
+        Differences const numerical(all_outputs, x_, k, y, options_.eps);
+        for (std::size_t o = 0; o < y.size(); ++o)
+            for (std::size_t j = 0; j < y[o].numel(); ++j)
+                for (bool const imaginary : {false, true})
+                    for (auto const d : numerical.gradient({o, j, imaginary}))
+                        if (d != 0.)
+                            return "Numerical gradient for function expected to be zero: no "
+                                   "output requires a gradient, but output " +
+                                   std::to_string(o) + " depends on input " + std::to_string(k);
+    }
+    return {};
+}
+
+XGRAD_FUNCTION Tensors Gradcheck::analytical(JacobianRow const& row) const {
+    auto const& y = y_[row.output];
+    AnyTensor const grad_output = y.impl().type->filled(y.shape(), 0);
+    set_element(grad_output, row.element,
+        row.imaginary ? std::complex<double>(0, 1) : std::complex<double>(1));
+    return xgrad::grad(
+        {y}, inputs(), {.gradients = {grad_output}, .retain_graph = true, .allow_unused = true});
+}
+
+XGRAD_FUNCTION std::string Gradcheck::mismatches() {
+    std::vector<Differences> numerical;
+    for (auto const k : checked_) numerical.emplace_back(f_, x_, k, y_, options_.eps);
+    std::string text;
+    for (std::size_t o = 0; o < y_.size(); ++o)
+        for (bool const imaginary : {false, true}) {
+            if (imaginary && !xgrad::is_complex(y_[o].dtype())) continue;
+            std::vector<Worst> worst(checked_.size());
+            for (std::size_t j = 0; j < y_[o].numel(); ++j) {
+                JacobianRow const row{o, j, imaginary};
+                auto const first = analytical(row), second = analytical(row);
+                for (std::size_t i = 0; i < checked_.size(); ++i) {
+                    for (auto const* g : {&first[i], &second[i]})
+                        if (auto wrong = misfit(*g, i); !wrong.empty()) return wrong;
+                    auto const a = numbers_of(first[i], input(i).numel());
+                    worst[i].look(j, a, numerical[i].gradient(row), options_);
+                    note_nondeterminism(a, numbers_of(second[i], a.size()));
+                }
+            }
+            for (std::size_t i = 0; i < worst.size(); ++i)
+                if (worst[i].count)
+                    text += (text.empty() ? "" : "\n") + report(worst[i], o, imaginary, i);
+        }
+    return text;
+}
+
+XGRAD_FUNCTION void Gradcheck::Worst::look(
+    std::size_t row, Numbers const& a, Numbers const& n, GradcheckOptions const& options) {
+    of += a.size();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        double const distance = std::abs(a[i] - n[i]),
+                     allowed = options.atol + options.rtol * std::abs(n[i]);
+        if (a[i] == n[i] || distance <= allowed) continue;
+        ++count;
+        // NaN is worst
+        double const by =
+            distance == distance ? distance - allowed : std::numeric_limits<double>::infinity();
+        if (by <= excess) continue;
+        *this = {count, of, row, i, by, a[i], n[i]};
+    }
+}
+
+XGRAD_FUNCTION std::string Gradcheck::report(
+    Worst const& w, std::size_t output, bool imaginary, std::size_t i) const {
+    bool const complex_output = xgrad::is_complex(y_[output].dtype()),
+               complex_input = xgrad::is_complex(input(i).dtype());
+    std::string const part = complex_output ? std::string("While considering the ") +
+                                                  (imaginary ? "imaginary" : "real") +
+                                                  " part of complex outputs only, "
+                                            : std::string();
+    return message_of({part, "Jacobian mismatch for output ", output, " with respect to input ",
+        checked_[i], ", at element ", index_of(y_[output].shape(), w.output_element),
+        " of the output and element ", index_of(input(i).shape(), w.input_element),
+        " of the input: numerical: ", text_of(w.numerical, complex_input),
+        ", analytical: ", text_of(w.analytical, complex_input), " (", w.count, " of ", w.of,
+        " entries disagree, this one most)"});
+}
+
+XGRAD_FUNCTION std::string Gradcheck::misfit(AnyTensor const& gradient, std::size_t i) const {
+    if (!gradient.defined() ||
+        (gradient.dtype() == input(i).dtype() && gradient.shape() == input(i).shape()))
+        return {};
+    return "grad is incorrect type or size: the gradient for input " + std::to_string(checked_[i]) +
+           ", which is " + describe(input(i)) + ", is " + describe(gradient);
+}
+
+XGRAD_FUNCTION void Gradcheck::note_nondeterminism(Numbers const& a, Numbers const& b) {
+    double farthest = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (double const d = std::abs(a[i] - b[i]); d > farthest) farthest = d;
+    if (farthest > options_.nondet_tol && nondeterminism_.empty())
+        nondeterminism_ =
+            "Backward is not reentrant, i.e., running backward with same input and grad_output "
+            "multiple times gives different values, although analytical gradient matches "
+            "numerical gradient. The tolerance for nondeterminism was " +
+            text_of(options_.nondet_tol, false) + ", the difference is " + text_of(farthest, false);
+}
+
+XGRAD_FUNCTION std::string Gradcheck::gradients_from_zeros() const {
+    auto const gradients = xgrad::grad(
+        y_, inputs(), {.gradients = zero_seeds(y_), .retain_graph = true, .allow_unused = true});
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+        if (!is_zero(gradients[i]))
+            return "backward not multiplied by grad_output: zeros come in, and the gradient "
+                   "for input " +
+                   std::to_string(checked_[i]) + " is not zero";
+    return {};
+}
+
+XGRAD_FUNCTION std::string Gradcheck::gradients_from_undefined() const {
+    std::size_t const all = y_.size();
+    for (std::size_t which = all > 1 ? 0 : all; which <= all; ++which) {
+        Tensors outputs = y_;
+        for (std::size_t o = 0; o < all; ++o) {
+            if (which != all && which != o) continue;
+            outputs[o] = alias(y_[o]);
+            outputs[o].impl().grad_fn = Ref<Node>(new UndefinedGradientNode(gradient_edge(y_[o])));
+        }
+        Tensors gradients;
+        try {
+            gradients = xgrad::grad(outputs, inputs(),
+                {.gradients = zero_seeds(outputs), .retain_graph = true, .allow_unused = true});
+        } catch (std::exception const& error) {
+            return std::string("Expected backward function to handle undefined output grads. "
+                               "It threw: ") +
+                   error.what();
+        }
+        for (std::size_t i = 0; i < gradients.size(); ++i)
+            if (!is_zero(gradients[i]))
+                return "Expected all input grads to be undefined or zero when all output grads "
+                       "are undefined or zero; the gradient for input " +
+                       std::to_string(checked_[i]) + " is not";
+    }
+    return {};
+}
+
+XGRAD_FUNCTION Tensors Gradcheck::zero_seeds(Tensors const& y) {
+    Tensors zeros;
+    for (auto const& t : y) zeros.push_back(t.impl().type->filled(t.shape(), 0));
+    return zeros;
+}
+
+XGRAD_FUNCTION bool Gradcheck::is_zero(AnyTensor const& t) {
+    return !t.defined() ||
+           std::ranges::all_of(numbers_of(t, t.numel()), [](auto z) { return z == 0.; });
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_JACOBIAN_CHECK_IPP
+#endif
+
 namespace xgrad {
 
 /// Thrown by gradcheck() if gradients are wrong.
@@ -24305,58 +26289,18 @@ struct GradcheckError : Error {
 
 namespace detail {
 
-[[gnu::cold]] inline bool check_gradients(std::string_view name, TensorFunction const& f,
-    Tensors const& inputs, GradcheckOptions const& options) {
-    InferenceMode const normal(false);
-    DifferentiatedScope const scope;
-    auto const complaint = Gradcheck(f, inputs, options).complaint();
-    if (complaint.empty()) return true;
-    if (options.raise_exception) fail<GradcheckError>(name, ": ", complaint);
-    return false;
-}
+[[gnu::cold]] bool check_gradients(std::string_view name, TensorFunction const& f,
+    Tensors const& inputs, GradcheckOptions const& options);
 
 /// The gradients of a function as a function of its inputs and of the gradients of its outputs,
 /// which are the last arguments.
-[[gnu::cold]] inline TensorFunction gradient_function(TensorFunction const& f, std::size_t inputs) {
-    return [&f, inputs](Tensors const& all) {
-        auto const middle = all.begin() + static_cast<std::ptrdiff_t>(inputs);
-        auto const x = differentiable_outputs(Tensors(all.begin(), middle));
-        auto gradients = xgrad::grad(differentiable_outputs(f(Tensors(all.begin(), middle))), x,
-            {.gradients = Tensors(middle, all.end()), .create_graph = true, .allow_unused = true});
-        std::erase_if(gradients, [](AnyTensor const& g) { return !g.defined(); });
-        return gradients;
-    };
-}
+[[gnu::cold]] TensorFunction gradient_function(TensorFunction const& f, std::size_t inputs);
 
 /// Pseudo-random values in [-1, 1) for gradients of outputs, the same in each call.
-[[gnu::cold]] inline Tensors random_grad_outputs(TensorFunction const& f, Tensors const& inputs) {
-    std::mt19937_64 random_source(20);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    Tensors grad_outputs;
-    for (auto const& y : differentiable_outputs(f(leaves_like(inputs, false)))) {
-        grad_outputs.push_back(y.impl().type->filled(y.shape(), 0));
-        for (std::size_t i = 0; i < y.numel(); ++i) {
-            double const re = uniform(random_source);
-            set_element(grad_outputs.back(), i, {re, uniform(random_source)});
-        }
-        grad_outputs.back().impl().requires_grad = true;
-    }
-    return grad_outputs;
-}
+[[gnu::cold]] Tensors random_grad_outputs(TensorFunction const& f, Tensors const& inputs);
 
-[[gnu::cold]] inline bool check_second_gradients(TensorFunction const& f, Tensors inputs,
-    Tensors grad_outputs, GradcheckOptions const& options) {
-    auto const count = inputs.size();
-    if (grad_outputs.empty()) {
-        InferenceMode const normal(false);
-        DifferentiatedScope const scope;
-        grad_outputs = random_grad_outputs(f, inputs);
-        if (grad_outputs.empty())
-            fail<GraphError>("gradgradcheck: no output of the function requires a gradient");
-    }
-    inputs.insert(inputs.end(), grad_outputs.begin(), grad_outputs.end());
-    return check_gradients("gradgradcheck", gradient_function(f, count), inputs, options);
-}
+[[gnu::cold]] bool check_second_gradients(
+    TensorFunction const& f, Tensors inputs, Tensors grad_outputs, GradcheckOptions const& options);
 
 template <class F, class X> TensorFunction tensor_function(F& f) {
     return
@@ -24409,6 +26353,69 @@ bool gradgradcheck(
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
+
+// ======== xgrad/impl/testing/gradcheck.ipp
+// Bodies of gradcheck.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION bool check_gradients(std::string_view name, TensorFunction const& f,
+    Tensors const& inputs, GradcheckOptions const& options) {
+    InferenceMode const normal(false);
+    DifferentiatedScope const scope;
+    auto const complaint = Gradcheck(f, inputs, options).complaint();
+    if (complaint.empty()) return true;
+    if (options.raise_exception) fail<GradcheckError>(name, ": ", complaint);
+    return false;
+}
+
+XGRAD_FUNCTION TensorFunction gradient_function(TensorFunction const& f, std::size_t inputs) {
+    return [&f, inputs](Tensors const& all) {
+        auto const middle = all.begin() + static_cast<std::ptrdiff_t>(inputs);
+        auto const x = differentiable_outputs(Tensors(all.begin(), middle));
+        auto gradients = xgrad::grad(differentiable_outputs(f(Tensors(all.begin(), middle))), x,
+            {.gradients = Tensors(middle, all.end()), .create_graph = true, .allow_unused = true});
+        std::erase_if(gradients, [](AnyTensor const& g) { return !g.defined(); });
+        return gradients;
+    };
+}
+
+XGRAD_FUNCTION Tensors random_grad_outputs(TensorFunction const& f, Tensors const& inputs) {
+    std::mt19937_64 random_source(20);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    Tensors grad_outputs;
+    for (auto const& y : differentiable_outputs(f(leaves_like(inputs, false)))) {
+        grad_outputs.push_back(y.impl().type->filled(y.shape(), 0));
+        for (std::size_t i = 0; i < y.numel(); ++i) {
+            double const re = uniform(random_source);
+            set_element(grad_outputs.back(), i, {re, uniform(random_source)});
+        }
+        grad_outputs.back().impl().requires_grad = true;
+    }
+    return grad_outputs;
+}
+
+XGRAD_FUNCTION bool check_second_gradients(TensorFunction const& f, Tensors inputs,
+    Tensors grad_outputs, GradcheckOptions const& options) {
+    auto const count = inputs.size();
+    if (grad_outputs.empty()) {
+        InferenceMode const normal(false);
+        DifferentiatedScope const scope;
+        grad_outputs = random_grad_outputs(f, inputs);
+        if (grad_outputs.empty())
+            fail<GraphError>("gradgradcheck: no output of the function requires a gradient");
+    }
+    inputs.insert(inputs.end(), grad_outputs.begin(), grad_outputs.end());
+    return check_gradients("gradgradcheck", gradient_function(f, count), inputs, options);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
+#endif
+
 // ======== xgrad/testing/to_dot.hpp
 // to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
 
@@ -24428,30 +26435,7 @@ namespace detail {
 
 class DotWriter {
 public:
-    DotWriter(std::vector<AnyTensor> const& roots, DotOptions const& options) : options_(options) {
-        for (auto const& [name, t] : options.names) {
-            if (!t.defined())
-                fail<GraphError>("to_dot: the tensor named '", name, "' is undefined");
-            if (auto const edge = gradient_edge(t))
-                names_[edge.function.get()].push_back({&name, &t, edge.input_nr});
-        }
-        text_ = "digraph graph_of_xgrad {\n    node [shape=box, style=filled, fillcolor=lightgrey, "
-                "fontname=\"monospace\", fontsize=10];\n";
-        for (std::size_t i = 0; i < roots.size(); ++i) {
-            auto const edge = gradient_edge(roots[i]);
-            auto const name = "root" + std::to_string(i);
-            add_vertex(name, lines_of_root(roots[i]), "palegreen");
-            if (edge) add_edge(number_of(*edge.function), name, edge);
-        }
-        // A Node gets its index when the first edge to it is met, and Nodes are written in the
-        // order of their indices: no recursion.
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            write(i);
-            for (auto const& edge : nodes_[i]->next_edges())
-                if (edge) add_edge(number_of(*edge.function), vertex(i), edge);
-        }
-        text_ += "}\n";
-    }
+    DotWriter(std::vector<AnyTensor> const& roots, DotOptions const& options);
 
     std::string text() && { return std::move(text_); }
 
@@ -24465,115 +26449,27 @@ private:
 
     static std::string vertex(std::size_t i) { return "n" + std::to_string(i); }
 
-    std::size_t number_of(Node& node) {
-        auto const [at, is_new] = numbers_.try_emplace(&node, nodes_.size());
-        if (is_new) nodes_.push_back(&node);
-        return at->second;
-    }
+    std::size_t number_of(Node& node);
 
-    static std::string type_and_shape(AnyTensor const& t) {
-        return message_of({name(t.dtype()), " ", t.shape()});
-    }
+    static std::string type_and_shape(AnyTensor const& t);
 
-    Lines lines_of_root(AnyTensor const& root) {
-        Lines lines;
-        for (auto const& [name, t] : options_.names)
-            if (t.is_same(root)) lines.push_back(name);
-        lines.push_back(type_and_shape(root));
-        for (auto& [node, all] : names_)
-            std::erase_if(all, [&](Named const& named) { return named.tensor->is_same(root); });
-        return lines;
-    }
+    Lines lines_of_root(AnyTensor const& root);
 
-    void write(std::size_t i) {
-        Node& node = *nodes_[i];
-        bool const is_leaf = node.sequence_nr() == leaf_sequence;
-        Lines lines;
-        if (auto const at = names_.find(&node); at != names_.end())
-            for (auto const& named : at->second)
-                lines.push_back(
-                    *named.name +
-                    (is_leaf ? ""
-                             : (named.output_nr
-                                       ? " (output " + std::to_string(named.output_nr) + "): "
-                                       : ": ") +
-                                   type_and_shape(*named.tensor)));
-        if (is_leaf) lines.push_back(type_and_shape(static_cast<AccumulateGrad&>(node).variable()));
-        else {
-            auto const name = node.name(), formula = node.formula();
-            lines.push_back(name);
-            if (options_.show_formulas && formula != name) lines.push_back(formula);
-        }
-        if (options_.show_hooks) add_hooks(node, lines);
-        if (options_.show_saved)
-            for (auto const& saved : node.saved_tensors())
-                lines.push_back("saves " + saved.name + ": " + state_of(node, saved));
-        add_vertex(vertex(i), lines, is_leaf ? "lightblue" : "");
-    }
+    void write(std::size_t i);
 
     /// The type and shape of a saved tensor, if they are known without calling hooks.
-    static std::string state_of(Node& node, NamedSavedTensor const& saved) {
-        if (!saved.tensor->holds()) return "freed";
-        if (saved.tensor->is_packed()) return "packed";
-        try {
-            return type_and_shape(SavedTensorHandle(node, *saved.tensor).unpack());
-        } catch (VersionError const&) { return "changed in place since"; }
-    }
+    static std::string state_of(Node& node, NamedSavedTensor const& saved);
 
-    static void add_hooks(Node const& node, Lines& lines) {
-        auto const* const hooks = NodeHooks::of(node);
-        if (!hooks) return;
-        auto const add = [&](std::size_t count, char const* kind) {
-            if (count) lines.push_back(std::to_string(count) + " " + kind + (count > 1 ? "s" : ""));
-        };
-        auto const count = [](auto const& list) {
-            std::size_t n = 0;
-            list.for_each([&](auto const&) { ++n; });
-            return n;
-        };
-        std::size_t tensor_hooks = 0;
-        bool retains = false;
-        for (auto const* o = hooks->outputs.load(std::memory_order_acquire); o;
-             o = o->next.load(std::memory_order_acquire)) {
-            tensor_hooks += count(o->tensor_hooks);
-            retains |= static_cast<bool>(o->retain_grad());
-        }
-        add(tensor_hooks, "tensor hook");
-        if (retains) lines.push_back("retains grad");
-        add(count(hooks->prehooks), "prehook");
-        add(count(hooks->posthooks), "hook");
-        add(count(hooks->post_accumulate), "post-accumulate hook");
-    }
+    static void add_hooks(Node const& node, Lines& lines);
 
-    void add_vertex(std::string const& name, Lines const& lines, std::string_view color) {
-        text_ += "    " + name + " [label=\"";
-        for (std::size_t i = 0; i < lines.size(); ++i)
-            text_ += (i ? "\\n" : "") + escaped(lines[i]);
-        text_ += '"';
-        if (!color.empty()) text_ += ", fillcolor=" + std::string(color);
-        text_ += "];\n";
-    }
+    void add_vertex(std::string const& name, Lines const& lines, std::string_view color);
     /// An arrow from the Node behind an edge to the Node that has the edge: in the direction of
     /// values.
-    void add_edge(std::size_t from, std::string const& to, Edge const& edge) {
-        text_ += "    " + vertex(from) + " -> " + to;
-        if (edge.function->num_outputs() > 1)
-            text_ += " [label=\"" + std::to_string(edge.input_nr) + "\"]";
-        text_ += ";\n";
-    }
+    void add_edge(std::size_t from, std::string const& to, Edge const& edge);
 
     /// The text escaped for a quoted label, in which Graphviz interprets backslashes and HTML
     /// entities.
-    static std::string escaped(std::string const& s) {
-        std::string out;
-        for (char const c : s) {
-            if (c == '"' || c == '\\') out += '\\';
-            if (c == '&') out += "&amp;";
-            else if (c == '\n') out += "\\n";
-            else out += c;
-        }
-        return out;
-    }
+    static std::string escaped(std::string const& s);
 
     DotOptions const& options_;
     std::unordered_map<Node const*, std::vector<Named>> names_;
@@ -24596,5 +26492,148 @@ inline std::string to_dot(AnyTensor const& tensor, DotOptions const& options = {
 }
 
 } // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TESTING_TO_DOT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TESTING_TO_DOT_IPP
+
+// ======== xgrad/impl/testing/to_dot.ipp
+// Bodies of to_dot.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION DotWriter::DotWriter(std::vector<AnyTensor> const& roots, DotOptions const& options)
+    : options_(options) {
+    for (auto const& [name, t] : options.names) {
+        if (!t.defined()) fail<GraphError>("to_dot: the tensor named '", name, "' is undefined");
+        if (auto const edge = gradient_edge(t))
+            names_[edge.function.get()].push_back({&name, &t, edge.input_nr});
+    }
+    text_ = "digraph graph_of_xgrad {\n    node [shape=box, style=filled, fillcolor=lightgrey, "
+            "fontname=\"monospace\", fontsize=10];\n";
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+        auto const edge = gradient_edge(roots[i]);
+        auto const name = "root" + std::to_string(i);
+        add_vertex(name, lines_of_root(roots[i]), "palegreen");
+        if (edge) add_edge(number_of(*edge.function), name, edge);
+    }
+    // A Node gets its index when the first edge to it is met, and Nodes are written in the
+    // order of their indices: no recursion.
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        write(i);
+        for (auto const& edge : nodes_[i]->next_edges())
+            if (edge) add_edge(number_of(*edge.function), vertex(i), edge);
+    }
+    text_ += "}\n";
+}
+
+XGRAD_FUNCTION std::size_t DotWriter::number_of(Node& node) {
+    auto const [at, is_new] = numbers_.try_emplace(&node, nodes_.size());
+    if (is_new) nodes_.push_back(&node);
+    return at->second;
+}
+
+XGRAD_FUNCTION std::string DotWriter::type_and_shape(AnyTensor const& t) {
+    return message_of({name(t.dtype()), " ", t.shape()});
+}
+
+XGRAD_FUNCTION auto DotWriter::lines_of_root(AnyTensor const& root) -> Lines {
+    Lines lines;
+    for (auto const& [name, t] : options_.names)
+        if (t.is_same(root)) lines.push_back(name);
+    lines.push_back(type_and_shape(root));
+    for (auto& [node, all] : names_)
+        std::erase_if(all, [&](Named const& named) { return named.tensor->is_same(root); });
+    return lines;
+}
+
+XGRAD_FUNCTION void DotWriter::write(std::size_t i) {
+    Node& node = *nodes_[i];
+    bool const is_leaf = node.sequence_nr() == leaf_sequence;
+    Lines lines;
+    if (auto const at = names_.find(&node); at != names_.end())
+        for (auto const& named : at->second)
+            lines.push_back(
+                *named.name +
+                (is_leaf ? ""
+                         : (named.output_nr ? " (output " + std::to_string(named.output_nr) + "): "
+                                            : ": ") +
+                               type_and_shape(*named.tensor)));
+    if (is_leaf) lines.push_back(type_and_shape(static_cast<AccumulateGrad&>(node).variable()));
+    else {
+        auto const name = node.name(), formula = node.formula();
+        lines.push_back(name);
+        if (options_.show_formulas && formula != name) lines.push_back(formula);
+    }
+    if (options_.show_hooks) add_hooks(node, lines);
+    if (options_.show_saved)
+        for (auto const& saved : node.saved_tensors())
+            lines.push_back("saves " + saved.name + ": " + state_of(node, saved));
+    add_vertex(vertex(i), lines, is_leaf ? "lightblue" : "");
+}
+
+XGRAD_FUNCTION std::string DotWriter::state_of(Node& node, NamedSavedTensor const& saved) {
+    if (!saved.tensor->holds()) return "freed";
+    if (saved.tensor->is_packed()) return "packed";
+    try {
+        return type_and_shape(SavedTensorHandle(node, *saved.tensor).unpack());
+    } catch (VersionError const&) { return "changed in place since"; }
+}
+
+XGRAD_FUNCTION void DotWriter::add_hooks(Node const& node, Lines& lines) {
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks) return;
+    auto const add = [&](std::size_t count, char const* kind) {
+        if (count) lines.push_back(std::to_string(count) + " " + kind + (count > 1 ? "s" : ""));
+    };
+    auto const count = [](auto const& list) {
+        std::size_t n = 0;
+        list.for_each([&](auto const&) { ++n; });
+        return n;
+    };
+    std::size_t tensor_hooks = 0;
+    bool retains = false;
+    for (auto const* o = hooks->outputs.load(std::memory_order_acquire); o;
+         o = o->next.load(std::memory_order_acquire)) {
+        tensor_hooks += count(o->tensor_hooks);
+        retains |= static_cast<bool>(o->retain_grad());
+    }
+    add(tensor_hooks, "tensor hook");
+    if (retains) lines.push_back("retains grad");
+    add(count(hooks->prehooks), "prehook");
+    add(count(hooks->posthooks), "hook");
+    add(count(hooks->post_accumulate), "post-accumulate hook");
+}
+
+XGRAD_FUNCTION void DotWriter::add_vertex(
+    std::string const& name, Lines const& lines, std::string_view color) {
+    text_ += "    " + name + " [label=\"";
+    for (std::size_t i = 0; i < lines.size(); ++i) text_ += (i ? "\\n" : "") + escaped(lines[i]);
+    text_ += '"';
+    if (!color.empty()) text_ += ", fillcolor=" + std::string(color);
+    text_ += "];\n";
+}
+
+XGRAD_FUNCTION void DotWriter::add_edge(std::size_t from, std::string const& to, Edge const& edge) {
+    text_ += "    " + vertex(from) + " -> " + to;
+    if (edge.function->num_outputs() > 1)
+        text_ += " [label=\"" + std::to_string(edge.input_nr) + "\"]";
+    text_ += ";\n";
+}
+
+XGRAD_FUNCTION std::string DotWriter::escaped(std::string const& s) {
+    std::string out;
+    for (char const c : s) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (c == '&') out += "&amp;";
+        else if (c == '\n') out += "\\n";
+        else out += c;
+    }
+    return out;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_TO_DOT_IPP
+#endif
 
 #endif  // XGRAD_SINGLE_HEADER
