@@ -27,6 +27,7 @@ public:
         check();
     }
 
+    /// Appends a line. Throws for a name that the first line did not have.
     void add(std::int64_t step, std::initializer_list<NamedNumber> numbers) {
         add(step, std::vector<NamedNumber>(numbers));
     }

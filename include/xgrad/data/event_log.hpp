@@ -53,6 +53,7 @@ public:
     explicit EventLog(std::filesystem::path const& directory);
     ~EventLog() { file_.flush(); }
 
+    /// Appends one value of the curve `tag`, at a step.
     void add_scalar(std::string_view tag, double value, std::int64_t step);
     /// The distribution of a tensor's elements, or of the moduli of complex ones. They must be
     /// finite.

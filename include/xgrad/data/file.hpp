@@ -78,6 +78,7 @@ public:
     AtomicFile& operator=(AtomicFile const&) = delete;
     ~AtomicFile();
 
+    /// Appends bytes; throws where that fails.
     void write(void const* from, std::size_t n);
     void write(std::string_view text) { write(text.data(), text.size()); }
     std::uint64_t position() const noexcept { return position_; }

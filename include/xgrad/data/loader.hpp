@@ -178,6 +178,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
 public:
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
+    /// Batches of `dataset`, made into tensors by `collate` where it is given.
     explicit DataLoader(D dataset, LoaderOptions const& options = {}, Collate collate = {})
         : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))),
           options_(options), generator_(options.seed.value_or(0)) {

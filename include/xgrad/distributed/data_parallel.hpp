@@ -49,6 +49,7 @@ template <class M> class DistributedDataParallel : public nn::Module<Distributed
 public:
     nn::Child<M> module;
 
+    /// Takes a module, which it gives the values of rank 0 on all ranks.
     explicit DistributedDataParallel(
         M m, ProcessGroup group, DataParallelOptions const& options = {})
         : module(*this, "module", std::move(m)),

@@ -210,6 +210,7 @@ public:
     /// True where both are handles to one tensor.
     bool is_same(AnyTensor const& o) const noexcept { return impl_ == o.impl_; }
 
+    /// What the handle refers to; throws where the tensor is undefined.
     detail::TensorImpl& impl(detail::Caller in = {}) const;
     detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
     detail::Ref<detail::TensorImpl> handle() && noexcept { return std::move(impl_); }

@@ -22,6 +22,7 @@ class HookHandle {
 public:
     HookHandle() = default;
     explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
+    /// Removes the hook: it does not run any more.
     void remove();
 
 private:

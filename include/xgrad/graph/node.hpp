@@ -114,6 +114,7 @@ public:
     std::uint64_t sequence_nr() const noexcept { return sequence_; }
 
     detail::RefCount refs;
+    /// Ends a Node to which no reference is left.
     static void destroy(Node* node) noexcept { node->end(); }
 
     static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }

@@ -62,6 +62,7 @@ public:
     /// Replaces the value by pack(value). A saved tensor has at most one pair of hooks.
     void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner);
 
+    /// Throws the GraphError of a tensor that was released.
     [[noreturn]] static void fail_released() {
         detail::fail<GraphError>("Trying to backward through the graph a second time (or directly "
                                  "access saved tensors after they have already been freed). "

@@ -20,6 +20,7 @@ using nn::uniform_;
 enum class FanMode : unsigned char { fan_in, fan_out };
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
 
+/// Fills a parameter with one value; not recorded.
 template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value) {
     NoGradGuard const off;
     t.fill_(value);

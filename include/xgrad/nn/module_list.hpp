@@ -26,6 +26,7 @@ public:
         std::size_t at_;
     };
 
+    /// Appends a module, or constructs one at the end. Its name is its index.
     M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
     template <class... A> M& emplace_back(A&&... arguments) {
         return insert(std::make_unique<M>(std::forward<A>(arguments)...));
@@ -35,6 +36,7 @@ public:
     bool empty() const noexcept { return size() == 0; }
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
     M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
+    /// Module i; IndexError where it is not there.
     M& at(std::size_t i) {
         if (i >= size())
             xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());

@@ -57,6 +57,7 @@ public:
     /// Clears the gradients of all parameters.
     void zero_grad();
 
+    /// The number of parameter groups, and the parameters of one; IndexError where it is not there.
     virtual std::size_t group_count() const noexcept = 0;
     virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
     /// The learning rate of a group, for reading and writing.
@@ -130,8 +131,11 @@ public:
     /// Updates one parameter. Its index counts through all groups.
     void step_parameter(std::size_t parameter);
 
+    /// Adds parameters with options of their own. Throws where one is no leaf or is in a group
+    /// already.
     void add_param_group(Group group);
 
+    /// See Optimizer; options() may be changed between steps.
     std::size_t group_count() const noexcept override { return groups_.size(); }
     std::vector<AnyTensor> const& parameters(std::size_t group) const override {
         return detail::element_of(groups_, group, "group").parameters;

@@ -77,6 +77,7 @@ public:
     std::string load_text(std::string_view package, std::string_view resource) const;
     std::vector<std::byte> load_binary(std::string_view package, std::string_view resource) const;
 
+    /// True where the package has the resource.
     bool has_resource(std::string_view package, std::string_view resource) const {
         return archive_.find(package, resource) != nullptr;
     }

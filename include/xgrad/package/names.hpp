@@ -74,6 +74,7 @@ public:
     Pattern& operator=(Pattern const&) = delete;
 
     std::string const& text() const noexcept { return text_; }
+    /// True where the whole name fits the pattern.
     bool matches(std::string_view name) const { return matches(0, split(name), 0); }
 
 private:

@@ -46,6 +46,7 @@ public:
                "' cannot be called: this program does not have that type";
     }
 
+    /// Adds a part under a name; the order is that of the calls.
     void add_module(std::string_view name, std::unique_ptr<nn::AnyModule> module) {
         this->own(name, std::move(module));
     }

@@ -59,6 +59,8 @@ template <class Self> struct InplaceForms {
     XGRAD_IN_PLACE(digamma)
 #undef XGRAD_IN_PLACE
 
+    /// x = -x, in place; returns this tensor. The others below likewise: sums, products, powers,
+    /// and extrema with another tensor, an expression or a scalar constant.
     Self& neg_() {
         return apply_in_place("neg_", [](auto const& x) { return -x; });
     }

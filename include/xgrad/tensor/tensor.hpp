@@ -31,6 +31,7 @@ public:
     static constexpr std::size_t leaves = 1;
 
     /// An undefined tensor.
+    /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
     /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
     template <Number N>
@@ -229,6 +230,7 @@ public:
     /// Writes `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
+    /// The array that the elements are in.
     detail::Array<T> const& array_of(detail::Caller in = {}) const {
         return detail::as<T>(impl(in).array);
     }
