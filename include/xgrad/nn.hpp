@@ -20,3 +20,6 @@
 #include <xgrad/nn/slot.hpp>
 #include <xgrad/nn/transformer.hpp>
 #include <xgrad/xgrad.hpp>
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    include <xgrad/impl/nn/instances.ipp>
+#endif

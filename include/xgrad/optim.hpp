@@ -11,6 +11,6 @@
 #include <xgrad/optim/sgd.hpp>
 #include <xgrad/optim/step_in_backward.hpp>
 #include <xgrad/xgrad.hpp>
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
+#ifdef XGRAD_SEPARATE_COMPILATION
 #    include <xgrad/impl/optim/instances.ipp>
 #endif

@@ -39,10 +39,6 @@ struct AdagradRule {
 
 using Adagrad = Optimizing<detail::AdagradRule>;
 
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template class Optimizing<detail::AdagradRule>;
-#endif
-
 } // namespace xgrad::optim
 
 #ifdef XGRAD_IMPLEMENTATION

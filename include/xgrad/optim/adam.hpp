@@ -67,9 +67,4 @@ using Adam = Optimizing<detail::AdamRule<AdamOptions, false>>;
 /// Adam with weight decay apart from the gradient.
 using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
 
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template class Optimizing<detail::AdamRule<AdamOptions, false>>;
-extern template class Optimizing<detail::AdamRule<AdamWOptions, true>>;
-#endif
-
 } // namespace xgrad::optim

@@ -47,10 +47,6 @@ struct RMSpropRule {
 
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template class Optimizing<detail::RMSpropRule>;
-#endif
-
 } // namespace xgrad::optim
 
 #ifdef XGRAD_IMPLEMENTATION

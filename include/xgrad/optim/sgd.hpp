@@ -44,10 +44,6 @@ struct SGDRule {
 /// 0.9});`
 using SGD = Optimizing<detail::SGDRule>;
 
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template class Optimizing<detail::SGDRule>;
-#endif
-
 } // namespace xgrad::optim
 
 #ifdef XGRAD_IMPLEMENTATION

@@ -1,18 +1,21 @@
-// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once. optim.hpp
-// includes this file last.
+// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once: in other
+// files they are declared. optim.hpp includes this file last.
 #pragma once
 
-#include <xgrad/optim/adagrad.hpp>
-#include <xgrad/optim/adam.hpp>
-#include <xgrad/optim/rmsprop.hpp>
-#include <xgrad/optim/sgd.hpp>
+#ifdef XGRAD_IMPLEMENTATION
+#    define XGRAD_INSTANCE template
+#else
+#    define XGRAD_INSTANCE extern template
+#endif
 
 namespace xgrad::optim {
 
-template class Optimizing<detail::AdagradRule>;
-template class Optimizing<detail::AdamRule<AdamOptions, false>>;
-template class Optimizing<detail::AdamRule<AdamWOptions, true>>;
-template class Optimizing<detail::RMSpropRule>;
-template class Optimizing<detail::SGDRule>;
+XGRAD_INSTANCE class Optimizing<detail::AdagradRule>;
+XGRAD_INSTANCE class Optimizing<detail::AdamRule<AdamOptions, false>>;
+XGRAD_INSTANCE class Optimizing<detail::AdamRule<AdamWOptions, true>>;
+XGRAD_INSTANCE class Optimizing<detail::RMSpropRule>;
+XGRAD_INSTANCE class Optimizing<detail::SGDRule>;
 
 } // namespace xgrad::optim
+
+#undef XGRAD_INSTANCE
