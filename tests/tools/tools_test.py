@@ -128,6 +128,14 @@ class Amalgamate(Tree):
         self.assertNotEqual(subprocess.run([*compiler, objects[0]], stderr=subprocess.DEVNULL).returncode, 0)
         self.assertEqual(self.layers(), (0, "layers hold\n"))
 
+    def test_bodies_of_lower_layers_belong_to_xgrad_hpp(self):
+        self.write("xgrad.hpp", "#pragma once\n")
+        self.write("base/a.hpp", "#pragma once\n#include <xgrad/impl/base/a.ipp>\n")
+        self.write("impl/base/a.ipp", "#pragma once\n#include <xgrad/base/a.hpp>\n")
+        code, output = self.layers()
+        self.assertEqual(code, 1)
+        self.assertIn("base/a.hpp: has bodies in impl/, so xgrad.hpp has to include it", output)
+
     def test_only_a_header_includes_its_bodies(self):
         self.write("xgrad.hpp", "#pragma once\n#include <xgrad/base/a.hpp>\n#include <xgrad/base/b.hpp>\n")
         self.write("base/a.hpp", "#pragma once\n")

@@ -95,7 +95,10 @@ private:
 
 /// The number of columns in a tile of `rows` rows: two tiles fit the L1 cache, and the width is a
 /// multiple of every SIMD vector.
-std::size_t tile_width(std::size_t rows);
+inline std::size_t tile_width(std::size_t rows) {
+    constexpr std::size_t points = 512, widest_vector = 16;
+    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
+}
 
 /// Divides columns into tiles of equal width; the last tile may overlap the one before.
 struct Tiling {
@@ -201,7 +204,3 @@ private:
     std::vector<T> phases_;
 };
 } // namespace xgrad::detail::kernel
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/base/fft_four_step.ipp>
-#endif

@@ -21,10 +21,20 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses();
+    static std::vector<void*> addresses() {
+        std::vector<void*> all;
+        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+        return all;
+    }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others);
+    static void swap_with(std::vector<void*> const& others) {
+        auto const* state = first;
+        for (void* const other : others) {
+            state->swap_(state->here_(), other);
+            state = state->next_;
+        }
+    }
 
 private:
     static inline constinit ThreadState const* first = nullptr;
@@ -35,7 +45,3 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/graph/thread_state.ipp>
-#endif
