@@ -124,6 +124,7 @@ public:
     AtomicFile& operator=(AtomicFile const&) = delete;
     ~AtomicFile();
 
+    /// Appends bytes; throws where that fails.
     void write(void const* from, std::size_t n);
     void write(std::string_view text) { write(text.data(), text.size()); }
     std::uint64_t position() const noexcept { return position_; }
@@ -620,6 +621,7 @@ public:
         check();
     }
 
+    /// Appends a line. Throws for a name that the first line did not have.
     void add(std::int64_t step, std::initializer_list<NamedNumber> numbers) {
         add(step, std::vector<NamedNumber>(numbers));
     }
@@ -779,6 +781,7 @@ public:
     explicit EventLog(std::filesystem::path const& directory);
     ~EventLog() { file_.flush(); }
 
+    /// Appends one value of the curve `tag`, at a step.
     void add_scalar(std::string_view tag, double value, std::int64_t step);
     /// The distribution of a tensor's elements, or of the moduli of complex ones. They must be
     /// finite.
@@ -986,10 +989,20 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses();
+    static std::vector<void*> addresses() {
+        std::vector<void*> all;
+        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+        return all;
+    }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others);
+    static void swap_with(std::vector<void*> const& others) {
+        auto const* state = first;
+        for (void* const other : others) {
+            state->swap_(state->here_(), other);
+            state = state->next_;
+        }
+    }
 
 private:
     static inline constinit ThreadState const* first = nullptr;
@@ -1000,33 +1013,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-
-// ======== xgrad/impl/graph/thread_state.ipp
-// Bodies of thread_state.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
-    std::vector<void*> all;
-    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
-    return all;
-}
-
-XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
-    auto const* state = first;
-    for (void* const other : others) {
-        state->swap_(state->here_(), other);
-        state = state->next_;
-    }
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
 
 namespace xgrad::detail {
@@ -1400,6 +1386,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
 public:
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
+    /// Batches of `dataset`, made into tensors by `collate` where it is given.
     explicit DataLoader(D dataset, LoaderOptions const& options = {}, Collate collate = {})
         : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))),
           options_(options), generator_(options.seed.value_or(0)) {

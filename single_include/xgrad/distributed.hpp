@@ -1820,6 +1820,7 @@ template <class M> class DistributedDataParallel : public nn::Module<Distributed
 public:
     nn::Child<M> module;
 
+    /// Takes a module, which it gives the values of rank 0 on all ranks.
     explicit DistributedDataParallel(
         M m, ProcessGroup group, DataParallelOptions const& options = {})
         : module(*this, "module", std::move(m)),
@@ -2301,10 +2302,20 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses();
+    static std::vector<void*> addresses() {
+        std::vector<void*> all;
+        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+        return all;
+    }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others);
+    static void swap_with(std::vector<void*> const& others) {
+        auto const* state = first;
+        for (void* const other : others) {
+            state->swap_(state->here_(), other);
+            state = state->next_;
+        }
+    }
 
 private:
     static inline constinit ThreadState const* first = nullptr;
@@ -2315,33 +2326,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-
-// ======== xgrad/impl/graph/thread_state.ipp
-// Bodies of thread_state.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
-    std::vector<void*> all;
-    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
-    return all;
-}
-
-XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
-    auto const* state = first;
-    for (void* const other : others) {
-        state->swap_(state->here_(), other);
-        state = state->next_;
-    }
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
 
 namespace xgrad::detail {
@@ -2715,6 +2699,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
 public:
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
+    /// Batches of `dataset`, made into tensors by `collate` where it is given.
     explicit DataLoader(D dataset, LoaderOptions const& options = {}, Collate collate = {})
         : source_(std::make_shared<Source>(std::move(dataset), std::move(collate))),
           options_(options), generator_(options.seed.value_or(0)) {

@@ -2195,6 +2195,7 @@ using nn::uniform_;
 enum class FanMode : unsigned char { fan_in, fan_out };
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
 
+/// Fills a parameter with one value; not recorded.
 template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value) {
     NoGradGuard const off;
     t.fill_(value);
@@ -5432,6 +5433,7 @@ public:
         std::size_t at_;
     };
 
+    /// Appends a module, or constructs one at the end. Its name is its index.
     M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
     template <class... A> M& emplace_back(A&&... arguments) {
         return insert(std::make_unique<M>(std::forward<A>(arguments)...));
@@ -5441,6 +5443,7 @@ public:
     bool empty() const noexcept { return size() == 0; }
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }
     M const& operator[](std::size_t i) const { return static_cast<M const&>(this->owned(i)); }
+    /// Module i; IndexError where it is not there.
     M& at(std::size_t i) {
         if (i >= size())
             xgrad::detail::fail<IndexError>("ModuleList: there is no module ", i, " of ", size());
@@ -7185,6 +7188,81 @@ public:
 
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_TRANSFORMER_HPP
+#ifdef XGRAD_SEPARATE_COMPILATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_INSTANCES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_INSTANCES_IPP
+
+// ======== xgrad/impl/nn/instances.ipp
+// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once: in other
+// files they are declared. nn.hpp includes this file last.
+
+#ifdef XGRAD_IMPLEMENTATION
+#    define XGRAD_INSTANCE template
+#else
+#    define XGRAD_INSTANCE extern template
+#endif
+
+namespace xgrad::nn {
+
+#define XGRAD_INSTANCES(T)                                                                         \
+    XGRAD_INSTANCE void uniform_(Tensor<T>, double, double);                                       \
+    XGRAD_INSTANCE void normal_(Tensor<T>, double, double);                                        \
+    XGRAD_INSTANCE Tensor<T> functional::linear(                                                   \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&);                                     \
+    XGRAD_INSTANCE Tensor<T> functional::bilinear(                                                 \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, Tensor<T> const&);                   \
+    XGRAD_INSTANCE Tensor<T> functional::conv1d(                                                   \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, ConvOptions<1> const&);              \
+    XGRAD_INSTANCE Tensor<T> functional::conv2d(                                                   \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, ConvOptions<2> const&);              \
+    XGRAD_INSTANCE Tensor<T> functional::conv_transpose1d(                                         \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, ConvTransposeOptions<1> const&);     \
+    XGRAD_INSTANCE Tensor<T> functional::conv_transpose2d(                                         \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, ConvTransposeOptions<2> const&);     \
+    XGRAD_INSTANCE Tensor<T> functional::avg_pool1d(                                               \
+        Tensor<T> const&, PerAxis<1>, AvgPoolOptions<1> const&);                                   \
+    XGRAD_INSTANCE Tensor<T> functional::avg_pool2d(                                               \
+        Tensor<T> const&, PerAxis<2>, AvgPoolOptions<2> const&);                                   \
+    XGRAD_INSTANCE Tensor<T> functional::embedding(                                                \
+        Tensor<std::int64_t> const&, Tensor<T> const&, std::optional<std::int64_t>);
+XGRAD_INSTANCES(float)
+XGRAD_INSTANCES(double)
+XGRAD_INSTANCES(std::complex<float>)
+XGRAD_INSTANCES(std::complex<double>)
+#undef XGRAD_INSTANCES
+
+#define XGRAD_INSTANCES(T)                                                                         \
+    XGRAD_INSTANCE Tensor<T> functional::max_pool1d(                                               \
+        Tensor<T> const&, PerAxis<1>, MaxPoolOptions<1> const&);                                   \
+    XGRAD_INSTANCE Tensor<T> functional::max_pool2d(                                               \
+        Tensor<T> const&, PerAxis<2>, MaxPoolOptions<2> const&);                                   \
+    XGRAD_INSTANCE Tensor<T> functional::batch_norm(Tensor<T> const&, Tensor<T>, Tensor<T>,        \
+        Tensor<T> const&, Tensor<T> const&, bool, double, double);                                 \
+    XGRAD_INSTANCE Tensor<T> functional::group_norm(                                               \
+        Tensor<T> const&, std::size_t, Tensor<T> const&, Tensor<T> const&, double);                \
+    XGRAD_INSTANCE Tensor<T> functional::layer_norm(                                               \
+        Tensor<T> const&, Shape const&, Tensor<T> const&, Tensor<T> const&, double);               \
+    XGRAD_INSTANCE Tensor<T> functional::scaled_dot_product_attention(                             \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, AttentionOptions<T> const&);         \
+    XGRAD_INSTANCE Tensor<T> functional::nll_loss(                                                 \
+        Tensor<T> const&, Tensor<std::int64_t> const&, ClassLossOptions<T> const&);                \
+    XGRAD_INSTANCE Tensor<T> functional::cross_entropy(                                            \
+        Tensor<T> const&, Tensor<std::int64_t> const&, ClassLossOptions<T> const&);                \
+    XGRAD_INSTANCE Tensor<T> functional::cross_entropy(                                            \
+        Tensor<T> const&, Tensor<T> const&, ClassLossOptions<T> const&);                           \
+    XGRAD_INSTANCE Tensor<T> functional::binary_cross_entropy_with_logits(                         \
+        Tensor<T> const&, Tensor<T> const&, Reduction, Tensor<T> const&, Tensor<T> const&);        \
+    XGRAD_INSTANCE Tensor<T> functional::kl_div(                                                   \
+        Tensor<T> const&, Tensor<T> const&, Reduction, bool);
+XGRAD_INSTANCES(float)
+XGRAD_INSTANCES(double)
+#undef XGRAD_INSTANCES
+
+} // namespace xgrad::nn
+
+#undef XGRAD_INSTANCE
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_INSTANCES_IPP
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_NN

@@ -103,6 +103,7 @@ public:
     /// Clears the gradients of all parameters.
     void zero_grad();
 
+    /// The number of parameter groups, and the parameters of one; IndexError where it is not there.
     virtual std::size_t group_count() const noexcept = 0;
     virtual std::vector<AnyTensor> const& parameters(std::size_t group) const = 0;
     /// The learning rate of a group, for reading and writing.
@@ -176,8 +177,11 @@ public:
     /// Updates one parameter. Its index counts through all groups.
     void step_parameter(std::size_t parameter);
 
+    /// Adds parameters with options of their own. Throws where one is no leaf or is in a group
+    /// already.
     void add_param_group(Group group);
 
+    /// See Optimizer; options() may be changed between steps.
     std::size_t group_count() const noexcept override { return groups_.size(); }
     std::vector<AnyTensor> const& parameters(std::size_t group) const override {
         return detail::element_of(groups_, group, "group").parameters;
@@ -426,10 +430,6 @@ struct AdagradRule {
 
 using Adagrad = Optimizing<detail::AdagradRule>;
 
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template class Optimizing<detail::AdagradRule>;
-#endif
-
 } // namespace xgrad::optim
 
 #ifdef XGRAD_IMPLEMENTATION
@@ -520,11 +520,6 @@ template <class O, bool decoupled> struct AdamRule {
 using Adam = Optimizing<detail::AdamRule<AdamOptions, false>>;
 /// Adam with weight decay apart from the gradient.
 using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
-
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template class Optimizing<detail::AdamRule<AdamOptions, false>>;
-extern template class Optimizing<detail::AdamRule<AdamWOptions, true>>;
-#endif
 
 } // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
@@ -1105,10 +1100,6 @@ struct RMSpropRule {
 
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template class Optimizing<detail::RMSpropRule>;
-#endif
-
 } // namespace xgrad::optim
 
 #ifdef XGRAD_IMPLEMENTATION
@@ -1538,10 +1529,6 @@ struct SGDRule {
 /// 0.9});`
 using SGD = Optimizing<detail::SGDRule>;
 
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template class Optimizing<detail::SGDRule>;
-#endif
-
 } // namespace xgrad::optim
 
 #ifdef XGRAD_IMPLEMENTATION
@@ -1606,23 +1593,31 @@ template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>
 
 } // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
+#ifdef XGRAD_SEPARATE_COMPILATION
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
 
 // ======== xgrad/impl/optim/instances.ipp
-// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once. optim.hpp
-// includes this file last.
+// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once: in other
+// files they are declared. optim.hpp includes this file last.
+
+#ifdef XGRAD_IMPLEMENTATION
+#    define XGRAD_INSTANCE template
+#else
+#    define XGRAD_INSTANCE extern template
+#endif
 
 namespace xgrad::optim {
 
-template class Optimizing<detail::AdagradRule>;
-template class Optimizing<detail::AdamRule<AdamOptions, false>>;
-template class Optimizing<detail::AdamRule<AdamWOptions, true>>;
-template class Optimizing<detail::RMSpropRule>;
-template class Optimizing<detail::SGDRule>;
+XGRAD_INSTANCE class Optimizing<detail::AdagradRule>;
+XGRAD_INSTANCE class Optimizing<detail::AdamRule<AdamOptions, false>>;
+XGRAD_INSTANCE class Optimizing<detail::AdamRule<AdamWOptions, true>>;
+XGRAD_INSTANCE class Optimizing<detail::RMSpropRule>;
+XGRAD_INSTANCE class Optimizing<detail::SGDRule>;
 
 } // namespace xgrad::optim
+
+#undef XGRAD_INSTANCE
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
 #endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_HPP

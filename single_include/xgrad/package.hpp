@@ -139,6 +139,7 @@ public:
     Pattern& operator=(Pattern const&) = delete;
 
     std::string const& text() const noexcept { return text_; }
+    /// True where the whole name fits the pattern.
     bool matches(std::string_view name) const { return matches(0, split(name), 0); }
 
 private:
@@ -1627,6 +1628,7 @@ public:
                "' cannot be called: this program does not have that type";
     }
 
+    /// Adds a part under a name; the order is that of the calls.
     void add_module(std::string_view name, std::unique_ptr<nn::AnyModule> module) {
         this->own(name, std::move(module));
     }
@@ -2953,6 +2955,7 @@ public:
     std::string load_text(std::string_view package, std::string_view resource) const;
     std::vector<std::byte> load_binary(std::string_view package, std::string_view resource) const;
 
+    /// True where the package has the resource.
     bool has_resource(std::string_view package, std::string_view resource) const {
         return archive_.find(package, resource) != nullptr;
     }

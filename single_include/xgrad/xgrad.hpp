@@ -2248,6 +2248,7 @@ class HookHandle {
 public:
     HookHandle() = default;
     explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
+    /// Removes the hook: it does not run any more.
     void remove();
 
 private:
@@ -2511,6 +2512,7 @@ public:
     std::uint64_t sequence_nr() const noexcept { return sequence_; }
 
     detail::RefCount refs;
+    /// Ends a Node to which no reference is left.
     static void destroy(Node* node) noexcept { node->end(); }
 
     static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
@@ -2918,6 +2920,7 @@ public:
     /// True where both are handles to one tensor.
     bool is_same(AnyTensor const& o) const noexcept { return impl_ == o.impl_; }
 
+    /// What the handle refers to; throws where the tensor is undefined.
     detail::TensorImpl& impl(detail::Caller in = {}) const;
     detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
     detail::Ref<detail::TensorImpl> handle() && noexcept { return std::move(impl_); }
@@ -3916,6 +3919,7 @@ public:
     /// Replaces the value by pack(value). A saved tensor has at most one pair of hooks.
     void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner);
 
+    /// Throws the GraphError of a tensor that was released.
     [[noreturn]] static void fail_released() {
         detail::fail<GraphError>("Trying to backward through the graph a second time (or directly "
                                  "access saved tensors after they have already been freed). "
@@ -4784,10 +4788,20 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses();
+    static std::vector<void*> addresses() {
+        std::vector<void*> all;
+        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+        return all;
+    }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others);
+    static void swap_with(std::vector<void*> const& others) {
+        auto const* state = first;
+        for (void* const other : others) {
+            state->swap_(state->here_(), other);
+            state = state->next_;
+        }
+    }
 
 private:
     static inline constinit ThreadState const* first = nullptr;
@@ -4798,33 +4812,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-
-// ======== xgrad/impl/graph/thread_state.ipp
-// Bodies of thread_state.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
-    std::vector<void*> all;
-    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
-    return all;
-}
-
-XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
-    auto const* state = first;
-    for (void* const other : others) {
-        state->swap_(state->here_(), other);
-        state = state->next_;
-    }
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRAPH_TASK_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRAPH_TASK_IPP
@@ -14399,6 +14386,8 @@ template <class Self> struct InplaceForms {
     XGRAD_IN_PLACE(digamma)
 #undef XGRAD_IN_PLACE
 
+    /// x = -x, in place; returns this tensor. The others below likewise: sums, products, powers,
+    /// and extrema with another tensor, an expression or a scalar constant.
     Self& neg_() {
         return apply_in_place("neg_", [](auto const& x) { return -x; });
     }
@@ -14568,6 +14557,7 @@ public:
     static constexpr std::size_t leaves = 1;
 
     /// An undefined tensor.
+    /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
     /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
     template <Number N>
@@ -14766,6 +14756,7 @@ public:
     /// Writes `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
 
+    /// The array that the elements are in.
     detail::Array<T> const& array_of(detail::Caller in = {}) const {
         return detail::as<T>(impl(in).array);
     }
@@ -16718,10 +16709,20 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses();
+    static std::vector<void*> addresses() {
+        std::vector<void*> all;
+        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+        return all;
+    }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others);
+    static void swap_with(std::vector<void*> const& others) {
+        auto const* state = first;
+        for (void* const other : others) {
+            state->swap_(state->here_(), other);
+            state = state->next_;
+        }
+    }
 
 private:
     static inline constinit ThreadState const* first = nullptr;
@@ -16732,33 +16733,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-
-// ======== xgrad/impl/graph/thread_state.ipp
-// Bodies of thread_state.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
-    std::vector<void*> all;
-    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
-    return all;
-}
-
-XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
-    auto const* state = first;
-    for (void* const other : others) {
-        state->swap_(state->here_(), other);
-        state = state->next_;
-    }
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
 
 namespace xgrad::detail {
@@ -19461,7 +19435,10 @@ private:
 
 /// The number of columns in a tile of `rows` rows: two tiles fit the L1 cache, and the width is a
 /// multiple of every SIMD vector.
-std::size_t tile_width(std::size_t rows);
+inline std::size_t tile_width(std::size_t rows) {
+    constexpr std::size_t points = 512, widest_vector = 16;
+    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
+}
 
 /// Divides columns into tiles of equal width; the last tile may overlap the one before.
 struct Tiling {
@@ -19567,24 +19544,6 @@ private:
     std::vector<T> phases_;
 };
 } // namespace xgrad::detail::kernel
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_FOUR_STEP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_FOUR_STEP_IPP
-
-// ======== xgrad/impl/base/fft_four_step.ipp
-// Bodies of fft_four_step.hpp.
-
-namespace xgrad::detail::kernel {
-
-XGRAD_FUNCTION std::size_t tile_width(std::size_t rows) {
-    constexpr std::size_t points = 512, widest_vector = 16;
-    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
-}
-
-} // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_FOUR_STEP_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
 #define XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
@@ -22649,10 +22608,20 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses();
+    static std::vector<void*> addresses() {
+        std::vector<void*> all;
+        for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
+        return all;
+    }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others);
+    static void swap_with(std::vector<void*> const& others) {
+        auto const* state = first;
+        for (void* const other : others) {
+            state->swap_(state->here_(), other);
+            state = state->next_;
+        }
+    }
 
 private:
     static inline constinit ThreadState const* first = nullptr;
@@ -22663,33 +22632,6 @@ private:
 };
 
 } // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-
-// ======== xgrad/impl/graph/thread_state.ipp
-// Bodies of thread_state.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::vector<void*> ThreadState::addresses() {
-    std::vector<void*> all;
-    for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
-    return all;
-}
-
-XGRAD_FUNCTION void ThreadState::swap_with(std::vector<void*> const& others) {
-    auto const* state = first;
-    for (void* const other : others) {
-        state->swap_(state->here_(), other);
-        state = state->next_;
-    }
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_THREAD_STATE_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
 
 namespace xgrad::detail {
