@@ -854,6 +854,7 @@ public:
     /// own.
     ProcessGroup duplicate() const { return ProcessGroup(state_->communicator(), options()); }
 
+    /// This process in the group, and the number of processes.
     int rank() const noexcept { return state_->rank(); }
     int size() const noexcept { return state_->size(); }
     GroupOptions const& options() const noexcept { return state_->options(); }
@@ -2411,6 +2412,7 @@ public:
         }
     }
 
+    /// The number of items, and item i: its rows.
     std::size_t size() const { return std::get<0>(tensors_).shape(0); }
     std::tuple<Tensor<T>...> get(std::size_t i) const {
         if (i >= size())
@@ -2450,6 +2452,7 @@ private:
 template <Dataset D, class F> class MapDataset {
 public:
     MapDataset(D dataset, F f) : dataset_(std::move(dataset)), f_(std::move(f)) {}
+    /// The number of items, and item i after f.
     std::size_t size() const { return static_cast<std::size_t>(dataset_.size()); }
     auto get(std::size_t i) const {
         using Item = detail::item_type<D>;
@@ -2481,6 +2484,7 @@ public:
         for (auto const i : numbers_)
             if (i >= n) detail::fail<IndexError>("subset: there is no item ", i, " of ", n);
     }
+    /// The number of items, and item i of the subset.
     std::size_t size() const noexcept { return numbers_.size(); }
     auto get(std::size_t i) const { return detail::item(*dataset_, number_of(i)); }
     auto get_batch(std::span<std::size_t const> numbers) const

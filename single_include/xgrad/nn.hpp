@@ -5439,6 +5439,7 @@ public:
         return insert(std::make_unique<M>(std::forward<A>(arguments)...));
     }
 
+    /// The number of modules.
     std::size_t size() const noexcept { return this->member_count(); }
     bool empty() const noexcept { return size() == 0; }
     M& operator[](std::size_t i) { return static_cast<M&>(this->owned(i)); }

@@ -25550,6 +25550,7 @@ public:
     /// The tensor of that name; throws IndexError where there is none.
     AnyTensor const& at(std::string_view name) const;
 
+    /// The entries, in the order in which they were set.
     std::size_t size() const noexcept { return entries_.size(); }
     bool empty() const noexcept { return entries_.empty(); }
     auto begin() const noexcept { return entries_.begin(); }

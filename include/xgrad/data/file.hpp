@@ -41,6 +41,7 @@ public:
     Input(std::span<std::byte const> bytes, std::string name)
         : name_(std::move(name)), size_(bytes.size()), bytes_(bytes.data()) {}
 
+    /// The name in messages, and the number of bytes.
     std::string const& name() const noexcept { return name_; }
     std::uint64_t size() const noexcept { return size_; }
 

@@ -55,6 +55,7 @@ public:
     /// own.
     ProcessGroup duplicate() const { return ProcessGroup(state_->communicator(), options()); }
 
+    /// This process in the group, and the number of processes.
     int rank() const noexcept { return state_->rank(); }
     int size() const noexcept { return state_->size(); }
     GroupOptions const& options() const noexcept { return state_->options(); }
