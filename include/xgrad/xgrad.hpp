@@ -26,6 +26,7 @@
 #include <xgrad/tensor/print.hpp>
 #include <xgrad/tensor/quantile.hpp>
 #include <xgrad/tensor/state_dict.hpp>
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION) &&                        \
+    !defined(XGRAD_INSTANCES_ELSEWHERE)
 #    include <xgrad/impl/instances.ipp>
 #endif

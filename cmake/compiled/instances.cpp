@@ -1,0 +1,3 @@
+#include <xgrad/xgrad.hpp>
+
+#include <xgrad/impl/instances.ipp>
