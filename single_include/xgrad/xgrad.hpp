@@ -25664,13 +25664,1022 @@ XGRAD_FUNCTION void overwrite(AnyTensor const& to, AnyTensor const& from) {
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
 #endif
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION) &&                        \
+    !defined(XGRAD_INSTANCES_ELSEWHERE)
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
 
 // ======== xgrad/impl/instances.ipp
 // Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once. xgrad.hpp
 // includes this file last.
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
+
+// ======== xgrad/impl/base/fft.ipp
+// Bodies of fft.hpp. impl/instances.ipp has their instances.
+
+#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
+
+// ======== xgrad/base/fft_plan.hpp
+// The algorithms of the discrete Fourier transform of one line or of many lines, for any length.
+//
+// FftPlan chooses the algorithm. Lengths without large prime factors use Columns (fft_columns.hpp),
+// which transforms all columns of a tile at once: one short line is one column, many short lines
+// are the columns of a tile, and a long line is a matrix whose columns are transformed twice
+// (fft_four_step.hpp). A length with a large prime factor becomes a convolution of a smooth length
+// (Bluestein's algorithm). fft_plan, at the end, caches plans by length.
+
+#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+
+// ======== xgrad/base/fft_columns.hpp
+// The discrete Fourier transform of all columns of a tile at once, for lengths without large prime
+// factors.
+//
+// Real and imaginary parts are stored in separate arrays (Split), and a row of the tile is
+// contiguous. So every pass is a loop over contiguous lanes with scalar twiddle factors and without
+// shuffles. Each pass handles one factor of the length (decimation in frequency) and writes its
+// results in the order in which the next pass reads them (Stockham), so that there is no bit
+// reversal. The code knows only exp(-2 pi i / n): a caller that exchanges real and imaginary parts
+// of input and output gets the other sign. Read Columns, at the end, first.
+
+namespace xgrad::detail::kernel {
+
+/// A complex number or a vector of complex numbers. Its product is the plain formula; that of
+/// std::complex also handles infinities.
+template <class V> struct Cx {
+    V re, im;
+};
+
+template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b) {
+    return {a.re + b.re, a.im + b.im};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b) {
+    return {a.re - b.re, a.im - b.im};
+}
+template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s) {
+    return {a.re * s, a.im * s};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> times_minus_i(Cx<V> const& a) {
+    return {a.im, -a.re};
+}
+template <class V, class W>
+[[gnu::always_inline]] inline Cx<V> times(Cx<V> const& a, Cx<W> const& w) {
+    return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+}
+
+/// A pointer to an array of complex numbers whose real and imaginary parts are in separate arrays.
+template <class T> struct Split {
+    T* re;
+    T* im;
+
+    Split operator+(std::size_t i) const { return {re + i, im + i}; }
+    /// Exchanges real and imaginary parts if `yes`. Exchanged input and output invert the sign of
+    /// the transform.
+    Split exchanged(bool yes) const { return yes ? Split{im, re} : *this; }
+    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const {
+        return {load<V>(re + i), load<V>(im + i)};
+    }
+    template <class V> [[gnu::always_inline]] inline void set(std::size_t i, Cx<V> const& x) const {
+        store(re + i, x.re);
+        store(im + i, x.im);
+    }
+};
+
+/// exp(-2 pi i k / n), computed in the next higher precision from angles of at most pi / 4, so that
+/// it is almost always correctly rounded.
+template <class T> class Roots {
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+public:
+    explicit Roots(std::size_t n) : n_(n) {
+        while (step_ * step_ < n) step_ *= 2;
+        for (std::size_t k = 0; k < step_; ++k) low_.push_back(root(k % n));
+        for (std::size_t k = 0; k < n; k += step_) high_.push_back(root(k));
+    }
+    /// exp(-2 pi i k / n) for k < n.
+    Cx<T> operator()(std::size_t k) const {
+        auto const w = times(high_[k / step_], low_[k % step_]);
+        return {static_cast<T>(w.re), static_cast<T>(w.im)};
+    }
+
+private:
+    Cx<Wide> root(std::size_t k) const {
+        std::size_t x = 8 * k; // the angle; 8 n is the full circle
+        bool const below = x > 4 * n_;
+        if (below) x = 8 * n_ - x;
+        bool const left = x > 2 * n_;
+        if (left) x = 4 * n_ - x;
+        bool const steep = x > n_;
+        if (steep) x = 2 * n_ - x;
+        auto const angle =
+            std::numbers::pi_v<Wide> * static_cast<Wide>(x) / static_cast<Wide>(4 * n_);
+        Wide c = std::cos(angle), s = std::sin(angle);
+        if (steep) std::swap(c, s);
+        return {left ? -c : c, below ? s : -s};
+    }
+
+    std::size_t n_, step_ = 1;
+    std::vector<Cx<Wide>> low_, high_;
+};
+
+// ───────── butterflies: transforms of a few points in registers
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[2]) {
+    auto const a = x[0];
+    x[0] = a + x[1];
+    x[1] = a - x[1];
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[4]) {
+    auto const a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = times_minus_i(x[1] - x[3]);
+    x[0] = a + c;
+    x[1] = b + d;
+    x[2] = a - c;
+    x[3] = b - d;
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[8]) {
+    constexpr T half = std::numbers::sqrt2_v<T> / 2;
+    Cx<V> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
+    butterfly<T>(even);
+    butterfly<T>(odd);
+    odd[1] = scaled(odd[1] + times_minus_i(odd[1]), half);
+    odd[2] = times_minus_i(odd[2]);
+    odd[3] = scaled(times_minus_i(odd[3]) - odd[3], half);
+    unroll<4>([&](auto k) XGRAD_INLINE_LAMBDA {
+        x[k] = even[k] + odd[k];
+        x[k + 4] = even[k] - odd[k];
+    });
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[3]) {
+    constexpr T sine = std::numbers::sqrt3_v<T> / 2;
+    auto const sum = x[1] + x[2], exchanged = scaled(times_minus_i(x[1] - x[2]), sine);
+    auto const middle = x[0] - scaled(sum, T(0.5));
+    x[0] = x[0] + sum;
+    x[1] = middle + exchanged;
+    x[2] = middle - exchanged;
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[5]) {
+    constexpr T c1 = T(0.309016994374947424102293417182819059L),
+                s1 = T(0.951056516295153572116439333379382143L);
+    constexpr T c2 = T(-0.809016994374947424102293417182819059L),
+                s2 = T(0.587785252292473129168705954639072769L);
+    auto const a = x[1] + x[4], b = x[2] + x[3], c = x[1] - x[4], d = x[2] - x[3], x0 = x[0];
+    auto const u = x0 + scaled(a, c1) + scaled(b, c2),
+               v = times_minus_i(scaled(c, s1) + scaled(d, s2));
+    auto const w = x0 + scaled(a, c2) + scaled(b, c1),
+               z = times_minus_i(scaled(c, s2) - scaled(d, s1));
+    x[0] = x0 + a + b;
+    x[1] = u + v;
+    x[4] = u - v;
+    x[2] = w + z;
+    x[3] = w - z;
+}
+
+// ───────── passes
+
+/// A pass for one factor of the length: input x[radix][rows][lanes], output y[rows][radix][lanes].
+struct Pass {
+    std::size_t radix, rows, repeat; // lanes = repeat * columns of the tile
+    std::size_t twiddles;            // index of its first twiddle factor
+};
+
+template <std::size_t R, bool Twiddled, class T>
+void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        Cx<V> v[R];
+        unroll<R>([&](auto j) XGRAD_INLINE_LAMBDA { v[j] = x.template get<V>(i + j * x_gap); });
+        butterfly<T>(v);
+        unroll<R>([&](auto k) XGRAD_INLINE_LAMBDA {
+            if constexpr (Twiddled && k > 0) v[k] = times(v[k], w[k - 1]);
+            y.set(i + k * lanes, v[k]);
+        });
+    });
+}
+
+/// A pass of radix R; row r of the input starts at x + r * gap.
+template <std::size_t R, class T>
+void run_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    butterfly_row<R, false>(x, pass.rows * gap, y, lanes, w);
+    for (std::size_t p = 1; p < pass.rows; ++p)
+        butterfly_row<R, true>(
+            x + p * gap, pass.rows * gap, y + p * R * lanes, lanes, w + p * (R - 1));
+}
+
+inline constexpr std::size_t largest_radix = 61;
+
+/// A pass for any odd prime radix; the roots of unity of that prime follow the twiddle factors.
+template <class T>
+void run_prime_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    auto const r = pass.radix, half = r / 2, x_gap = pass.rows * gap;
+    auto const* const root = w + pass.rows * (r - 1);
+    for (std::size_t p = 0; p < pass.rows; ++p, x = x + gap, y = y + r * lanes, w += r - 1) {
+        cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+            Cx<V> sum[largest_radix / 2], difference[largest_radix / 2];
+            auto const x0 = x.template get<V>(i);
+            auto total = x0;
+            for (std::size_t j = 0; j < half; ++j) {
+                auto const a = x.template get<V>(i + (j + 1) * x_gap),
+                           b = x.template get<V>(i + (r - 1 - j) * x_gap);
+                sum[j] = a + b;
+                difference[j] = times_minus_i(a - b);
+                total = total + sum[j];
+            }
+            y.set(i, total);
+            for (std::size_t k = 1; k <= half; ++k) {
+                auto even = x0, odd = Cx<V>{};
+                for (std::size_t j = 0, e = k; j < half; ++j, e = e + k < r ? e + k : e + k - r) {
+                    even = even + scaled(sum[j], root[e].re);
+                    odd = odd - scaled(difference[j], root[e].im);
+                }
+                y.set(i + k * lanes, times(even + odd, w[k - 1]));
+                y.set(i + (r - k) * lanes, times(even - odd, w[r - k - 1]));
+            }
+        });
+    }
+}
+
+/// The transform of every column of an n x width tile, for n without prime factors above
+/// largest_radix.
+template <class T> class Columns {
+public:
+    explicit Columns(std::size_t n) {
+        Roots<T> const roots(n);
+        std::size_t rows = n, repeat = 1;
+        for (auto const radix : radices(n)) {
+            rows /= radix;
+            passes_.push_back({radix, rows, repeat, twiddles_.size()});
+            for (std::size_t p = 0; p < rows; ++p)
+                for (std::size_t k = 1; k < radix; ++k) twiddles_.push_back(roots(p * k * repeat));
+            if (radix > 5 && radix != 8)
+                for (std::size_t k = 0; k < radix; ++k) twiddles_.push_back(roots(k * (n / radix)));
+            repeat *= radix;
+        }
+    }
+
+    std::size_t table_size() const { return twiddles_.size(); }
+
+    static bool can(std::size_t n) {
+        return std::ranges::all_of(
+            radices(n), [](std::size_t radix) { return radix <= largest_radix; });
+    }
+
+    /// Transforms the columns of x, whose rows are `gap` elements apart. Returns where the result
+    /// is: in a or in b, with contiguous rows. x may be the same as a; else x is not written.
+    Split<T> run(Split<T> x, std::size_t gap, Split<T> a, Split<T> b, std::size_t columns) const {
+        for (auto const& pass : passes_) {
+            run_pass(pass, x, gap, b, pass.repeat * columns, twiddles_.data() + pass.twiddles);
+            x = b;
+            gap = pass.repeat * pass.radix * columns;
+            std::swap(a, b);
+        }
+        return x;
+    }
+
+private:
+    static void run_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y,
+        std::size_t lanes, Cx<T> const* w) {
+        switch (pass.radix) {
+        case 2:
+            return kernel::run_pass<2>(pass, x, gap, y, lanes, w);
+        case 3:
+            return kernel::run_pass<3>(pass, x, gap, y, lanes, w);
+        case 4:
+            return kernel::run_pass<4>(pass, x, gap, y, lanes, w);
+        case 5:
+            return kernel::run_pass<5>(pass, x, gap, y, lanes, w);
+        case 8:
+            return kernel::run_pass<8>(pass, x, gap, y, lanes, w);
+        default:
+            return run_prime_pass(pass, x, gap, y, lanes, w);
+        }
+    }
+
+    /// The factors of n: 8 and 4 as long as possible, then ascending primes.
+    static std::vector<std::size_t> radices(std::size_t n) {
+        std::vector<std::size_t> found;
+        auto const take = [&](std::size_t radix) { found.push_back(radix), n /= radix; };
+        while (n % 32 == 0 || n % 16 == 8) take(8);
+        while (n % 4 == 0) take(4);
+        std::size_t p = 2;
+        while (n > 1) {
+            if (n % p == 0) take(p);
+            else p = p * p > n ? n : p + 1;
+        }
+        return found;
+    }
+
+    std::vector<Pass> passes_;
+    std::vector<Cx<T>> twiddles_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
+
+// ======== xgrad/base/fft_four_step.hpp
+// The discrete Fourier transform of one long line by the four-step algorithm: view n1 * n2 points
+// as an n1 x n2 matrix, transform its columns, multiply by twiddle factors, transpose, transform
+// the columns again. Both times `Columns` (fft_columns.hpp) transforms a tile of columns that fits
+// the L1 cache. All SIMD lanes are used, and memory is traversed only twice.
+//
+// load_tile and store_tile copy tiles from and to memory with any strides.
+
+#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+#define XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+
+// ======== xgrad/base/fft_columns.hpp
+// The discrete Fourier transform of all columns of a tile at once, for lengths without large prime
+// factors.
+//
+// Real and imaginary parts are stored in separate arrays (Split), and a row of the tile is
+// contiguous. So every pass is a loop over contiguous lanes with scalar twiddle factors and without
+// shuffles. Each pass handles one factor of the length (decimation in frequency) and writes its
+// results in the order in which the next pass reads them (Stockham), so that there is no bit
+// reversal. The code knows only exp(-2 pi i / n): a caller that exchanges real and imaginary parts
+// of input and output gets the other sign. Read Columns, at the end, first.
+
+namespace xgrad::detail::kernel {
+
+/// A complex number or a vector of complex numbers. Its product is the plain formula; that of
+/// std::complex also handles infinities.
+template <class V> struct Cx {
+    V re, im;
+};
+
+template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b) {
+    return {a.re + b.re, a.im + b.im};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b) {
+    return {a.re - b.re, a.im - b.im};
+}
+template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s) {
+    return {a.re * s, a.im * s};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> times_minus_i(Cx<V> const& a) {
+    return {a.im, -a.re};
+}
+template <class V, class W>
+[[gnu::always_inline]] inline Cx<V> times(Cx<V> const& a, Cx<W> const& w) {
+    return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+}
+
+/// A pointer to an array of complex numbers whose real and imaginary parts are in separate arrays.
+template <class T> struct Split {
+    T* re;
+    T* im;
+
+    Split operator+(std::size_t i) const { return {re + i, im + i}; }
+    /// Exchanges real and imaginary parts if `yes`. Exchanged input and output invert the sign of
+    /// the transform.
+    Split exchanged(bool yes) const { return yes ? Split{im, re} : *this; }
+    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const {
+        return {load<V>(re + i), load<V>(im + i)};
+    }
+    template <class V> [[gnu::always_inline]] inline void set(std::size_t i, Cx<V> const& x) const {
+        store(re + i, x.re);
+        store(im + i, x.im);
+    }
+};
+
+/// exp(-2 pi i k / n), computed in the next higher precision from angles of at most pi / 4, so that
+/// it is almost always correctly rounded.
+template <class T> class Roots {
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+public:
+    explicit Roots(std::size_t n) : n_(n) {
+        while (step_ * step_ < n) step_ *= 2;
+        for (std::size_t k = 0; k < step_; ++k) low_.push_back(root(k % n));
+        for (std::size_t k = 0; k < n; k += step_) high_.push_back(root(k));
+    }
+    /// exp(-2 pi i k / n) for k < n.
+    Cx<T> operator()(std::size_t k) const {
+        auto const w = times(high_[k / step_], low_[k % step_]);
+        return {static_cast<T>(w.re), static_cast<T>(w.im)};
+    }
+
+private:
+    Cx<Wide> root(std::size_t k) const {
+        std::size_t x = 8 * k; // the angle; 8 n is the full circle
+        bool const below = x > 4 * n_;
+        if (below) x = 8 * n_ - x;
+        bool const left = x > 2 * n_;
+        if (left) x = 4 * n_ - x;
+        bool const steep = x > n_;
+        if (steep) x = 2 * n_ - x;
+        auto const angle =
+            std::numbers::pi_v<Wide> * static_cast<Wide>(x) / static_cast<Wide>(4 * n_);
+        Wide c = std::cos(angle), s = std::sin(angle);
+        if (steep) std::swap(c, s);
+        return {left ? -c : c, below ? s : -s};
+    }
+
+    std::size_t n_, step_ = 1;
+    std::vector<Cx<Wide>> low_, high_;
+};
+
+// ───────── butterflies: transforms of a few points in registers
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[2]) {
+    auto const a = x[0];
+    x[0] = a + x[1];
+    x[1] = a - x[1];
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[4]) {
+    auto const a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = times_minus_i(x[1] - x[3]);
+    x[0] = a + c;
+    x[1] = b + d;
+    x[2] = a - c;
+    x[3] = b - d;
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[8]) {
+    constexpr T half = std::numbers::sqrt2_v<T> / 2;
+    Cx<V> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
+    butterfly<T>(even);
+    butterfly<T>(odd);
+    odd[1] = scaled(odd[1] + times_minus_i(odd[1]), half);
+    odd[2] = times_minus_i(odd[2]);
+    odd[3] = scaled(times_minus_i(odd[3]) - odd[3], half);
+    unroll<4>([&](auto k) XGRAD_INLINE_LAMBDA {
+        x[k] = even[k] + odd[k];
+        x[k + 4] = even[k] - odd[k];
+    });
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[3]) {
+    constexpr T sine = std::numbers::sqrt3_v<T> / 2;
+    auto const sum = x[1] + x[2], exchanged = scaled(times_minus_i(x[1] - x[2]), sine);
+    auto const middle = x[0] - scaled(sum, T(0.5));
+    x[0] = x[0] + sum;
+    x[1] = middle + exchanged;
+    x[2] = middle - exchanged;
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[5]) {
+    constexpr T c1 = T(0.309016994374947424102293417182819059L),
+                s1 = T(0.951056516295153572116439333379382143L);
+    constexpr T c2 = T(-0.809016994374947424102293417182819059L),
+                s2 = T(0.587785252292473129168705954639072769L);
+    auto const a = x[1] + x[4], b = x[2] + x[3], c = x[1] - x[4], d = x[2] - x[3], x0 = x[0];
+    auto const u = x0 + scaled(a, c1) + scaled(b, c2),
+               v = times_minus_i(scaled(c, s1) + scaled(d, s2));
+    auto const w = x0 + scaled(a, c2) + scaled(b, c1),
+               z = times_minus_i(scaled(c, s2) - scaled(d, s1));
+    x[0] = x0 + a + b;
+    x[1] = u + v;
+    x[4] = u - v;
+    x[2] = w + z;
+    x[3] = w - z;
+}
+
+// ───────── passes
+
+/// A pass for one factor of the length: input x[radix][rows][lanes], output y[rows][radix][lanes].
+struct Pass {
+    std::size_t radix, rows, repeat; // lanes = repeat * columns of the tile
+    std::size_t twiddles;            // index of its first twiddle factor
+};
+
+template <std::size_t R, bool Twiddled, class T>
+void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        Cx<V> v[R];
+        unroll<R>([&](auto j) XGRAD_INLINE_LAMBDA { v[j] = x.template get<V>(i + j * x_gap); });
+        butterfly<T>(v);
+        unroll<R>([&](auto k) XGRAD_INLINE_LAMBDA {
+            if constexpr (Twiddled && k > 0) v[k] = times(v[k], w[k - 1]);
+            y.set(i + k * lanes, v[k]);
+        });
+    });
+}
+
+/// A pass of radix R; row r of the input starts at x + r * gap.
+template <std::size_t R, class T>
+void run_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    butterfly_row<R, false>(x, pass.rows * gap, y, lanes, w);
+    for (std::size_t p = 1; p < pass.rows; ++p)
+        butterfly_row<R, true>(
+            x + p * gap, pass.rows * gap, y + p * R * lanes, lanes, w + p * (R - 1));
+}
+
+inline constexpr std::size_t largest_radix = 61;
+
+/// A pass for any odd prime radix; the roots of unity of that prime follow the twiddle factors.
+template <class T>
+void run_prime_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    auto const r = pass.radix, half = r / 2, x_gap = pass.rows * gap;
+    auto const* const root = w + pass.rows * (r - 1);
+    for (std::size_t p = 0; p < pass.rows; ++p, x = x + gap, y = y + r * lanes, w += r - 1) {
+        cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+            Cx<V> sum[largest_radix / 2], difference[largest_radix / 2];
+            auto const x0 = x.template get<V>(i);
+            auto total = x0;
+            for (std::size_t j = 0; j < half; ++j) {
+                auto const a = x.template get<V>(i + (j + 1) * x_gap),
+                           b = x.template get<V>(i + (r - 1 - j) * x_gap);
+                sum[j] = a + b;
+                difference[j] = times_minus_i(a - b);
+                total = total + sum[j];
+            }
+            y.set(i, total);
+            for (std::size_t k = 1; k <= half; ++k) {
+                auto even = x0, odd = Cx<V>{};
+                for (std::size_t j = 0, e = k; j < half; ++j, e = e + k < r ? e + k : e + k - r) {
+                    even = even + scaled(sum[j], root[e].re);
+                    odd = odd - scaled(difference[j], root[e].im);
+                }
+                y.set(i + k * lanes, times(even + odd, w[k - 1]));
+                y.set(i + (r - k) * lanes, times(even - odd, w[r - k - 1]));
+            }
+        });
+    }
+}
+
+/// The transform of every column of an n x width tile, for n without prime factors above
+/// largest_radix.
+template <class T> class Columns {
+public:
+    explicit Columns(std::size_t n) {
+        Roots<T> const roots(n);
+        std::size_t rows = n, repeat = 1;
+        for (auto const radix : radices(n)) {
+            rows /= radix;
+            passes_.push_back({radix, rows, repeat, twiddles_.size()});
+            for (std::size_t p = 0; p < rows; ++p)
+                for (std::size_t k = 1; k < radix; ++k) twiddles_.push_back(roots(p * k * repeat));
+            if (radix > 5 && radix != 8)
+                for (std::size_t k = 0; k < radix; ++k) twiddles_.push_back(roots(k * (n / radix)));
+            repeat *= radix;
+        }
+    }
+
+    std::size_t table_size() const { return twiddles_.size(); }
+
+    static bool can(std::size_t n) {
+        return std::ranges::all_of(
+            radices(n), [](std::size_t radix) { return radix <= largest_radix; });
+    }
+
+    /// Transforms the columns of x, whose rows are `gap` elements apart. Returns where the result
+    /// is: in a or in b, with contiguous rows. x may be the same as a; else x is not written.
+    Split<T> run(Split<T> x, std::size_t gap, Split<T> a, Split<T> b, std::size_t columns) const {
+        for (auto const& pass : passes_) {
+            run_pass(pass, x, gap, b, pass.repeat * columns, twiddles_.data() + pass.twiddles);
+            x = b;
+            gap = pass.repeat * pass.radix * columns;
+            std::swap(a, b);
+        }
+        return x;
+    }
+
+private:
+    static void run_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y,
+        std::size_t lanes, Cx<T> const* w) {
+        switch (pass.radix) {
+        case 2:
+            return kernel::run_pass<2>(pass, x, gap, y, lanes, w);
+        case 3:
+            return kernel::run_pass<3>(pass, x, gap, y, lanes, w);
+        case 4:
+            return kernel::run_pass<4>(pass, x, gap, y, lanes, w);
+        case 5:
+            return kernel::run_pass<5>(pass, x, gap, y, lanes, w);
+        case 8:
+            return kernel::run_pass<8>(pass, x, gap, y, lanes, w);
+        default:
+            return run_prime_pass(pass, x, gap, y, lanes, w);
+        }
+    }
+
+    /// The factors of n: 8 and 4 as long as possible, then ascending primes.
+    static std::vector<std::size_t> radices(std::size_t n) {
+        std::vector<std::size_t> found;
+        auto const take = [&](std::size_t radix) { found.push_back(radix), n /= radix; };
+        while (n % 32 == 0 || n % 16 == 8) take(8);
+        while (n % 4 == 0) take(4);
+        std::size_t p = 2;
+        while (n > 1) {
+            if (n % p == 0) take(p);
+            else p = p * p > n ? n : p + 1;
+        }
+        return found;
+    }
+
+    std::vector<Pass> passes_;
+    std::vector<Cx<T>> twiddles_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+
+namespace xgrad::detail::kernel {
+
+/// A matrix of complex numbers in memory: element (i, j) is data[i * down + j * right].
+template <class Z> struct Grid {
+    Z* data;
+    std::ptrdiff_t down, right;
+
+    Z* at(std::size_t i, std::size_t j) const {
+        return data + static_cast<std::ptrdiff_t>(i) * down +
+               static_cast<std::ptrdiff_t>(j) * right;
+    }
+    Grid from(std::size_t i, std::size_t j) const { return {at(i, j), down, right}; }
+};
+
+template <class T>
+void transpose_both(std::size_t rows, std::size_t columns, Split<T> from, Split<T> to) {
+    transpose(rows, columns, from.re, columns, to.re, rows);
+    transpose(rows, columns, from.im, columns, to.im, rows);
+}
+
+/// Reads a rows x columns matrix into a tile; `spare` is as large as the tile.
+template <class T>
+void load_tile(Grid<std::complex<T> const> from, std::size_t rows, std::size_t columns,
+    Split<T> tile, Split<T> spare) {
+    auto const line = [&](std::size_t i, std::size_t j, std::size_t count, Split<T> to) {
+        deinterleave(count, reinterpret_cast<T const*>(from.at(i, j)), to.re, to.im);
+    };
+    if (from.right == 1) {
+        for (std::size_t i = 0; i < rows; ++i) line(i, 0, columns, tile + i * columns);
+    } else if (from.down == 1 && columns == 1) {
+        line(0, 0, rows, tile);
+    } else if (from.down == 1) {
+        for (std::size_t j = 0; j < columns; ++j) line(0, j, rows, spare + j * rows);
+        transpose_both(columns, rows, spare, tile);
+    } else {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < columns; ++j) line(i, j, 1, tile + (i * columns + j));
+    }
+}
+
+/// Writes a tile to a rows x columns matrix; `spare` is as large as the tile.
+template <class T>
+void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::complex<T>> to,
+    Split<T> spare) {
+    auto const line = [&](Split<T> from, std::size_t i, std::size_t j, std::size_t count) {
+        interleave(count, from.re, from.im, reinterpret_cast<T*>(to.at(i, j)));
+    };
+    if (to.right == 1) {
+        for (std::size_t i = 0; i < rows; ++i) line(tile + i * columns, i, 0, columns);
+    } else if (to.down == 1 && columns == 1) {
+        line(tile, 0, 0, rows);
+    } else if (to.down == 1) {
+        transpose_both(rows, columns, tile, spare);
+        for (std::size_t j = 0; j < columns; ++j) line(spare + j * rows, 0, j, rows);
+    } else {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < columns; ++j) line(tile + (i * columns + j), i, j, 1);
+    }
+}
+
+/// Divides a scratch buffer into arrays aligned to cache lines. One cache line of padding between
+/// real and imaginary parts avoids conflicts in a cache set if sizes are powers of two.
+template <class T> class ScratchParts {
+public:
+    explicit ScratchParts(T* begin) : next_(begin) {}
+
+    static std::size_t needed(std::size_t count) { return 2 * padded(count); }
+    Split<T> take(std::size_t count) {
+        Split<T> const part{next_, next_ + padded(count)};
+        next_ += needed(count);
+        return part;
+    }
+
+private:
+    static std::size_t padded(std::size_t count) { return (count + 31) / 16 * 16; }
+
+    T* next_;
+};
+
+/// The number of columns in a tile of `rows` rows: two tiles fit the L1 cache, and the width is a
+/// multiple of every SIMD vector.
+inline std::size_t tile_width(std::size_t rows) {
+    constexpr std::size_t points = 512, widest_vector = 16;
+    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
+}
+
+/// Divides columns into tiles of equal width; the last tile may overlap the one before.
+struct Tiling {
+    std::size_t columns, width;
+
+    Tiling(std::size_t rows, std::size_t count)
+        : columns(count), width(std::min(count, tile_width(rows))) {}
+    std::size_t tiles() const { return (columns + width - 1) / width; }
+    std::size_t begin(std::size_t tile) const { return std::min(tile * width, columns - width); }
+};
+
+/// The four-step transform of one line of n1 * n2 points.
+template <class T> class FourStep {
+public:
+    FourStep(std::size_t n1, std::size_t n2)
+        : n1_(n1), n2_(n2), first_(n1), second_(n2), phases_(2 * n1 * first_tiling().width) {
+        Roots<T> const roots(n1 * n2);
+        auto const tiling = first_tiling();
+        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile)
+            for (std::size_t k = 0; k < n1; ++k) starts_.push_back(roots(k * tiling.begin(tile)));
+        for (std::size_t k = 0; k < n1; ++k)
+            for (std::size_t j = 0; j < tiling.width; ++j) {
+                auto const w = roots(k * j);
+                phases_[k * tiling.width + j] = w.re;
+                phases_[(n1 + k) * tiling.width + j] = w.im;
+            }
+    }
+
+    std::size_t scratch_size() const {
+        return ScratchParts<T>::needed(n1_ * n2_) + 2 * ScratchParts<T>::needed(tile_size());
+    }
+    std::size_t table_size() const {
+        return first_.table_size() + second_.table_size() + starts_.size() + phases_.size() / 2;
+    }
+
+    void run(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
+        bool backward, T* scratch) const {
+        ScratchParts<T> parts(scratch);
+        auto const matrix = parts.take(n1_ * n2_), a = parts.take(tile_size()),
+                   b = parts.take(tile_size());
+        transform_columns_of_input(in, is, backward, matrix, a, b);
+        transform_columns_to_output(matrix, out, os, backward, a, b);
+    }
+
+private:
+    Tiling first_tiling() const { return {n1_, n2_}; }
+    Tiling second_tiling() const { return {n2_, n1_}; }
+    std::size_t tile_size() const {
+        return std::max(n1_ * first_tiling().width, n2_ * second_tiling().width);
+    }
+    Split<T const> phases() const { return {phases_.data(), phases_.data() + phases_.size() / 2}; }
+
+    /// Transforms the columns of the line as an n1 x n2 matrix, multiplies by twiddle factors and
+    /// transposes: `matrix` is n2 x n1.
+    void transform_columns_of_input(std::complex<T> const* in, std::ptrdiff_t is, bool backward,
+        Split<T> matrix, Split<T> a, Split<T> b) const {
+        auto const tiling = first_tiling();
+        auto const width = tiling.width;
+        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
+            auto const begin = tiling.begin(tile);
+            Grid<std::complex<T> const> const line{in, static_cast<std::ptrdiff_t>(n2_) * is, is};
+            load_tile(
+                line.from(0, begin), n1_, width, a.exchanged(backward), b.exchanged(backward));
+            auto const done = first_.run(a, width, a, b, width), other = done.re == a.re ? b : a;
+            multiply_phases(tile, done, other);
+            transpose_both(n1_, width, other, matrix + begin * n1_);
+        }
+    }
+
+    /// Transforms the columns of `matrix` and writes the result row by row.
+    void transform_columns_to_output(Split<T> matrix, std::complex<T>* out, std::ptrdiff_t os,
+        bool backward, Split<T> a, Split<T> b) const {
+        auto const tiling = second_tiling();
+        auto const width = tiling.width;
+        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
+            auto const begin = tiling.begin(tile);
+            auto const done = second_.run(matrix + begin, n1_, a, b, width),
+                       other = done.re == a.re ? b : a;
+            Grid<std::complex<T>> const line{out, static_cast<std::ptrdiff_t>(n1_) * os, os};
+            store_tile(done.exchanged(backward), n2_, width, line.from(0, begin),
+                other.exchanged(backward));
+        }
+    }
+
+    /// to[k, j] = from[k, j] * exp(-2 pi i k (begin + j) / n). The twiddle factor is a product of
+    /// one for tile and row and one for the position in the tile: reading a table of all n factors
+    /// would take longer than the multiplication.
+    void multiply_phases(std::size_t tile, Split<T> from, Split<T> to) const {
+        auto const width = first_tiling().width;
+        for (std::size_t k = 0; k < n1_; ++k) {
+            auto const start = starts_[tile * n1_ + k];
+            auto const x = from + k * width, y = to + k * width;
+            auto const phase = phases() + k * width;
+            cover<T>(width, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA {
+                y.set(j, times(x.template get<V>(j), times(phase.template get<V>(j), start)));
+            });
+        }
+    }
+
+    std::size_t n1_, n2_;
+    Columns<T> first_, second_;
+    std::vector<Cx<T>> starts_;
+    std::vector<T> phases_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
+
+namespace xgrad::detail {
+
+template <class T> class FftPlan;
+
+namespace kernel {
+
+/// Bluestein's algorithm for lengths with a large prime factor: jk = (j^2 + k^2 - (k - j)^2) / 2
+/// makes the transform a convolution with exp(pi i j^2 / n), computed by transforms of a smooth
+/// length.
+template <class T> class Convolution {
+    using Complex = std::complex<T>;
+
+public:
+    explicit Convolution(std::size_t n) : plan_(smooth_length(2 * n - 1)), spectrum_(plan_.size()) {
+        Roots<T> const roots(2 * n);
+        for (std::size_t j = 0, square = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
+            auto const w = roots(square);
+            chirp_.emplace_back(w.re, w.im);
+        }
+        auto const m = plan_.size();
+        auto const scale = 1 / static_cast<T>(m);
+        for (std::size_t j = 0; j < n; ++j)
+            spectrum_[j] = spectrum_[(m - j) % m] = std::conj(chirp_[j]) * scale;
+        Scratch<T> const scratch(plan_.scratch_size());
+        plan_.transform(spectrum_.data(), 1, spectrum_.data(), 1, -1, scratch.data());
+    }
+
+    std::size_t scratch_size() const {
+        return ScratchParts<T>::needed(plan_.size()) + plan_.scratch_size();
+    }
+    std::size_t table_size() const { return plan_.table_size() + chirp_.size() + spectrum_.size(); }
+
+    void run(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, bool backward,
+        T* scratch) const {
+        auto const m = plan_.size(), n = chirp_.size();
+        auto* const y = reinterpret_cast<Complex*>(scratch);
+        auto const exchanged = [=](Complex z) {
+            return backward ? Complex(z.imag(), z.real()) : z;
+        };
+        auto const times = [](Complex a, Complex b) {
+            return Complex(a.real() * b.real() - a.imag() * b.imag(),
+                a.real() * b.imag() + a.imag() * b.real());
+        };
+        scratch += ScratchParts<T>::needed(m);
+        for (std::size_t j = 0; j < n; ++j)
+            y[j] = times(exchanged(in[static_cast<std::ptrdiff_t>(j) * is]), chirp_[j]);
+        std::fill(y + n, y + m, Complex());
+        plan_.transform(y, 1, y, 1, -1, scratch);
+        for (std::size_t j = 0; j < m; ++j) y[j] = times(y[j], spectrum_[j]);
+        plan_.transform(y, 1, y, 1, 1, scratch);
+        for (std::size_t j = 0; j < n; ++j)
+            out[static_cast<std::ptrdiff_t>(j) * os] = exchanged(times(y[j], chirp_[j]));
+    }
+
+private:
+    /// The smallest length of at least n that is a power of two times 1, 9/8, 5/4, 3/2 or 15/8.
+    static std::size_t smooth_length(std::size_t n) {
+        std::size_t const power = std::bit_floor(n), some_eighths[] = {8, 9, 10, 12, 15};
+        for (auto const eighths : some_eighths)
+            if (power % 8 == 0 && power / 8 * eighths >= n) return power / 8 * eighths;
+        return 2 * power;
+    }
+
+    FftPlan<T> plan_;
+    std::vector<Complex> chirp_, spectrum_;
+};
+} // namespace kernel
+
+/// A plan for transforms of n points: the algorithm, the factors of n and the twiddle factors. It
+/// is immutable, so that threads may share it.
+template <class T> class FftPlan {
+    using Complex = std::complex<T>;
+
+public:
+    /// A plan for n >= 1 points.
+    explicit FftPlan(std::size_t n) : n_(n) {
+        if (!kernel::Columns<T>::can(n)) {
+            convolution_ = std::make_unique<kernel::Convolution<T>>(n);
+            return;
+        }
+        auto const n1 = middle_divisor(n);
+        if (n <= longest_column) columns_.emplace(n);
+        if (!columns_ || (n >= shortest_four_step && n1 >= 4)) four_step_.emplace(n1, n / n1);
+    }
+
+    std::size_t size() const { return n_; }
+
+    /// The size of the scratch memory of a transform, in elements T.
+    std::size_t scratch_size() const {
+        if (convolution_) return convolution_->scratch_size();
+        return std::max(four_step_ ? four_step_->scratch_size() : 0,
+            columns_ ? 2 * kernel::ScratchParts<T>::needed(n_ * kernel::tile_width(n_)) : 0);
+    }
+    /// The number of complex numbers in the plan's tables.
+    std::size_t table_size() const {
+        return (convolution_ ? convolution_->table_size() : 0) +
+               (four_step_ ? four_step_->table_size() : 0) +
+               (columns_ ? columns_->table_size() : 0);
+    }
+
+    /// out[k * os] = sum_j in[j * is] exp(sign 2 pi i j k / n). in and out may be the same, with
+    /// equal strides.
+    void transform(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, int sign,
+        T* scratch) const {
+        bool const backward = sign > 0;
+        if (convolution_) convolution_->run(in, is, out, os, backward, scratch);
+        else if (four_step_) four_step_->run(in, is, out, os, backward, scratch);
+        else transform_tile({in, is, 0}, {out, os, 0}, 1, backward, scratch);
+    }
+
+    /// Computes `count` transforms: line i starts at in + i * in_distance, its transform at out + i
+    /// * out_distance.
+    void transform_many(Complex const* in, std::ptrdiff_t is, std::ptrdiff_t in_distance,
+        Complex* out, std::ptrdiff_t os, std::ptrdiff_t out_distance, std::size_t count, int sign,
+        T* scratch) const {
+        bool const lines_lie_close = std::abs(in_distance) < std::abs(is);
+        bool const as_tiles = columns_ && (!four_step_ || (count > 1 && lines_lie_close));
+        auto const step = as_tiles ? kernel::tile_width(n_) : 1;
+        for (std::size_t i = 0; i < count; i += step) {
+            auto const* const from = in + static_cast<std::ptrdiff_t>(i) * in_distance;
+            auto* const to = out + static_cast<std::ptrdiff_t>(i) * out_distance;
+            auto const columns = std::min(step, count - i);
+            if (!as_tiles) transform(from, is, to, os, sign, scratch);
+            else
+                transform_tile(
+                    {from, is, in_distance}, {to, os, out_distance}, columns, sign > 0, scratch);
+        }
+    }
+
+private:
+    void transform_tile(kernel::Grid<Complex const> in, kernel::Grid<Complex> out,
+        std::size_t columns, bool backward, T* scratch) const {
+        kernel::ScratchParts<T> parts(scratch);
+        auto const a = parts.take(n_ * columns), b = parts.take(n_ * columns);
+        kernel::load_tile(in, n_, columns, a.exchanged(backward), b.exchanged(backward));
+        auto const done = columns_->run(a, columns, a, b, columns), other = done.re == a.re ? b : a;
+        kernel::store_tile(done.exchanged(backward), n_, columns, out, other.exchanged(backward));
+    }
+
+    /// The largest divisor of n up to sqrt(n).
+    static std::size_t middle_divisor(std::size_t n) {
+        std::size_t best = 1;
+        for (std::size_t d = 1; d * d <= n; ++d)
+            if (n % d == 0) best = d;
+        return best;
+    }
+
+    static constexpr std::size_t longest_column = 32768, shortest_four_step = 128;
+
+    std::size_t n_;
+    std::optional<kernel::Columns<T>> columns_;
+    std::optional<kernel::FourStep<T>> four_step_;
+    std::unique_ptr<kernel::Convolution<T>> convolution_;
+};
+
+/// The plan for n points from this thread's cache (least recently used plans are dropped), or a new
+/// one.
+template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
+    using Plan = std::shared_ptr<FftPlan<T> const>;
+    constexpr std::size_t max_plans = 16, max_numbers = std::size_t{1} << 22;
+    thread_local std::vector<Plan> plans; // the one used last comes first
+
+    auto const found =
+        std::find_if(plans.begin(), plans.end(), [n](Plan const& p) { return p->size() == n; });
+    if (found != plans.end()) {
+        std::rotate(plans.begin(), found, found + 1);
+        return plans.front();
+    }
+    Plan plan = std::make_shared<FftPlan<T>>(n);
+    plans.reserve(max_plans + 1);
+    plans.insert(plans.begin(), plan);
+    std::size_t kept = 0, numbers = 0;
+    while (kept < std::min(plans.size(), max_plans) &&
+           (numbers += plans[kept]->table_size()) <= max_numbers)
+        ++kept;
+    plans.resize(std::max(kept, std::size_t{1}));
+    return plan;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
+
+namespace xgrad::detail {
+
+template <class T>
+void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign) {
+    if (n == 0 || howmany == 0) return;
+    auto const plan = fft_plan<T>(n);
+    kernel::Scratch<T> const scratch(plan->scratch_size());
+    plan->transform_many(in, is, in_dist, out, os, out_dist, howmany, sign, scratch.data());
+}
+
+template <class T>
+void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
+    std::size_t n, int sign) {
+    if (n == 0) return;
+    auto const plan = fft_plan<T>(n);
+    kernel::Scratch<T> const scratch(plan->scratch_size());
+    plan->transform(in, is, out, os, sign, scratch.data());
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
 
 namespace xgrad::detail {
 namespace kernel {
