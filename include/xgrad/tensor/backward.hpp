@@ -180,6 +180,7 @@ AnyTensor grad(
 }
 
 template <Scalar T> void Tensor<T>::backward() const {
+    impl(); // an error names backward
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_grad_fn(0);
     if (!RealScalar<T> || numel() != 1) detail::check_implicit_gradient(root.type, root.shape, 0);
