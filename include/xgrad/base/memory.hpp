@@ -71,8 +71,19 @@ class BlockCache {
 public:
     static constexpr std::size_t classes = SizeClass::even + 55 * 4;
 
-    void* take(SizeClass c) noexcept;
-    bool give(void* p, SizeClass c) noexcept;
+    void* take(SizeClass c) noexcept {
+        Link* const block = free_[c.index];
+        if (!block) return nullptr;
+        free_[c.index] = block->next;
+        held_ -= c.bytes;
+        return block;
+    }
+    bool give(void* p, SizeClass c) noexcept {
+        if (held_ + c.bytes > limit) return false;
+        free_[c.index] = ::new (p) Link{free_[c.index]};
+        held_ += c.bytes;
+        return true;
+    }
     void clear() noexcept;
     std::size_t held() const noexcept { return held_; }
 
@@ -132,10 +143,16 @@ inline BlockCache* this_thread_cache() noexcept {
 
 /// Allocates a block of at least `bytes` bytes, aligned to a cache line above 512 bytes. Throws
 /// std::bad_alloc.
-void* allocate(std::size_t bytes);
+inline void* allocate(std::size_t bytes) {
+    if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
+    else return system_allocate(bytes);
+}
 
 /// Frees a block of allocate(bytes).
-void deallocate(void* p, std::size_t bytes) noexcept;
+inline void deallocate(void* p, std::size_t bytes) noexcept {
+    if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
+    else system_deallocate(p, bytes);
+}
 
 /// A base class: operators new and delete use the cache.
 struct Cached {

@@ -15,21 +15,6 @@ XGRAD_FUNCTION void system_deallocate(void* p, std::size_t bytes) noexcept {
     else ::operator delete(p, std::align_val_t{block_alignment});
 }
 
-XGRAD_FUNCTION void* BlockCache::take(SizeClass c) noexcept {
-    Link* const block = free_[c.index];
-    if (!block) return nullptr;
-    free_[c.index] = block->next;
-    held_ -= c.bytes;
-    return block;
-}
-
-XGRAD_FUNCTION bool BlockCache::give(void* p, SizeClass c) noexcept {
-    if (held_ + c.bytes > limit) return false;
-    free_[c.index] = ::new (p) Link{free_[c.index]};
-    held_ += c.bytes;
-    return true;
-}
-
 XGRAD_FUNCTION void BlockCache::clear() noexcept {
     for (std::size_t i = 0; i < classes; ++i)
         while (Link* const block = free_[i]) {
@@ -43,16 +28,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void deallocate_unkept(void* p, SizeClass c) noexc
     if (auto* const cache = block_cache ? nullptr : make_block_cache(); cache && cache->give(p, c))
         return;
     system_deallocate(p, c.bytes);
-}
-
-XGRAD_FUNCTION void* allocate(std::size_t bytes) {
-    if constexpr (cache_blocks) return allocate(SizeClass::of(bytes));
-    else return system_allocate(bytes);
-}
-
-XGRAD_FUNCTION void deallocate(void* p, std::size_t bytes) noexcept {
-    if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
-    else system_deallocate(p, bytes);
 }
 
 } // namespace xgrad::detail
