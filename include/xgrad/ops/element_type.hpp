@@ -17,7 +17,6 @@ struct ElementType {
     bool in_place; // T is E: a kernel can read the array itself
     bool differentiable;
     Transfer gather, scatter, accumulate;
-    ReduceColumns accumulate_columns;
     void (*narrow)(AnyArray& sums); // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor); // of a wide sum
     Transfer::Strided scatter_wide;                     // elements of a wide sum as elements of T
@@ -44,55 +43,42 @@ template <class W> void scale(AnyArray const& a, double factor) {
 
 template <class T, class E = T>
 inline constexpr ElementType element_type{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>,
-    Differentiable<T>, Transfer{&gather_strided<T, E>, &gather_rows<T, E>},
-    transfer_by<&scatter_strided<T, E>>,
-    Transfer{&accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>},
-    &accumulate_columns<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>,
-    &scatter_strided<T, wide<E>>};
+    Differentiable<T>, transfer_by<T, E, &gather_strided<T, E>, &gather_rows<T, E>>,
+    transfer_by<T, E, &scatter_strided<T, E>>,
+    transfer_by<wide<E>, E, &accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>,
+        &accumulate_columns<wide<E>, E>>,
+    &narrow<wide<E>, T>, &scale<wide<E>>, &scatter_strided<T, wide<E>>};
 
-inline TileOperand input_operand(AnyArray const& a, ElementType const& info, Shape const& space) {
-    TileOperand o;
+inline LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
+    LoopOperand o;
     o.array = &a;
-    o.element = info.element;
-    o.tile_element = info.tile_element;
-    o.transfer = info.gather;
-    o.in_place = info.in_place;
-    o.whole = a.contiguous && a.shape == space;
-    o.constant = a.numel == 1;
+    o.transfer = &info.gather;
+    o.output = o.absent = false;
     return o;
 }
 
 /// An output with an element for each position of the index space.
-inline TileOperand output_operand(AnyArray const& a, ElementType const& info) {
-    TileOperand o;
+inline LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
+    LoopOperand o;
     o.array = &a;
-    o.element = info.element;
-    o.tile_element = info.tile_element;
-    o.transfer = info.scatter;
-    o.in_place = info.in_place;
-    o.whole = a.contiguous;
-    o.output = true;
+    o.transfer = &info.scatter;
+    o.absent = false;
     return o;
 }
 
 /// An output that `transfer` reduces to an array smaller than the index space. The array has the
 /// initial values of the reduction.
-inline TileOperand reduce_operand(
-    AnyArray const& a, std::size_t element, std::size_t tile_element, Transfer const& transfer) {
-    TileOperand o;
+inline LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
+    LoopOperand o;
     o.array = &a;
-    o.element = element;
-    o.tile_element = tile_element;
-    o.transfer = transfer;
-    o.constant = a.numel == 1;
-    o.output = o.reduces = true;
+    o.transfer = &transfer;
+    o.reduces = true;
+    o.absent = false;
     return o;
 }
 /// An output that is summed into an array of wide elements, initially zero.
-inline TileOperand sum_operand(AnyArray const& a, ElementType const& info) {
-    TileOperand o = reduce_operand(a, info.wide_element, info.tile_element, info.accumulate);
-    o.reduce_columns = info.accumulate_columns;
-    return o;
+inline LoopOperand sum_operand(AnyArray const& a, ElementType const& info) {
+    return reduce_operand(a, info.accumulate);
 }
 
 /// An array of zeros with elements of this many bytes.
@@ -102,15 +88,10 @@ inline AnyArray zeroed(Shape const& shape, std::size_t element) {
     return a;
 }
 
-inline TileOperand absent_input(std::size_t tile_element) {
-    TileOperand o;
-    o.absent = true;
-    o.tile_element = tile_element;
-    return o;
-}
-inline TileOperand absent_output() {
-    TileOperand o;
-    o.absent = o.output = true;
+inline LoopOperand absent_input(ElementType const& info) {
+    LoopOperand o;
+    o.transfer = &info.gather;
+    o.output = false;
     return o;
 }
 

@@ -2,7 +2,7 @@
 // operands allows.
 #pragma once
 
-#include <xgrad/ops/block_loop.hpp>
+#include <xgrad/ops/element_type.hpp>
 #include <xgrad/ops/part_loop.hpp>
 
 namespace xgrad::detail {
@@ -45,49 +45,38 @@ inline std::optional<std::array<std::size_t, 3>> reduced_extents(
 
 /// Reduces contiguous elements in place, without a tile.
 inline void reduce_contiguous(
-    std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out) {
+    std::byte* from, std::array<std::size_t, 3> const& extent, LoopOperand const& out) {
     auto const [rows, reduced, columns] = extent;
     std::size_t const run = columns == 1 ? max_summed : 1;
     auto* to = out.array->data;
-    for (std::size_t row = 0; row < rows;
-         ++row, from += reduced * columns * out.tile_element, to += columns * out.element) {
-        if (columns > 1 && out.reduce_columns) out.reduce_columns(from, to, columns, reduced);
+    for (std::size_t row = 0; row < rows; ++row,
+                     from += reduced * columns * out.transfer->tile_element,
+                     to += columns * out.transfer->element) {
+        if (columns > 1 && out.transfer->columns) out.transfer->columns(from, to, columns, reduced);
         else
             for (std::size_t i = 0; i < reduced; i += run)
-                out.transfer(from + i * columns * out.tile_element, to, columns != 1,
+                (*out.transfer)(from + i * columns * out.transfer->tile_element, to, columns != 1,
                     std::min(run, reduced - i) * columns);
     }
 }
 
-[[gnu::noinline]] inline void evaluate_tiled(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, TileOperand const& out) {
+[[gnu::noinline]] inline void evaluate_in_loop(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, Shape const& space, LoopOperand const& out) {
     std::size_t const n = table.leaves;
-    LocalArray<TileOperand, 8> operands(n + 1);
-    for (std::size_t k = 0; k < n; ++k)
-        operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
+    LocalArray<LoopOperand, 8> operands(n + 1);
+    for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k]);
     operands[n] = out;
-    bool const copies = table.is_identity && out.needs_tile();
+    bool const copies = table.is_identity && !(out.in_place() && out.array->contiguous);
     if (copies) operands[n].from = 0;
-    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
+    auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
         if (!copies) table.forward(expression, at, elements, facts.constant);
     };
-    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
-}
-
-[[gnu::noinline]] inline void evaluate_in_blocks(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, BroadcastOperands const& broadcast, AnyArray const& out) {
-    std::size_t const n = table.leaves;
-    BlockLoop loop(out.numel, table, broadcast, 1);
-    loop.inputs(leaves);
-    loop.contiguous(n, out.data, table.result->element);
-    loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) {
-        table.forward(expression, at, elements, loop.constant());
-    });
+    NdLoop(space, operands.data(), n + 1).run(loop_body(body));
 }
 
 /// Reduces all elements to one, if all leaves are contiguous.
 inline void reduce_all(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, std::size_t count, TileOperand const& out) {
+    AnyArray const* const* leaves, std::size_t count, LoopOperand const& out) {
     if (table.is_identity) return reduce_contiguous(leaves[0]->data, {1, count, 1}, out);
     void* at[64];
     for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
@@ -96,7 +85,7 @@ inline void reduce_all(KernelTable const& table, void const* expression,
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
         table.forward(expression, at, elements, 0);
-        out.transfer(tile.elements, out.array->data, 0, elements);
+        (*out.transfer)(tile.elements, out.array->data, 0, elements);
         for (std::size_t k = 0; k < table.leaves; ++k)
             at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
     }
@@ -104,21 +93,20 @@ inline void reduce_all(KernelTable const& table, void const* expression,
 
 /// Evaluates an expression over an index space into `out`, an array or a reduction.
 inline void evaluate_into(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, TileOperand const& out) {
+    AnyArray const* const* leaves, Shape const& space, LoopOperand const& out) {
     std::size_t const count = numel(space);
     if (count == 0) return;
-    auto const broadcast = find_broadcast(table, leaves, space);
-    bool const all_contiguous = broadcast && broadcast->all == 0;
-    if (all_contiguous && out.reduces && out.constant)
+    bool contiguous = true;
+    for (std::size_t k = 0; k < table.leaves; ++k)
+        contiguous &= is_direct(*leaves[k], *table.leaf[k], space);
+    if (contiguous && out.reduces && out.array->numel == 1)
         return reduce_all(table, expression, leaves, count, out);
-    if (all_contiguous && out.reduces && table.is_identity)
+    if (contiguous && out.reduces && table.is_identity)
         if (auto const extent = reduced_extents(space, out.array->shape))
             return reduce_contiguous(leaves[0]->data, *extent, out);
-    if (out.needs_tile() || !broadcast)
-        return evaluate_tiled(table, expression, leaves, space, out);
-    if (!all_contiguous)
-        return evaluate_in_blocks(table, expression, leaves, *broadcast, *out.array);
-    evaluate_contiguous(table, expression, leaves, *out.array);
+    if (contiguous && out.in_place() && out.array->contiguous)
+        return evaluate_contiguous(table, expression, leaves, *out.array);
+    evaluate_in_loop(table, expression, leaves, space, out);
 }
 
 } // namespace xgrad::detail

@@ -9,7 +9,7 @@
 
 #include <xgrad/base/vector.hpp>
 #include <xgrad/ops/kernel.hpp>
-#include <xgrad/ops/tile_loop.hpp>
+#include <xgrad/ops/nd_loop.hpp>
 
 namespace xgrad::detail {
 

@@ -2,7 +2,7 @@
 // gradients. Only this header, flat_expression.hpp and dual_kernel.hpp are compiled for each
 // expression. Each loop runs over whole batches; the tail is copied to padded buffers and is one
 // more batch (Remainder in simd/tail.hpp). Invariant: a lane of the padding is never written to an
-// operand. Read next: tile_loop.hpp, which is compiled once and calls kernels on tiles.
+// operand. Read next: nd_loop.hpp, which is compiled once and calls kernels on tiles.
 #pragma once
 
 #include <xgrad/base/optimisation_barrier.hpp>

@@ -14,7 +14,7 @@
 
 #include <xgrad/base/parallel.hpp>
 #include <xgrad/base/stream.hpp>
-#include <xgrad/ops/tile_loop.hpp>
+#include <xgrad/ops/nd_loop.hpp>
 
 namespace xgrad::detail {
 
@@ -117,7 +117,7 @@ private:
     /// run_part and stream_part call the kernel with the same elements at once, so that results are
     /// bit-identical.
     void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const {
-        void* here[TileLoop::max_operands];
+        void* here[max_operands];
         for (std::size_t done = 0, n; done < elements; done += n) {
             n = std::min(max_at_once_, elements - done);
             for (std::size_t k = 0; k < operands_; ++k) here[k] = place(k, first + done);
@@ -126,7 +126,7 @@ private:
     }
     void stream_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const {
         alignas(block_alignment) std::byte buffer[buffers][buffer_bytes];
-        void* here[TileLoop::max_operands];
+        void* here[max_operands];
         auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
         for (std::size_t done = 0, n; done < elements; done += n) {
             n = std::min(max_at_once_, elements - done);
@@ -144,8 +144,8 @@ private:
 
     std::size_t count_, max_at_once_, operands_ = 0;
     std::uint64_t streamed_ = 0; // operands, one bit each
-    std::byte* at_[TileLoop::max_operands];
-    std::size_t step_[TileLoop::max_operands];
+    std::byte* at_[max_operands];
+    std::size_t step_[max_operands];
 };
 
 } // namespace xgrad::detail

@@ -96,7 +96,7 @@ Array<T> reduce_expression(KernelTable const& table, void const* expression,
     using A = typename Combine::accumulator;
     Array<A> out(reduced_shape(space, axes, true), Combine::start());
     evaluate_into(table, expression, leaves, space,
-        reduce_operand(out, sizeof(A), sizeof(T), transfer_by<&reduce_strided<Combine, T>>));
+        reduce_operand(out, transfer_by<A, T, &reduce_strided<Combine, T>>));
     narrow<A, T>(out);
     if (!keep) out.reshape(reduced_shape(space, axes, false));
     return std::move(as<T>(out));

@@ -15,20 +15,15 @@ public:
           space_(node.space()), operands_(layout_.total()) {
         for (std::size_t k = 0; k < layout_.leaves; ++k) {
             auto const& info = *kernels_.leaf[k];
-            operands_[k] = node.is_read(k) ? input_operand(*values[k], info, space_)
-                                           : absent_input(info.tile_element);
+            operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
             bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
             operands_[layout_.tangents() + k] =
-                moves ? input_operand(tangents[node.edge_of(k)].impl().array, info, space_)
-                      : absent_input(info.tile_element);
-            operands_[layout_.gradients() + k] = absent_output();
+                moves ? input_operand(tangents[node.edge_of(k)].impl().array, info)
+                      : absent_input(info);
             if (moves) plan_.moving |= LeafMask{1} << k;
         }
         plan_.saved_result = result;
-        operands_[layout_.grad_output()] = absent_output();
-        operands_[layout_.result()] =
-            result ? input_operand(*result, *kernels_.result, space_) : absent_output();
-        operands_[layout_.tangent()] = absent_output();
+        if (result) operands_[layout_.result()] = input_operand(*result, *kernels_.result);
     }
 
     /// Requests the tangent of the result.
@@ -48,9 +43,7 @@ public:
         if (grad_outputs_.numel == 1) {
             kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
             plan_.constant_grad_output = splat_.elements;
-        } else
-            operands_[layout_.grad_output()] =
-                input_operand(grad_outputs_, *kernels_.result, space_);
+        } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
         gradients_.resize(layout_.leaves);
         for (std::size_t k = 0; k < layout_.leaves; ++k) {
             if (!makes_gradient(k)) continue;
@@ -64,12 +57,12 @@ public:
     }
 
     void run() {
-        auto body = [this](void* const* at, std::size_t count, TileFacts) {
+        auto body = [this](void* const* at, std::size_t count, LoopFacts) {
             if (auto const done = kernels_.dual(node_.expression_object(), plan_, at, count);
                 done < count)
                 compute_tail(at, done, count - done);
         };
-        TileLoop(space_, operands_.data(), layout_.total()).run(tile_body(body));
+        NdLoop(space_, operands_.data(), layout_.total()).run(loop_body(body));
     }
 
     AnyTensor tangent() {
@@ -104,24 +97,26 @@ private:
         LocalArray<PaddedTail, 12> tail(n);
         LocalArray<void*, 12> pointers(n);
         auto const in_tile = [&](std::size_t k) {
-            return static_cast<std::byte*>(at[k]) + start * operands_[k].tile_element;
+            return static_cast<std::byte*>(at[k]) + start * operands_[k].transfer->tile_element;
         };
         for (std::size_t k = 0; k < n; ++k) {
             pointers[k] = at[k] ? tail[k].elements : nullptr;
             if (at[k] && !operands_[k].output)
-                std::memcpy(tail[k].elements, in_tile(k), count * operands_[k].tile_element);
+                std::memcpy(
+                    tail[k].elements, in_tile(k), count * operands_[k].transfer->tile_element);
         }
         kernels_.dual(node_.expression_object(), plan_, pointers.data(), max_lanes);
         for (std::size_t k = 0; k < n; ++k)
             if (at[k] && operands_[k].output)
-                std::memcpy(in_tile(k), tail[k].elements, count * operands_[k].tile_element);
+                std::memcpy(
+                    in_tile(k), tail[k].elements, count * operands_[k].transfer->tile_element);
     }
 
     FusedNode const& node_;
     KernelTable const& kernels_;
     DualLayout layout_;
     Shape space_;
-    LocalArray<TileOperand, 21> operands_;
+    LocalArray<LoopOperand, 21> operands_;
     DualPlan plan_;
     PaddedTail splat_;
     AnyArray grad_outputs_, tangent_;

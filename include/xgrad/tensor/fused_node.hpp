@@ -3,8 +3,7 @@
 //
 // - gradients that a full sum computed already (fused_sum.hpp);
 // - apply_if_simple(): all operands are contiguous and have one shape;
-// - apply_in_blocks(): broadcast operands are periodic (block_loop.hpp; benchmark: broadcast);
-// - apply_tiled(): any strides, shapes and element types (tile_loop.hpp).
+// - apply_in_loop(): any strides, shapes and element types (nd_loop.hpp; benchmark: broadcast).
 //
 // Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
 #pragma once
@@ -120,9 +119,7 @@ private:
     void apply_shortest(
         AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr) {
         if (apply_if_simple(grad_outputs, results, buffer)) return;
-        if (in_blocks_ && !saved_tensors_ && is_plain(grad_outputs) && numel(space_) != 0)
-            apply_in_blocks(grad_outputs, results);
-        else apply_tiled(grad_outputs, results);
+        apply_in_loop(grad_outputs, results);
     }
 
     /// True where the gradients are computed already and no unpack hook could change a saved value.
@@ -184,7 +181,7 @@ private:
         bool const broadcasts_grad_output =
             sum_ && !is_direct(grad_outputs, *kernels.result, space_);
         std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
-        std::byte* at[TileLoop::max_operands];
+        std::byte* at[max_operands];
         for (std::size_t k = 0; k < n; ++k) {
             at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
             at[first_gradient + k] = nullptr;
@@ -260,62 +257,19 @@ private:
         results[0] = AnyTensor(std::move(made));
     }
 
-    [[gnu::noinline]] void apply_in_blocks(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results) {
-        std::size_t const n = leaves(), grad_output = n, result = n + 1;
-        BroadcastOperands broadcast_operands;
+    [[gnu::noinline]] void apply_in_loop(
+        AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
+        std::size_t const n = leaves();
+        LocalArray<AnyArray, 6> values(n + 1);
+        LocalArray<AnyArray const*, 6> arrays(n);
         for (std::size_t k = 0; k < n; ++k)
-            if (is_broadcast(k)) broadcast_operands.add(k, leaf_shape(k), space_);
-        BlockLoop loop(
-            numel(space_), table().kernels, broadcast_operands, 3); // 3: with grad_output
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const& info = *table().kernels.leaf[k];
-            if (!is_read(k)) loop.zeros(k);
-            else if (is_broadcast(k)) loop.broadcast(k, saved_data(k), numel(leaf_shape(k)), info);
-            else loop.contiguous(k, saved_data(k), info.element);
-        }
-        if (grad_outputs.numel == 1)
-            loop.scalar(grad_output, grad_outputs.data, *table().kernels.result);
-        else loop.contiguous(grad_output, grad_outputs.data, table().kernels.result->element);
-        saves_result()
-            ? loop.contiguous(result, saved_result_data(), table().kernels.result->element)
-            : loop.absent(result);
-        create_gradients(
-            loop, broadcast_operands, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-                results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
-                return results[edge].impl();
-            });
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
-            table().kernels.backward(
-                expression_object(), plan_.gradients, at, count, loop.constant(), added_to);
-        });
-    }
-
-    void apply_tiled(AnyArray const& grad_outputs, std::span<AnyTensor> results) {
-        std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
-        LocalArray<TileOperand, 14> operands(first_gradient + n);
-        LocalArray<AnyArray, 6> values(n + 1), gradients(n);
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const& info = *table().kernels.leaf[k];
-            if (is_read(k)) values[k] = saved_array(k);
-            operands[k] = is_read(k) ? input_operand(values[k], info, space_)
-                                     : absent_input(info.tile_element);
-            create_gradient(
-                k, is_read(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
-        }
-        operands[grad_output] = input_operand(grad_outputs, *table().kernels.result, space_);
+            if (is_read(k)) {
+                auto& value = values[first_of(k)];
+                if (!value.defined()) value = saved_array(k);
+                arrays[k] = &value;
+            }
         if (saves_result()) values[n] = saved_result();
-        operands[result] = saves_result()
-                               ? input_operand(values[n], *table().kernels.result, space_)
-                               : absent_output();
-
-        auto body = [&](void* const* at, std::size_t count, TileFacts facts) {
-            table().kernels.backward(expression_object(), plan_.gradients, at, count,
-                facts.constant, leaves_added_to(facts));
-        };
-        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
-        for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) results[plan_.edge[k]] = finished_gradient(k, gradients[k]);
+        run_loop(arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results);
     }
 
     static constexpr signed char max_uses = 2;

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <xgrad/graph/saved_tensor.hpp>
-#include <xgrad/ops/block_loop.hpp>
 #include <xgrad/tensor/bound_operands.hpp>
 #include <xgrad/tensor/waiting_gradients.hpp>
 
@@ -238,15 +237,12 @@ private:
     }
     [[gnu::noinline]] void save_shapes(BoundOperands const& in) {
         std::size_t const n = leaves();
-        BroadcastOperands repeats;
-        in_blocks_ = table().kernels.in_place && table().result.in_place;
         for (std::size_t k = 0; k < n; ++k) {
             std::size_t const first = first_of(k);
             if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
             else if (in.arrays[k]->shape != space_) {
                 auto const& array = *in.arrays[k];
                 broadcast_ |= LeafMask{1} << k;
-                in_blocks_ = in_blocks_ && repeats.add(k, array.shape, space_);
                 if (array.shape.empty()) continue;
                 if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
                 shapes_[k] = array.shape;
@@ -292,9 +288,7 @@ private:
 
 protected:
     OperandPlan const& plan_;
-    bool contiguous_; // all operands were contiguous when they were saved
-    bool in_blocks_ =
-        false; // broadcast operands are periodic, and kernels read all operands directly
+    bool contiguous_;          // all operands were contiguous when they were saved
     bool handed_over_ = false; // a pass has taken the gradients
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;

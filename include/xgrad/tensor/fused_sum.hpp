@@ -45,52 +45,60 @@ protected:
         make_ready(arrays.data(), contiguous);
     }
 
-    /// Creates a gradient of a tiled pass: zeros to accumulate into where the operand was
-    /// broadcast, otherwise an array with the strides of `like`.
-    void create_gradient(
-        std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const {
-        operand = absent_output();
-        if (!makes_gradient(k)) return;
-        auto const& info = *table().kernels.leaf[k];
-        if (is_broadcast(k)) {
-            gradient = zeroed(leaf_shape(k), info.wide_element);
-            operand = sum_operand(gradient, info);
-            operand.kernel_adds = true;
-        } else {
-            gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
-            operand = output_operand(gradient, info);
-            operand.over = static_cast<std::int8_t>(k);
-        }
-    }
-    /// Operands whose gradients the tile loop asks a kernel to accumulate.
-    LeafMask leaves_added_to(TileFacts const& facts) const {
-        std::size_t const first_gradient = leaves() + 2;
-        return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
-    }
-    AnyTensor finished_gradient(std::size_t k, AnyArray& gradient) const {
-        if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
-        return AnyTensor(TensorImpl::make(*table().leaf_types[k], std::move(gradient)));
-    }
-
-    /// Creates the gradients of a pass in blocks by make(edge, operand).
-    template <class Make>
-    void create_gradients(
-        BlockLoop& loop, BroadcastOperands const& broadcast_operands, Make make) const {
-        std::size_t const first_gradient = leaves() + 2;
-        for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
+    /// Brings the operands to a kernel and creates the gradients. `values` has null for an operand
+    /// that is not read. Without a grad_output it computes a full sum too, and returns it.
+    [[gnu::noinline]] double run_loop(AnyArray const* const* values, AnyArray const* grad_output,
+        AnyArray const* result, std::span<AnyTensor> gradients) const {
+        auto const& kernels = table().kernels;
+        std::size_t const n = leaves(), first_gradient = n + 2;
+        LocalArray<LoopOperand, 14> operands(first_gradient + n);
+        for (std::size_t k = 0; k < n; ++k)
+            operands[k] = values[k] ? input_operand(*values[k], *kernels.leaf[k])
+                                    : absent_input(*kernels.leaf[k]);
+        if (grad_output) operands[n] = input_operand(*grad_output, *kernels.result);
+        if (result) operands[n + 1] = input_operand(*result, *kernels.result);
+        LocalArray<AnyArray, 6> wide_sums(broadcast_ ? plan_.edges : 0);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
             std::size_t const k = plan_.target[edge];
-            auto const& info = *table().kernels.leaf[k];
-            AnyArray const& gradient = make(edge, k).array;
-            if (broadcast_operands.all >> k & 1)
-                loop.sum(first_gradient + k, k, gradient.data, gradient.numel, info);
-            else loop.contiguous(first_gradient + k, gradient.data, info.element);
+            auto const& info = *kernels.leaf[k];
+            auto const& type = *table().leaf_types[k];
+            auto& operand = operands[first_gradient + k];
+            bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
+            gradients[edge] =
+                AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
+                                  : TensorImpl::make(type, leaf_shape(k)));
+            auto const& gradient = gradients[edge].handle()->array;
+            if (!sums) {
+                operand = output_operand(gradient, info);
+                operand.over = static_cast<std::int8_t>(first_of(k));
+                continue;
+            }
+            bool const widens = info.wide_element > info.element;
+            if (widens) wide_sums[edge] = zeroed(gradient.shape, info.wide_element);
+            else std::memset(gradient.data, 0, gradient.numel * info.element);
+            operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
+            operand.kernel_adds = true;
         }
+        double sum = 0;
+        auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
+            LeafMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+            if (grad_output)
+                kernels.backward(
+                    expression_object(), plan_.gradients, at, count, facts.constant, added_to);
+            else sum += run(at, count, facts.constant, added_to);
+        };
+        NdLoop(space_, operands.data(), first_gradient + n).run(loop_body(body));
+        for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
+            if (auto const& from = wide_sums[edge]; from.defined())
+                kernels.leaf[plan_.target[edge]]->scatter_wide(
+                    from.data, gradients[edge].handle()->array.data, 1, from.numel);
+        return sum;
     }
 
 private:
     double make_ready(AnyArray const* const* arrays, bool contiguous) {
-        double const sum = contiguous ? sum_contiguous(arrays) : sum_in_blocks_or_tiles(arrays);
+        double const sum =
+            contiguous ? sum_contiguous(arrays) : run_loop(arrays, nullptr, nullptr, ready());
         std::size_t bytes = 0;
         for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
         WaitingGradients::begin(bytes);
@@ -104,7 +112,7 @@ private:
 
     double sum_contiguous(AnyArray const* const* arrays) {
         std::size_t const n = leaves(), first_gradient = n + 2;
-        void* at[TileLoop::max_operands];
+        void* at[max_operands];
         for (std::size_t k = 0; k < n; ++k) {
             at[k] = arrays[k]->data;
             at[first_gradient + k] = nullptr;
@@ -132,56 +140,6 @@ private:
             sums[part] += run(here, elements, 0, 0);
         });
         return std::accumulate(sums.begin(), sums.end(), 0.);
-    }
-    [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays) {
-        auto const broadcast_operands = find_broadcast(table().kernels, arrays, space_);
-        return broadcast_operands ? sum_in_blocks(arrays, *broadcast_operands) : sum_tiled(arrays);
-    }
-    double sum_in_blocks(
-        AnyArray const* const* arrays, BroadcastOperands const& broadcast_operands) {
-        std::size_t const n = leaves();
-        BlockLoop loop(numel(space_), table().kernels, broadcast_operands, 2);
-        loop.inputs(arrays);
-        loop.absent(n);
-        loop.absent(n + 1);
-        create_gradients(
-            loop, broadcast_operands, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-                ready()[edge] = AnyTensor(
-                    is_broadcast(k)
-                        ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k))
-                        : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
-                return ready()[edge].impl();
-            });
-        double sum = 0;
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
-            sum += run(at, count, loop.constant(), added_to);
-        });
-        return sum;
-    }
-    /// Gathers a tensor that is several operands once.
-    [[gnu::noinline]] double sum_tiled(AnyArray const* const* arrays) {
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        LocalArray<TileOperand, 14> operands(first_gradient + n);
-        LocalArray<AnyArray, 6> gradients(n);
-        for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = first_of(k) == k
-                              ? input_operand(*arrays[k], *table().kernels.leaf[k], space_)
-                              : absent_output();
-            create_gradient(k, arrays[k], gradients[k], operands[first_gradient + k]);
-        }
-        operands[n] = operands[n + 1] = absent_output();
-        double sum = 0;
-        auto body = [&](void** at, std::size_t count, TileFacts facts) {
-            for (std::size_t k = 0; k < n; ++k) {
-                at[k] = at[first_of(k)];
-                facts.constant |= (facts.constant >> first_of(k) & 1) << k;
-            }
-            sum += run(at, count, facts.constant, leaves_added_to(facts));
-        };
-        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
-        for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) ready()[plan_.edge[k]] = finished_gradient(k, gradients[k]);
-        return sum;
     }
 };
 

@@ -1,4 +1,4 @@
-// TileOperand: an input or an output of a kernel over an index space, with the functions that copy
+// LoopOperand: an input or an output of a kernel over an index space, with the functions that copy
 // its elements between the array and a tile. A tile is a buffer of up to tile_size elements.
 #pragma once
 
@@ -7,10 +7,13 @@
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
+/// The most operands of a forward or a backward kernel.
+inline constexpr std::size_t max_operands = 2 * 64 + 2;
 /// The longest run that is summed at once; a longer one would lose digits.
 inline constexpr std::size_t max_summed = 4096;
 
-/// How elements move between a tile and an array.
+/// How elements are copied or reduced between an array and a tile: one object for each pair of
+/// types.
 struct Transfer {
     /// Copies n elements; in the array they are `stride` elements apart.
     using Strided = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
@@ -18,9 +21,14 @@ struct Transfer {
     /// the array.
     using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array,
         std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
+    /// Reduces rows of n adjacent elements to an array of n.
+    using Columns = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
 
-    Strided strided = nullptr;
-    Rows rows = nullptr;
+    std::size_t element, tile_element; // bytes of an element of the array, and of the tile
+    bool same_type;                    // an element of the array has the type of one of the tile
+    Strided strided;
+    Rows rows;
+    Columns columns; // null: row by row
 
     void operator()(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) const {
         strided(tile, array, stride, n);
@@ -31,31 +39,24 @@ void transfer_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, s
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
     for (; rows > 0; --rows, tile += tile_gap, array += gap) run(tile, array, stride, n);
 }
-template <Transfer::Strided run> inline constexpr Transfer transfer_by{run, &transfer_rows_by<run>};
+/// Of an array of T and a tile of E.
+template <class T, class E, Transfer::Strided run, Transfer::Rows rows = &transfer_rows_by<run>,
+    Transfer::Columns columns = nullptr>
+inline constexpr Transfer transfer_by{sizeof(T), sizeof(E), std::same_as<T, E>, run, rows, columns};
 
-/// Reduces rows of n adjacent elements to an array of n.
-using ReduceColumns = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
-
-/// An input or an output of a kernel over an index space.
-struct TileOperand {
+/// An input or an output of a kernel over an index space; at first an absent output.
+struct LoopOperand {
     AnyArray const* array = nullptr;
-    std::size_t element = 0;      // bytes of an element of the array
-    std::size_t tile_element = 0; // bytes of an element of a tile
-    Transfer transfer;
-    ReduceColumns reduce_columns =
-        nullptr;           // a faster way to transfer rows one after another, if there is one
-    bool in_place = false; // an array element has the type of a tile element
-    bool whole = false;    // it covers the index space in row-major order
-    bool output = false;
-    bool reduces = false; // an output into which tiles are summed or otherwise reduced
-    bool absent =
-        false; // an input that is not read is a tile of zeros; an output has no destination
-    bool constant = false;    // one element for the whole index space
+    Transfer const* transfer = nullptr;
+    bool output = true;
+    bool reduces = false;     // an output into which tiles are summed or otherwise reduced
+    bool absent = true;       // an input that is not read has zeros; an output has no destination
     bool kernel_adds = false; // the kernel can add to this output instead of overwriting it
     std::int8_t from = -1;    // an output that is a copy of this input
     std::int8_t over = -1;    // an output that may overwrite this input
 
-    bool needs_tile() const noexcept { return !(whole && in_place); }
+    /// True where a kernel can use contiguous elements in place.
+    bool in_place() const noexcept { return !reduces && from < 0 && transfer->same_type; }
 };
 
 /// A buffer for a tile of any scalar type. zero_tile serves the inputs that no gradient reads.
@@ -78,21 +79,21 @@ inline void prefetch_for_stores(
 
 /// Properties of the first 64 operands in a tile, one bit each. `constant`: inputs with one value.
 /// `added_to`: outputs to which the kernel adds.
-struct TileFacts {
+struct LoopFacts {
     std::uint64_t constant = 0, added_to = 0;
 
     static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
 };
 
-/// A kernel and its context. It gets pointers to the operands' elements, may set those of absent
-/// operands, and the number of elements.
-struct TileBody {
-    void (*call)(void* context, void** operands, std::size_t n, TileFacts facts);
+/// A kernel and its context. It gets pointers to the operands' elements and the number of
+/// elements.
+struct LoopBody {
+    void (*call)(void* context, void** operands, std::size_t n, LoopFacts facts);
     void* context;
 };
 
-template <class F> TileBody tile_body(F& f) {
-    return {[](void* context, void** operands, std::size_t n, TileFacts facts) {
+template <class F> LoopBody loop_body(F& f) {
+    return {[](void* context, void** operands, std::size_t n, LoopFacts facts) {
                 (*static_cast<F*>(context))(operands, n, facts);
             },
         &f};
