@@ -12,8 +12,6 @@
 #include <xgrad/base/transposed.hpp>
 #include <xgrad/ops/loop_operand.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 struct LoopPlan {

@@ -17,8 +17,6 @@
 
 #include <xgrad/ops/loop_plan.hpp>
 
-XGRAD_COMPILED_ONCE
-
 namespace xgrad::detail {
 
 class NdLoop : LoopPlan {
