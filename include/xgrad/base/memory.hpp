@@ -230,6 +230,7 @@ public:
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
+    T const& operator[](std::size_t i) const noexcept { return data_[i]; }
     std::span<T> span() noexcept { return {data_, size_}; }
 
 private:

@@ -53,7 +53,7 @@ inline LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
     LoopOperand o;
     o.array = &a;
     o.transfer = &info.gather;
-    o.output = o.absent = false;
+    o.output = false;
     return o;
 }
 
@@ -62,7 +62,6 @@ inline LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
     LoopOperand o;
     o.array = &a;
     o.transfer = &info.scatter;
-    o.absent = false;
     return o;
 }
 
@@ -73,7 +72,6 @@ inline LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
     o.array = &a;
     o.transfer = &transfer;
     o.reduces = true;
-    o.absent = false;
     return o;
 }
 /// An output that is summed into an array of wide elements, initially zero.
@@ -88,11 +86,9 @@ inline AnyArray zeroed(Shape const& shape, std::size_t element) {
     return a;
 }
 
+/// An input that a kernel does not read: zeros.
 inline LoopOperand absent_input(ElementType const& info) {
-    LoopOperand o;
-    o.transfer = &info.gather;
-    o.output = false;
-    return o;
+    return input_operand(zero_array(), info);
 }
 
 /// All that is compiled for one expression, behind function pointers.

@@ -63,15 +63,16 @@ inline void reduce_contiguous(
 [[gnu::noinline]] inline void evaluate_in_loop(KernelTable const& table, void const* expression,
     AnyArray const* const* leaves, Shape const& space, LoopOperand const& out) {
     std::size_t const n = table.leaves;
-    LocalArray<LoopOperand, 8> operands(n + 1);
-    for (std::size_t k = 0; k < n; ++k) operands[k] = input_operand(*leaves[k], *table.leaf[k]);
-    operands[n] = out;
+    NdLoop loop(space, n + 1);
+    for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*leaves[k], *table.leaf[k]));
+    auto result = out;
     bool const copies = table.is_identity && !(out.in_place() && out.array->contiguous);
-    if (copies) operands[n].from = 0;
+    if (copies) result.from = 0;
+    loop.add(n, result);
     auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
         if (!copies) table.forward(expression, at, elements, facts.constant);
     };
-    NdLoop(space, operands.data(), n + 1).run(loop_body(body));
+    loop.run(loop_body(body));
 }
 
 /// Reduces all elements to one, if all leaves are contiguous.

@@ -44,13 +44,13 @@ template <class T, class E, Transfer::Strided run, Transfer::Rows rows = &transf
     Transfer::Columns columns = nullptr>
 inline constexpr Transfer transfer_by{sizeof(T), sizeof(E), std::same_as<T, E>, run, rows, columns};
 
-/// An input or an output of a kernel over an index space; at first an absent output.
+/// An input or an output of a kernel over an index space; at first an output without an array,
+/// which no kernel writes.
 struct LoopOperand {
     AnyArray const* array = nullptr;
     Transfer const* transfer = nullptr;
     bool output = true;
     bool reduces = false;     // an output into which tiles are summed or otherwise reduced
-    bool absent = true;       // an input that is not read has zeros; an output has no destination
     bool kernel_adds = false; // the kernel can add to this output instead of overwriting it
     std::int8_t from = -1;    // an output that is a copy of this input
     std::int8_t over = -1;    // an output that may overwrite this input
@@ -64,6 +64,16 @@ struct TileBuffer {
     alignas(64) std::byte elements[tile_size * 16];
 };
 inline constinit TileBuffer zero_tile{};
+/// Zero, without dimensions, for element types of any size.
+inline AnyArray const& zero_array() {
+    static AnyArray const zero = [] {
+        AnyArray a;
+        a.data = zero_tile.elements;
+        a.numel = 1;
+        return a;
+    }();
+    return zero;
+}
 
 /// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
 /// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's

@@ -62,7 +62,9 @@ public:
                 done < count)
                 compute_tail(at, done, count - done);
         };
-        NdLoop(space_, operands_.data(), layout_.total()).run(loop_body(body));
+        NdLoop loop(space_, layout_.total());
+        for (std::size_t k = 0; k < layout_.total(); ++k) loop.add(k, operands_[k]);
+        loop.run(loop_body(body));
     }
 
     AnyTensor tangent() {

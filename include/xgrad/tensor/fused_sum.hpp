@@ -51,33 +51,33 @@ protected:
         AnyArray const* result, std::span<AnyTensor> gradients) const {
         auto const& kernels = table().kernels;
         std::size_t const n = leaves(), first_gradient = n + 2;
-        LocalArray<LoopOperand, 14> operands(first_gradient + n);
+        NdLoop loop(space_, first_gradient + n);
         for (std::size_t k = 0; k < n; ++k)
-            operands[k] = values[k] ? input_operand(*values[k], *kernels.leaf[k])
-                                    : absent_input(*kernels.leaf[k]);
-        if (grad_output) operands[n] = input_operand(*grad_output, *kernels.result);
-        if (result) operands[n + 1] = input_operand(*result, *kernels.result);
+            loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.leaf[k]));
+        if (grad_output) loop.add(n, input_operand(*grad_output, *kernels.result));
+        if (result) loop.add(n + 1, input_operand(*result, *kernels.result));
         LocalArray<AnyArray, 6> wide_sums(broadcast_ ? plan_.edges : 0);
         for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
             std::size_t const k = plan_.target[edge];
             auto const& info = *kernels.leaf[k];
             auto const& type = *table().leaf_types[k];
-            auto& operand = operands[first_gradient + k];
             bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
             gradients[edge] =
                 AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
                                   : TensorImpl::make(type, leaf_shape(k)));
             auto const& gradient = gradients[edge].handle()->array;
             if (!sums) {
-                operand = output_operand(gradient, info);
+                auto operand = output_operand(gradient, info);
                 operand.over = static_cast<std::int8_t>(first_of(k));
+                loop.add(first_gradient + k, operand);
                 continue;
             }
             bool const widens = info.wide_element > info.element;
             if (widens) wide_sums[edge] = zeroed(gradient.shape, info.wide_element);
             else std::memset(gradient.data, 0, gradient.numel * info.element);
-            operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
+            auto operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
             operand.kernel_adds = true;
+            loop.add(first_gradient + k, operand);
         }
         double sum = 0;
         auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
@@ -87,7 +87,7 @@ protected:
                     expression_object(), plan_.gradients, at, count, facts.constant, added_to);
             else sum += run(at, count, facts.constant, added_to);
         };
-        NdLoop(space_, operands.data(), first_gradient + n).run(loop_body(body));
+        loop.run(loop_body(body));
         for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
             if (auto const& from = wide_sums[edge]; from.defined())
                 kernels.leaf[plan_.target[edge]]->scatter_wide(
