@@ -49,42 +49,21 @@ inline constexpr ElementType element_type{sizeof(T), sizeof(E), sizeof(wide<E>),
         &accumulate_columns<wide<E>, E>>,
     &narrow<wide<E>, T>, &scale<wide<E>>, &scatter_strided<T, wide<E>>};
 
-inline LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
-    LoopOperand o;
-    o.array = &a;
-    o.transfer = &info.gather;
-    o.output = false;
-    return o;
-}
+LoopOperand input_operand(AnyArray const& a, ElementType const& info);
 
 /// An output with an element for each position of the index space.
-inline LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
-    LoopOperand o;
-    o.array = &a;
-    o.transfer = &info.scatter;
-    return o;
-}
+LoopOperand output_operand(AnyArray const& a, ElementType const& info);
 
 /// An output that `transfer` reduces to an array smaller than the index space. The array has the
 /// initial values of the reduction.
-inline LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
-    LoopOperand o;
-    o.array = &a;
-    o.transfer = &transfer;
-    o.reduces = true;
-    return o;
-}
+LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer);
 /// An output that is summed into an array of wide elements, initially zero.
 inline LoopOperand sum_operand(AnyArray const& a, ElementType const& info) {
     return reduce_operand(a, info.accumulate);
 }
 
 /// An array of zeros with elements of this many bytes.
-inline AnyArray zeroed(Shape const& shape, std::size_t element) {
-    AnyArray a(shape, element);
-    std::memset(a.data, 0, a.numel * element);
-    return a;
-}
+AnyArray zeroed(Shape const& shape, std::size_t element);
 
 /// An input that a kernel does not read: zeros.
 inline LoopOperand absent_input(ElementType const& info) {
@@ -173,3 +152,7 @@ inline bool is_direct(AnyArray const& a, ElementType const& info, Shape const& s
 }
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/element_type.ipp>
+#endif

@@ -95,26 +95,12 @@ struct BackwardPlan {
     /// True for a leaf that writes a gradient instead of adding it to that of an earlier leaf.
     bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
     /// Leaf k writes its own gradient.
-    void keep(std::size_t k) noexcept {
-        target[k] = static_cast<std::uint8_t>(k);
-        if (k < paired_leaves) routes |= stored(k);
-    }
+    void keep(std::size_t k) noexcept;
     /// The gradient of leaf k is added to that of `nearest`, the previous leaf that is the same
     /// tensor.
-    void send_to(std::size_t nearest, std::size_t k) noexcept {
-        target[k] = target[nearest];
-        add |= LeafMask{1} << k;
-        if (k < paired_leaves) routes |= meets(k) | pair(nearest, k);
-    }
+    void send_to(std::size_t nearest, std::size_t k) noexcept;
     /// The plan restricted to some leaves. Of the leaves of one tensor, `leaves` has all or none.
-    BackwardPlan only(LeafMask leaves) const noexcept {
-        BackwardPlan plan = *this;
-        auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
-        plan.wanted &= leaves;
-        plan.add &= leaves;
-        plan.routes &= ~(left_out | left_out << paired_leaves);
-        return plan;
-    }
+    BackwardPlan only(LeafMask leaves) const noexcept;
 };
 
 template <class T, class P>
@@ -398,3 +384,7 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
 }
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/kernel.ipp>
+#endif

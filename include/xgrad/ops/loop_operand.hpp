@@ -65,27 +65,12 @@ struct TileBuffer {
 };
 inline constinit TileBuffer zero_tile{};
 /// Zero, without dimensions, for element types of any size.
-inline AnyArray const& zero_array() {
-    static AnyArray const zero = [] {
-        AnyArray a;
-        a.data = zero_tile.elements;
-        a.numel = 1;
-        return a;
-    }();
-    return zero;
-}
+AnyArray const& zero_array();
 
 /// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
 /// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
 /// processors since Zen 3 lose by it.
-inline void prefetch_for_stores(
-    [[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes) {
-#if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
-    constexpr std::size_t line = 64;
-    for (std::size_t at = 0; at < bytes; at += line)
-        __builtin_prefetch(static_cast<std::byte const*>(place) + at, 1);
-#endif
-}
+void prefetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes);
 
 /// Properties of the first 64 operands in a tile, one bit each. `constant`: inputs with one value.
 /// `added_to`: outputs to which the kernel adds.
@@ -110,3 +95,7 @@ template <class F> LoopBody loop_body(F& f) {
 }
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/ops/loop_operand.ipp>
+#endif

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <xgrad/base/parallel.hpp>
+#include <xgrad/base/stream.hpp>
 #include <xgrad/ops/loop_operand.hpp>
 
 namespace xgrad::detail {

@@ -12,197 +12,58 @@ namespace xgrad::detail {
 /// depend, and grad_output.
 class FusedGradientNode final : public Node {
 public:
-    FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
-        : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape()) {
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (of.is_read(k)) saved_operands_ |= LeafMask{1} << of.first_of(k);
-        edges_.reserve(of.next_edges().size() + 1);
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            bool const is_target = of.makes_gradient(k);
-            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
-                continue;
-            edges_.push_back(of.next_edges()[of.edge_of(k)]);
-            differentiable_ |= LeafMask{1} << k;
-        }
-        if (Edge edge = gradient_edge(gradient)) {
-            edges_.push_back(std::move(edge));
-            has_gradient_edge_ = true;
-        }
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
-        if (edges_.empty()) return;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
-        if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
-        if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
-    }
+    FusedGradientNode(FusedNode& of, AnyTensor const& gradient);
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
-        if (recording() && would_record(gradients)) apply_recorded(gradients, results);
-        else apply_fused(gradients, results);
-    }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
     /// so this is a backward pass), plus the gradients of the tangent of grad_output.
-    [[gnu::cold]] void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        if (recording()) {
-            std::vector<AnyTensor> zeros(results.size());
-            for (std::size_t k = 0; k < leaves(); ++k)
-                if (of_.makes_gradient(k))
-                    zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
-            return push_by_transposing(*this, std::move(zeros), tangents, results);
-        }
-        if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
-        if (std::ranges::none_of(
-                tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
-            return;
-        UnpackGuard const guard(*this);
-        std::vector<AnyTensor> of_operands(of_.next_edges().size());
-        for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
-            if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
-        DualPass pass = pass_along(of_operands);
-        pass.want_gradients(dependent_leaves(), saved_gradient().unpack(*this));
-        pass.run();
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
-    }
+    [[gnu::cold]] XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override {
         for (auto& s : saved_) s.release();
     }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
-        if (of_.saves_result()) all.push_back({"result", &saved_result()});
-        if (differentiable_) all.push_back({"gradient", &saved_gradient()});
-        return all;
-    }
+    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
 private:
     std::size_t leaves() const noexcept { return of_.table().kernels.leaves; }
     SavedTensor& saved_result() noexcept { return saved_[leaves()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[leaves() + 1]; }
-    bool is_saved(std::size_t i) const noexcept {
-        return i < leaves()    ? saved_operands_ >> i & 1
-               : i == leaves() ? of_.saves_result()
-                               : differentiable_ != 0;
-    }
+    bool is_saved(std::size_t i) const noexcept;
 
-    bool would_record(std::span<AnyTensor const> gradients) const {
-        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
-            return g.defined() && g.requires_grad();
-        });
-    }
+    bool would_record(std::span<AnyTensor const> gradients) const;
 
     /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
     class UnpackGuard {
     public:
-        explicit UnpackGuard(FusedGradientNode& n) : node_(n), unpacked_(n.saved_.size()) {
-            try {
-                for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                    if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
-            } catch (...) {
-                close();
-                throw;
-            }
-        }
+        explicit UnpackGuard(FusedGradientNode& n);
         UnpackGuard(UnpackGuard const&) = delete;
         UnpackGuard& operator=(UnpackGuard const&) = delete;
         ~UnpackGuard() { close(); }
 
     private:
-        void close() noexcept {
-            for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                if (unpacked_[i]) node_.saved_[i].close();
-        }
+        void close() noexcept;
         FusedGradientNode& node_;
         CachedVector<char> unpacked_;
     };
 
     /// The pass over dual numbers, of the saved values and tangents of the operands. Reads a guard.
-    DualPass pass_along(std::span<AnyTensor const> tangents) {
-        LocalArray<AnyArray const*, 8> values(leaves());
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
-        return DualPass(
-            of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
-    }
+    DualPass pass_along(std::span<AnyTensor const> tangents);
     /// Operands whose gradients (this Node's outputs) depend on its inputs.
-    LeafMask dependent_leaves() const {
-        LeafMask all = 0;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
-                all |= LeafMask{1} << k;
-        return all;
-    }
+    LeafMask dependent_leaves() const;
 
-    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        UnpackGuard const guard(*this);
-        DualPass pass = pass_along(tangents);
-        if (has_gradient_edge_) pass.want_tangent();
-        if (LeafMask const wanted = dependent_leaves())
-            pass.want_gradients(wanted, saved_gradient().unpack(*this));
-        pass.run();
-        std::size_t edge = 0;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
-        if (has_gradient_edge_) results[edge] = pass.tangent();
-    }
+    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
     /// that.
     [[gnu::cold]] void apply_recorded(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        UnpackGuard const guard(*this);
-        auto const& table = of_.table();
-        std::size_t const n = leaves();
-        LocalGraph graph;
-        std::vector<AnyTensor> operands(n);
-        for (std::size_t k = 0, edge = 0; k < n; ++k) {
-            std::size_t const first = of_.first_of(k), target = of_.target_of(k);
-            bool const is_wanted = of_.wanted() >> k & 1;
-            if (is_wanted && target != k) {
-                operands[k] = operands[target];
-                continue;
-            }
-            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
-            else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
-            if (is_wanted)
-                operands[k] =
-                    graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
-        }
-        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
-                                             : table.result_type.filled(gradient_shape_, 0);
-        if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
-        AnyTensor result;
-        if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
-        std::vector<AnyTensor> gradients(of_.next_edges().size());
-        table.traced(of_, operands.data(), result, gradient, gradients);
-        auto const found = graph.gradients(gradients, tangents);
-        // gradients of operands that the first pass does not read are undefined and have no edge
-        std::size_t input = 0, edge = 0;
-        for (std::size_t k = 0; k < n; ++k)
-            if (of_.makes_gradient(k)) {
-                if (differentiable_ >> k & 1) results[edge++] = found[input];
-                ++input;
-            }
-        if (has_gradient_edge_) results[edge] = found[input];
-    }
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// The saved result, as a function of `operands`.
     [[gnu::cold]] AnyTensor result_of(
-        std::span<AnyTensor const> operands, AnyTensor const& value) const {
-        AnyTensor const* pointers[64];
-        for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
-        AnyTensor result = alias(value);
-        BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
-        result.impl().grad_fn =
-            FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
-        return result;
-    }
+        std::span<AnyTensor const> operands, AnyTensor const& value) const;
 
     Ref<Node> keep_;
     FusedNode& of_;
@@ -214,51 +75,8 @@ private:
     bool has_gradient_edge_ = false;
 };
 
-[[gnu::cold]] inline void FusedNode::push_tangents(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    if (recording()) {
-        auto const shape = sum_ ? sum_->reduced(space_, sum_->keeps_dims) : space_;
-        return push_by_transposing(
-            *this, {table().result_type.filled(shape, 0)}, tangents, results);
-    }
-    UnpackGuard const guard(*this);
-    std::size_t const n = leaves();
-    LocalArray<AnyArray, 6> saved(n + 1);
-    LocalArray<AnyArray const*, 8> values(n);
-    for (std::size_t k = 0; k < n; ++k)
-        if (is_read(k)) values[k] = &(saved[k] = saved_array(k));
-    if (saves_result()) saved[n] = saved_result();
-    DualPass pass(*this, values.data(), saves_result() ? &saved[n] : nullptr, tangents);
-    pass.want_tangent();
-    pass.run();
-    results[0] = pass.tangent();
-}
-
-inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results) {
-    UnpackGuard const guard(*this);
-    {
-        NoGradGuard const off;
-        apply_fused(gradient, results);
-    }
-    Ref<Node> const node(new FusedGradientNode(*this, gradient));
-    if (node->next_edges().empty()) return;
-    for (std::uint32_t i = 0; i < results.size(); ++i) {
-        results[i].impl().grad_fn = node;
-        results[i].impl().output_nr = i;
-    }
-}
-
-inline void FusedNode::link_second_order() noexcept {
-    static constexpr SecondOrder all{
-        [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
-            static_cast<FusedNode&>(node).apply_recorded(gradient, results);
-        },
-        [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-            static_cast<FusedNode&>(node).push_tangents(tangents, results);
-        },
-        &push_transposed,
-    };
-    SecondOrder::linked.store(&all, std::memory_order_release);
-}
-
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/fused_gradient_node.ipp>
+#endif

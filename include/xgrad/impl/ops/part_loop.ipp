@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include <xgrad/base/stream.hpp>
 #include <xgrad/ops/part_loop.hpp>
 
 namespace xgrad::detail {
@@ -43,7 +42,7 @@ XGRAD_FUNCTION void PartLoop::run_part(
     }
 }
 
-/// The kernel writes the results to buffers, which are copied past the caches.
+/// The kernel writes the results to buffers, which non-temporal stores copy.
 XGRAD_FUNCTION void PartLoop::stream_part(
     Body body, std::size_t part, std::size_t first, std::size_t elements) const {
     alignas(block_alignment) std::byte buffer[buffers][buffer_bytes];

@@ -1,0 +1,99 @@
+// Bodies of dual_pass.hpp.
+#pragma once
+
+#include <xgrad/tensor/dual_pass.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
+    AnyArray const* result, std::span<AnyTensor const> tangents)
+    : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves}, space_(node.space()),
+      operands_(layout_.total()) {
+    for (std::size_t k = 0; k < layout_.leaves; ++k) {
+        auto const& info = *kernels_.leaf[k];
+        operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
+        bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
+        operands_[layout_.tangents() + k] =
+            moves ? input_operand(tangents[node.edge_of(k)].impl().array, info)
+                  : absent_input(info);
+        if (moves) plan_.moving |= LeafMask{1} << k;
+    }
+    plan_.saved_result = result;
+    if (result) operands_[layout_.result()] = input_operand(*result, *kernels_.result);
+}
+
+XGRAD_FUNCTION void DualPass::want_tangent() {
+    plan_.wants_tangent = true;
+    auto const& info = *kernels_.result;
+    auto const* const sum = node_.sum();
+    tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
+                   : AnyArray(space_, info.element);
+    operands_[layout_.tangent()] =
+        sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
+}
+
+XGRAD_FUNCTION void DualPass::want_gradients(LeafMask wanted, AnyTensor const& gradient) {
+    plan_.gradients = node_.gradients().only(wanted);
+    grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
+    if (grad_outputs_.numel == 1) {
+        kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
+        plan_.constant_grad_output = splat_.elements;
+    } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
+    gradients_.resize(layout_.leaves);
+    for (std::size_t k = 0; k < layout_.leaves; ++k) {
+        if (!makes_gradient(k)) continue;
+        auto const& info = *kernels_.leaf[k];
+        bool const sums = node_.is_broadcast(k);
+        gradients_[k] =
+            sums ? zeroed(node_.leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
+        operands_[layout_.gradients() + k] =
+            sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
+    }
+}
+
+XGRAD_FUNCTION void DualPass::run() {
+    auto body = [this](void* const* at, std::size_t count, LoopFacts) {
+        if (auto const done = kernels_.dual(node_.expression_object(), plan_, at, count);
+            done < count)
+            compute_tail(at, done, count - done);
+    };
+    NdLoop loop(space_, layout_.total());
+    for (std::size_t k = 0; k < layout_.total(); ++k) loop.add(k, operands_[k]);
+    loop.run(loop_body(body));
+}
+
+XGRAD_FUNCTION AnyTensor DualPass::tangent() {
+    auto const* const sum = node_.sum();
+    if (sum) {
+        if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
+        kernels_.result->narrow(tangent_);
+        if (!sum->keeps_dims) tangent_.reshape(sum->reduced(space_, false));
+    }
+    return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
+}
+
+XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
+    if (!makes_gradient(k)) return {};
+    if (node_.is_broadcast(k)) kernels_.leaf[k]->narrow(gradients_[k]);
+    return AnyTensor(TensorImpl::make(*node_.table().leaf_types[k], std::move(gradients_[k])));
+}
+
+XGRAD_FUNCTION void DualPass::compute_tail(void* const* at, std::size_t start, std::size_t count) {
+    std::size_t const n = layout_.total();
+    LocalArray<PaddedTail, 12> tail(n);
+    LocalArray<void*, 12> pointers(n);
+    auto const in_tile = [&](std::size_t k) {
+        return static_cast<std::byte*>(at[k]) + start * operands_[k].transfer->tile_element;
+    };
+    for (std::size_t k = 0; k < n; ++k) {
+        pointers[k] = at[k] ? tail[k].elements : nullptr;
+        if (at[k] && !operands_[k].output)
+            std::memcpy(tail[k].elements, in_tile(k), count * operands_[k].transfer->tile_element);
+    }
+    kernels_.dual(node_.expression_object(), plan_, pointers.data(), max_lanes);
+    for (std::size_t k = 0; k < n; ++k)
+        if (at[k] && operands_[k].output)
+            std::memcpy(in_tile(k), tail[k].elements, count * operands_[k].transfer->tile_element);
+}
+
+} // namespace xgrad::detail

@@ -1,0 +1,230 @@
+// Bodies of fused_node.hpp.
+#pragma once
+
+#include <xgrad/tensor/fused_node.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
+    auto const bytes = block_bytes(*in.plan, over);
+    void* const block = allocate(bytes);
+    try {
+        return Ref<Node>::first(
+            ::new (block) FusedNode(*in.plan, expression, operands, in, over, result));
+    } catch (...) {
+        deallocate(block, bytes);
+        throw;
+    }
+}
+
+XGRAD_FUNCTION std::span<AnyTensor> FusedNode::ready_gradients() {
+    if (!has_gradients_ready()) return {};
+    UnpackGuard const guard(*this);
+    return take_ready_gradients();
+}
+
+XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (recording() && gradients[0].defined() && would_record(gradients[0]))
+        SecondOrder::of(*this).record(*this, gradients[0], results);
+    else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
+}
+
+XGRAD_FUNCTION bool FusedNode::apply_onto(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    auto& gradient = gradients[0];
+    if (sum_ || !gradient.defined() || saved_tensors_)
+        return false; // a saved tensor is unpacked once, and apply() would unpack it again
+    UnpackGuard const guard(*this);
+    return apply_if_simple(
+        gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
+}
+
+XGRAD_FUNCTION void FusedNode::dispose() noexcept {
+    auto const bytes = block_bytes(plan_, sum_);
+    this->FusedNode::~FusedNode(); // qualified: the class is final, no virtual call
+    deallocate(this, bytes);
+}
+
+XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) const {
+    bool any = gradient.requires_grad() || saves_result();
+    for (std::size_t k = 0; k < leaves(); ++k)
+        any |= saved_tensors_ ? saved_tensors_[k].requires_grad()
+                              : makes_gradient(k) && plan_.saved >> first_of(k) & 1;
+    return any;
+}
+
+XGRAD_FUNCTION void FusedNode::apply_fused(
+    AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer) {
+    if (!gradient.defined()) return;
+    UnpackGuard const guard(*this);
+    if (!sum_) return apply_shortest(gradient.impl().array, results, buffer);
+    bool const ready = has_gradients_ready();
+    if ((ready || handed_over_) && !gradient.requires_grad())
+        if (double const factor = real_scalar(gradient);
+            std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor) {
+            if (!ready) make_ready_again();
+            std::ranges::move(take_ready_gradients(), results.begin());
+            return scale(results, factor);
+        }
+    if (table().use->load(std::memory_order_relaxed) < 0)
+        table().use->fetch_add(1, std::memory_order_relaxed);
+    apply_spread(gradient, results);
+}
+
+XGRAD_FUNCTION void FusedNode::apply_spread(
+    AnyTensor const& gradient, std::span<AnyTensor> results) {
+    AnyArray const grad_outputs = sum_->spread(gradient, space_);
+    if (table().kernels.is_identity && !is_simple(grad_outputs))
+        return repeat(grad_outputs, results);
+    apply_shortest(grad_outputs, results);
+}
+
+XGRAD_FUNCTION void FusedNode::apply_shortest(
+    AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer) {
+    if (apply_if_simple(grad_outputs, results, buffer)) return;
+    apply_in_loop(grad_outputs, results);
+}
+
+XGRAD_FUNCTION bool FusedNode::has_gradients_ready() const noexcept {
+    return waiting_ &&
+           !(saved_tensors_ && std::any_of(saved_tensors_.get(), saved_tensors_.get() + leaves(),
+                                   [](auto const& s) { return s.is_packed(); }));
+}
+
+XGRAD_FUNCTION std::span<AnyTensor> FusedNode::take_ready_gradients() noexcept {
+    auto const ready = this->ready();
+    for (auto const& gradient : ready)
+        gradient.handle()->inference = inference_mode; // as if computed now
+    stop_waiting();
+    handed_over_ = true;
+    if (auto const use = table().use->load(std::memory_order_relaxed); use < max_uses)
+        table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+    return ready;
+}
+
+XGRAD_FUNCTION void FusedNode::scale(std::span<AnyTensor> results, double factor) {
+    if (factor == 1) return;
+    for (auto const& g : results)
+        if (g.defined()) g.impl().type->multiply_in_place(g, factor);
+}
+
+XGRAD_FUNCTION bool FusedNode::is_plain(AnyArray const& grad_outputs) const {
+    return is_direct(grad_outputs, *table().kernels.result, space_) ||
+           (grad_outputs.numel == 1 && sum_);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION bool FusedNode::is_simple_again(
+    AnyArray const& grad_outputs) const {
+    bool simple = broadcast_ == 0 && is_plain(grad_outputs);
+    if (saved_tensors_ && saves_result())
+        simple &= is_direct(saved_result(), *table().kernels.result, space_);
+    for (std::size_t k = 0; k < leaves(); ++k) {
+        auto const& info = *table().kernels.leaf[k];
+        simple &= info.in_place;
+        if (saved_tensors_ && plan_.saved >> k & 1)
+            simple &= is_direct(saved_tensors_[k].array(), info, space_);
+    }
+    return simple;
+}
+
+XGRAD_FUNCTION bool FusedNode::apply_if_simple(
+    AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer) {
+    if (!is_simple(grad_outputs)) return false;
+    auto const& plan = plan_;
+    auto const& kernels = plan.table.kernels;
+    std::size_t const n = kernels.leaves, grad_output = n, result = n + 1, first_gradient = n + 2;
+    bool const broadcasts_grad_output = sum_ && !is_direct(grad_outputs, *kernels.result, space_);
+    std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
+    std::byte* at[max_operands];
+    for (std::size_t k = 0; k < n; ++k) {
+        at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
+        at[first_gradient + k] = nullptr;
+    }
+    LeafMask added_to = 0;
+    for (std::size_t i = 0; i < plan.edges; ++i) {
+        std::size_t const k = plan.target[i];
+        auto const& type = *plan.table.leaf_types[k];
+        if (results[i].defined()) added_to |= LeafMask{1} << k;
+        else if (buffer && buffer->handle()->type == &type)
+            results[i] = std::move(*std::exchange(buffer, nullptr));
+        else
+            results[i] = AnyTensor(broadcasts_grad_output
+                                       ? TensorImpl::make(type, space_)
+                                       : TensorImpl::make(type, AnyArray::Layout{grad_outputs}));
+        at[first_gradient + k] = results[i].handle()->array.data;
+    }
+    at[grad_output] = grad_outputs.data;
+    if (plan.gradients.saved_result) at[result] = saved_result_data();
+    if (broadcasts_grad_output) apply_scalar(at, count, added_to);
+    else if (count <= (plan.reads_all ? part_size : tile_size))
+        kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at),
+            count, 0, added_to);
+    else apply_parts(at, count, false, added_to);
+    return true;
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
+    std::byte** at, std::size_t count, LeafMask added_to) const {
+    TileBuffer splat;
+    auto& grad_output = at[leaves()];
+    table().kernels.result->gather(splat.elements, grad_output, 0, std::min(count, tile_size));
+    grad_output = splat.elements;
+    if (count <= tile_size)
+        table().kernels.backward(expression_object(), plan_.gradients,
+            reinterpret_cast<void* const*>(at), count, 0, added_to);
+    else apply_parts(at, count, true, added_to);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_parts(
+    std::byte* const* at, std::size_t count, bool broadcasts_grad_output, LeafMask added_to) const {
+    std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
+    auto const& kernels = table().kernels;
+    PartLoop loop(count, broadcasts_grad_output || !plan_.reads_all
+                             ? tile_size
+                             : part_size); // zero_tile and the splat have tile_size elements
+    for (std::size_t k = 0; k < n; ++k)
+        loop.contiguous(k, at[k], is_read(k) ? kernels.leaf[k]->element : 0);
+    loop.contiguous(
+        grad_output, at[grad_output], broadcasts_grad_output ? 0 : kernels.result->element);
+    loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
+    for (std::size_t k = 0; k < n; ++k) {
+        std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
+        added_to >> k & 1 ? loop.contiguous(gradient, at[gradient], element)
+                          : loop.result(gradient, at[gradient], element);
+    }
+    loop.run([&](std::size_t, void* const* here, std::size_t elements) {
+        kernels.backward(expression_object(), plan_.gradients, here, elements, 0, added_to);
+    });
+}
+
+XGRAD_FUNCTION void FusedNode::repeat(
+    AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
+    auto const& info = *table().kernels.result;
+    auto made = TensorImpl::make(*table().leaf_types[0], space_);
+    auto* to = made->array.data;
+    Strides const* const strides[] = {&grad_outputs.strides};
+    for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
+            grad_outputs.strides.back(), n);
+        to += n * info.element;
+    });
+    results[0] = AnyTensor(std::move(made));
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_in_loop(
+    AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
+    std::size_t const n = leaves();
+    LocalArray<AnyArray, 6> values(n + 1);
+    LocalArray<AnyArray const*, 6> arrays(n);
+    for (std::size_t k = 0; k < n; ++k)
+        if (is_read(k)) {
+            auto& value = values[first_of(k)];
+            if (!value.defined()) value = saved_array(k);
+            arrays[k] = &value;
+        }
+    if (saves_result()) values[n] = saved_result();
+    run_loop(arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results);
+}
+
+} // namespace xgrad::detail

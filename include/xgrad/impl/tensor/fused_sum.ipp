@@ -1,0 +1,126 @@
+// Bodies of fused_sum.hpp.
+#pragma once
+
+#include <xgrad/tensor/fused_sum.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION bool FusedSum::sums_at_once(BoundOperands const& in) {
+    auto const& table = in.plan->table;
+    return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0 &&
+           WaitingGradients::fits(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
+}
+
+XGRAD_FUNCTION void FusedSum::make_ready_again() {
+    std::size_t const n = leaves();
+    LocalArray<AnyArray, 6> values(n);
+    LocalArray<AnyArray const*, 6> arrays(n);
+    for (std::size_t i = 0; i < plan_.slots; ++i) values[plan_.slot_operand[i]] = slot_array(i);
+    bool contiguous = contiguous_;
+    for (std::size_t k = 0; k < n; ++k) {
+        auto& value = values[first_of(k)];
+        if (!value.defined()) value = zeroed(leaf_shape(k), table().kernels.leaf[k]->element);
+        contiguous &= value.contiguous;
+        arrays[k] = &value;
+    }
+    make_ready(arrays.data(), contiguous);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double FusedSum::run_loop(AnyArray const* const* values,
+    AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients) const {
+    auto const& kernels = table().kernels;
+    std::size_t const n = leaves(), first_gradient = n + 2;
+    NdLoop loop(space_, first_gradient + n);
+    for (std::size_t k = 0; k < n; ++k)
+        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.leaf[k]));
+    if (grad_output) loop.add(n, input_operand(*grad_output, *kernels.result));
+    if (result) loop.add(n + 1, input_operand(*result, *kernels.result));
+    LocalArray<AnyArray, 6> wide_sums(broadcast_ ? plan_.edges : 0);
+    for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
+        std::size_t const k = plan_.target[edge];
+        auto const& info = *kernels.leaf[k];
+        auto const& type = *table().leaf_types[k];
+        bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
+        gradients[edge] = AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
+                                            : TensorImpl::make(type, leaf_shape(k)));
+        auto const& gradient = gradients[edge].handle()->array;
+        if (!sums) {
+            auto operand = output_operand(gradient, info);
+            operand.over = static_cast<std::int8_t>(first_of(k));
+            loop.add(first_gradient + k, operand);
+            continue;
+        }
+        bool const widens = info.wide_element > info.element;
+        if (widens) wide_sums[edge] = zeroed(gradient.shape, info.wide_element);
+        else std::memset(gradient.data, 0, gradient.numel * info.element);
+        auto operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
+        operand.kernel_adds = true;
+        loop.add(first_gradient + k, operand);
+    }
+    double sum = 0;
+    auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
+        LeafMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+        if (grad_output)
+            kernels.backward(
+                expression_object(), plan_.gradients, at, count, facts.constant, added_to);
+        else sum += run(at, count, facts.constant, added_to);
+    };
+    loop.run(loop_body(body));
+    for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
+        if (auto const& from = wide_sums[edge]; from.defined())
+            kernels.leaf[plan_.target[edge]]->scatter_wide(
+                from.data, gradients[edge].handle()->array.data, 1, from.numel);
+    return sum;
+}
+
+XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool contiguous) {
+    double const sum =
+        contiguous ? sum_contiguous(arrays) : run_loop(arrays, nullptr, nullptr, ready());
+    std::size_t bytes = 0;
+    for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
+    WaitingGradients::begin(bytes);
+    waiting_ = bytes;
+    return sum;
+}
+
+XGRAD_FUNCTION double FusedSum::run(
+    void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const {
+    return sum_->kernel(
+        expression_object(), plan_.gradients, at, sum_->scale, count, constant, added_to);
+}
+
+XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
+    std::size_t const n = leaves(), first_gradient = n + 2;
+    void* at[max_operands];
+    for (std::size_t k = 0; k < n; ++k) {
+        at[k] = arrays[k]->data;
+        at[first_gradient + k] = nullptr;
+    }
+    auto const ready = this->ready();
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+        std::size_t const k = plan_.target[i];
+        ready[i] =
+            AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+        at[first_gradient + k] = ready[i].handle()->array.data;
+    }
+    std::size_t const count = arrays[0]->numel;
+    return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double FusedSum::sum_of_parts(
+    void* const* at, std::size_t count) const {
+    std::vector<double> sums((count + part_size - 1) / part_size);
+    std::size_t const n = leaves(), first_gradient = n + 2;
+    PartLoop loop(count);
+    for (std::size_t k = 0; k < n; ++k) {
+        auto const element = table().kernels.leaf[k]->element;
+        loop.contiguous(k, at[k], element);
+        loop.result(first_gradient + k, at[first_gradient + k], element);
+    }
+    loop.run([&](std::size_t part, void* const* here, std::size_t elements) {
+        sums[part] += run(here, elements, 0, 0);
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.);
+}
+
+} // namespace xgrad::detail
