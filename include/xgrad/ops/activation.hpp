@@ -17,7 +17,7 @@ struct Gelu : Transcendental<R(R)> {
                (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
     }
 };
-template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
+template <Operand X> XGRAD_INLINE auto gelu(X const& x) { return express(Gelu{}, x); }
 
 /// x where it is positive, else x times a slope, which is also the derivative at 0.
 struct LeakyRelu : Elementwise<R(R)> {
@@ -28,7 +28,7 @@ struct LeakyRelu : Elementwise<R(R)> {
         return where(x > 0, zero_like(x) + 1, slope);
     }
 };
-template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) {
+template <Operand X> XGRAD_INLINE auto leaky_relu(X const& x, double slope = 0.01) {
     return express(LeakyRelu{{}, slope}, x);
 }
 
@@ -44,6 +44,8 @@ struct Elu : Transcendental<R(R)> {
         return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x)));
     }
 };
-template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu{{}, alpha}, x); }
+template <Operand X> XGRAD_INLINE auto elu(X const& x, double alpha = 1) {
+    return express(Elu{{}, alpha}, x);
+}
 
 } // namespace xgrad

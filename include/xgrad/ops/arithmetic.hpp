@@ -11,7 +11,9 @@ struct Neg : Elementwise<Z(Z), R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return -x; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return minus_one; }
 };
-template <Operand X> auto operator-(X&& x) { return express(Neg{}, std::forward<X>(x)); }
+template <Operand X> XGRAD_INLINE auto operator-(X&& x) {
+    return express(Neg{}, std::forward<X>(x));
+}
 
 /// Sum of two operands.
 struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
@@ -22,7 +24,7 @@ struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator+(A&& a, B&& b) {
+XGRAD_INLINE auto operator+(A&& a, B&& b) {
     return express(Add{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -35,7 +37,7 @@ struct Sub : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator-(A&& a, B&& b) {
+XGRAD_INLINE auto operator-(A&& a, B&& b) {
     return express(Sub{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -48,7 +50,7 @@ struct Mul : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator*(A&& a, B&& b) {
+XGRAD_INLINE auto operator*(A&& a, B&& b) {
     return express(Mul{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -63,7 +65,7 @@ struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator/(A&& a, B&& b) {
+XGRAD_INLINE auto operator/(A&& a, B&& b) {
     return express(Div{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -79,7 +81,7 @@ struct Lerp : Elementwise<R(R, R, R), C(C, C, R), C(C, C, C)> {
 };
 template <class A, class B, class W>
     requires AnyOperand<A, B, W>
-auto lerp(A&& a, B&& b, W&& w) {
+XGRAD_INLINE auto lerp(A&& a, B&& b, W&& w) {
     return express(Lerp{}, std::forward<A>(a), std::forward<B>(b), std::forward<W>(w));
 }
 
@@ -89,7 +91,7 @@ struct Reciprocal : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return reciprocal(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -(y * y); }
 };
-template <Operand X> auto reciprocal(X const& x) { return express(Reciprocal{}, x); }
+template <Operand X> XGRAD_INLINE auto reciprocal(X const& x) { return express(Reciprocal{}, x); }
 
 /// x * x.
 struct Square : Elementwise<Z(Z), R(R), C(C)> {
@@ -97,7 +99,7 @@ struct Square : Elementwise<Z(Z), R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return x * x; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * x; }
 };
-template <Operand X> auto square(X const& x) { return express(Square{}, x); }
+template <Operand X> XGRAD_INLINE auto square(X const& x) { return express(Square{}, x); }
 
 /// Square root; the gradient at 0 is infinite.
 struct Sqrt : Elementwise<R(R), C(C)> {
@@ -105,7 +107,7 @@ struct Sqrt : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sqrt(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 0.5 * reciprocal(y); }
 };
-template <Operand X> auto sqrt(X const& x) { return express(Sqrt{}, x); }
+template <Operand X> XGRAD_INLINE auto sqrt(X const& x) { return express(Sqrt{}, x); }
 
 /// 1 / sqrt(x).
 struct Rsqrt : Elementwise<R(R), C(C)> {
@@ -113,7 +115,7 @@ struct Rsqrt : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return reciprocal(sqrt(x)); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -0.5 * (y * y * y); }
 };
-template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
+template <Operand X> XGRAD_INLINE auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 namespace detail {
 /// Batches and probes: the types on which a rule's result is not differentiated.
@@ -186,7 +188,7 @@ template <class Y = detail::NoPower> struct PowDerivative : Transcendental<R(R, 
 };
 template <class Y, class A, class B>
     requires AnyOperand<A, B>
-auto pow_derivative(int m, int n, Y const&, A const& a, B const& b) {
+XGRAD_INLINE auto pow_derivative(int m, int n, Y const&, A const& a, B const& b) {
     return express(PowDerivative<>{{}, m, n}, a, b);
 }
 
@@ -221,7 +223,7 @@ struct PowNumber : Transcendental<R(R), C(C)> {
 
 template <class A, class B>
     requires AnyOperand<A, B>
-auto pow(A&& a, B&& b) {
+XGRAD_INLINE auto pow(A&& a, B&& b) {
     if constexpr (std::is_arithmetic_v<std::remove_cvref_t<B>>)
         return express(PowNumber{{}, static_cast<double>(b)}, std::forward<A>(a));
     else return express(Pow{}, std::forward<A>(a), std::forward<B>(b));

@@ -14,7 +14,7 @@ struct Less : Elementwise<B(Z, Z), B(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator<(A&& a, B&& b) {
+XGRAD_INLINE auto operator<(A&& a, B&& b) {
     return express(Less{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -25,7 +25,7 @@ struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator<=(A&& a, B&& b) {
+XGRAD_INLINE auto operator<=(A&& a, B&& b) {
     return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -36,7 +36,7 @@ struct Greater : Elementwise<B(Z, Z), B(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator>(A&& a, B&& b) {
+XGRAD_INLINE auto operator>(A&& a, B&& b) {
     return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -47,7 +47,7 @@ struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator>=(A&& a, B&& b) {
+XGRAD_INLINE auto operator>=(A&& a, B&& b) {
     return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -58,7 +58,7 @@ struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator==(A&& a, B&& b) {
+XGRAD_INLINE auto operator==(A&& a, B&& b) {
     return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -69,7 +69,7 @@ struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator!=(A&& a, B&& b) {
+XGRAD_INLINE auto operator!=(A&& a, B&& b) {
     return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -80,7 +80,7 @@ struct And : Elementwise<B(B, B)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator&&(A&& a, B&& b) {
+XGRAD_INLINE auto operator&&(A&& a, B&& b) {
     return express(And{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -91,7 +91,7 @@ struct Or : Elementwise<B(B, B)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator||(A&& a, B&& b) {
+XGRAD_INLINE auto operator||(A&& a, B&& b) {
     return express(Or{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -100,14 +100,16 @@ struct Not : Elementwise<B(B)> {
     static constexpr std::string_view written = "!";
     XGRAD_INLINE auto value(auto a) const { return !a; }
 };
-template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
+template <Operand A> XGRAD_INLINE auto operator!(A&& a) {
+    return express(Not{}, std::forward<A>(a));
+}
 
 /// True where x, or a part of it, is not a number.
 struct IsNan : Elementwise<B(R), B(C)> {
     static constexpr std::string_view written = "isnan";
     XGRAD_INLINE auto value(auto x) const { return x != x; }
 };
-template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
+template <Operand X> XGRAD_INLINE auto isnan(X const& x) { return express(IsNan{}, x); }
 
 /// True where x, or a part of it, is infinite.
 struct IsInf : Elementwise<B(R), B(C)> {
@@ -116,14 +118,14 @@ struct IsInf : Elementwise<B(R), B(C)> {
         return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL;
     }
 };
-template <Operand X> auto isinf(X const& x) { return express(IsInf{}, x); }
+template <Operand X> XGRAD_INLINE auto isinf(X const& x) { return express(IsInf{}, x); }
 
 /// True where x, with all its parts, is neither infinite nor NaN.
 struct IsFinite : Elementwise<B(R), B(C)> {
     static constexpr std::string_view written = "isfinite";
     XGRAD_INLINE auto value(auto x) const { return x - x == 0; }
 };
-template <Operand X> auto isfinite(X const& x) { return express(IsFinite{}, x); }
+template <Operand X> XGRAD_INLINE auto isfinite(X const& x) { return express(IsFinite{}, x); }
 
 /// a where the mask is true, else b.
 struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
@@ -134,7 +136,7 @@ struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
 };
 template <class M, class A, class B>
     requires AnyOperand<M, A, B>
-auto where(M&& mask, A&& a, B&& b) {
+XGRAD_INLINE auto where(M&& mask, A&& a, B&& b) {
     return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -152,7 +154,7 @@ struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto maximum(A&& a, B&& b) {
+XGRAD_INLINE auto maximum(A&& a, B&& b) {
     return express(Maximum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -169,7 +171,7 @@ struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto minimum(A&& a, B&& b) {
+XGRAD_INLINE auto minimum(A&& a, B&& b) {
     return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -194,7 +196,7 @@ struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
 };
 template <class X, class L, class U>
     requires AnyOperand<X, L, U>
-auto clamp(X&& x, L&& lower, U&& upper) {
+XGRAD_INLINE auto clamp(X&& x, L&& lower, U&& upper) {
     return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
 }
 
@@ -213,7 +215,7 @@ struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
 };
 template <class X, class L>
     requires AnyOperand<X, L>
-auto clamp_min(X&& x, L&& lower) {
+XGRAD_INLINE auto clamp_min(X&& x, L&& lower) {
     return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
 }
 
@@ -232,7 +234,7 @@ struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
 };
 template <class X, class U>
     requires AnyOperand<X, U>
-auto clamp_max(X&& x, U&& upper) {
+XGRAD_INLINE auto clamp_max(X&& x, U&& upper) {
     return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
 }
 
@@ -248,7 +250,7 @@ struct NanToNum : Elementwise<R(R)> {
 };
 /// By default NaN becomes 0, and an infinity the largest number of its sign that x's type has.
 template <Operand X>
-auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {},
+XGRAD_INLINE auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {},
     std::optional<double> neginf = {}) {
     double const largest =
         std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();

@@ -16,7 +16,7 @@ struct Abs : Elementwise<Z(Z), R(R), R(C)> {
         return std::pair(r, gradient{sgn(z, r)});
     }
 };
-template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
+template <Operand X> XGRAD_INLINE auto abs(X const& x) { return express(Abs{}, x); }
 
 /// |x|^2, without a root.
 struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
@@ -24,7 +24,7 @@ struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
     XGRAD_INLINE auto value(auto x) const { return abs2(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
 };
-template <Operand X> auto abs2(X const& x) { return express(Abs2{}, x); }
+template <Operand X> XGRAD_INLINE auto abs2(X const& x) { return express(Abs2{}, x); }
 
 /// Sign of a real number: -1, 0 or 1.
 struct Sign : Elementwise<Z(Z), R(R)> {
@@ -32,7 +32,7 @@ struct Sign : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return sgn(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
+template <Operand X> XGRAD_INLINE auto sign(X const& x) { return express(Sign{}, x); }
 
 /// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
 struct Copysign : Elementwise<R(R, R)> {
@@ -43,7 +43,7 @@ struct Copysign : Elementwise<R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto copysign(A&& a, B&& b) {
+XGRAD_INLINE auto copysign(A&& a, B&& b) {
     return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -57,7 +57,7 @@ struct Sgn : Elementwise<C(C)> {
         return wirtinger{h, -(h * y * y)};
     }
 };
-template <Operand X> auto sgn(X const& x) {
+template <Operand X> XGRAD_INLINE auto sgn(X const& x) {
     if constexpr (std::same_as<typename X::kind, C>) return express(Sgn{}, x);
     else {
         detail::check_defined("sgn", x);
@@ -83,7 +83,7 @@ struct Angle : Transcendental<R(R), R(C)> {
         }
     }
 };
-template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
+template <Operand X> XGRAD_INLINE auto angle(X const& x) { return express(Angle{}, x); }
 
 /// Real part; a real operand is its own.
 struct RealPart : Elementwise<R(C)> {
@@ -91,7 +91,7 @@ struct RealPart : Elementwise<R(C)> {
     XGRAD_INLINE auto value(auto x) const { return real(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
 };
-template <Operand X> auto real(X const& x) {
+template <Operand X> XGRAD_INLINE auto real(X const& x) {
     if constexpr (std::same_as<typename X::kind, C>) return express(RealPart{}, x);
     else return x;
 }
@@ -105,7 +105,7 @@ struct ImagPart : Elementwise<R(R), R(C)> {
         else return gradient{imaginary_unit};
     }
 };
-template <Operand X> auto imag(X const& x) { return express(ImagPart{}, x); }
+template <Operand X> XGRAD_INLINE auto imag(X const& x) { return express(ImagPart{}, x); }
 
 /// Conjugate; a real operand is its own.
 struct Conj : Elementwise<C(C)> {
@@ -113,7 +113,7 @@ struct Conj : Elementwise<C(C)> {
     XGRAD_INLINE auto value(auto x) const { return conj(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
 };
-template <Operand X> auto conj(X const& x) {
+template <Operand X> XGRAD_INLINE auto conj(X const& x) {
     if constexpr (std::same_as<typename X::kind, C>) return express(Conj{}, x);
     else return x;
 }
@@ -127,7 +127,7 @@ struct Complex : Elementwise<C(R, R)> {
 };
 template <class Re, class Im>
     requires AnyOperand<Re, Im>
-auto complex(Re&& re, Im&& im) {
+XGRAD_INLINE auto complex(Re&& re, Im&& im) {
     return express(Complex{}, re, im);
 }
 
@@ -144,7 +144,7 @@ struct Polar : Transcendental<C(R, R)> {
 };
 template <class R_, class Phi>
     requires AnyOperand<R_, Phi>
-auto polar(R_&& r, Phi&& phi) {
+XGRAD_INLINE auto polar(R_&& r, Phi&& phi) {
     return express(Polar{}, r, phi);
 }
 

@@ -26,7 +26,7 @@ struct ModRelu : Elementwise<C(C, R)> {
 };
 template <class X, class B_>
     requires AnyOperand<X, B_>
-auto modrelu(X&& z, B_&& bias) {
+XGRAD_INLINE auto modrelu(X&& z, B_&& bias) {
     return express(ModRelu{}, z, bias);
 }
 
@@ -42,7 +42,7 @@ struct ComplexRelu : Elementwise<C(C)> {
         return wirtinger{x + y, x - y};
     }
 };
-template <Operand X> auto crelu(X const& z) { return express(ComplexRelu{}, z); }
+template <Operand X> XGRAD_INLINE auto crelu(X const& z) { return express(ComplexRelu{}, z); }
 
 /// zReLU: z in the first quadrant, with its edges, else 0 (Guberman, 2016).
 struct QuadrantRelu : Elementwise<C(C)> {
@@ -54,7 +54,7 @@ struct QuadrantRelu : Elementwise<C(C)> {
         return selected{(real(z) >= 0) && (imag(z) >= 0)};
     }
 };
-template <Operand X> auto zrelu(X const& z) { return express(QuadrantRelu{}, z); }
+template <Operand X> XGRAD_INLINE auto zrelu(X const& z) { return express(QuadrantRelu{}, z); }
 
 /// Cardioid: (1 + cos(arg z))/2 z, which is relu on the real line (Virtue, Yu and Lustig, 2017).
 struct Cardioid : Elementwise<C(C)> {
@@ -66,6 +66,6 @@ struct Cardioid : Elementwise<C(C)> {
         return wirtinger{0.5 * (1 + real(u)) + quarter_sine, -(quarter_sine * u * u)};
     }
 };
-template <Operand X> auto cardioid(X const& z) { return express(Cardioid{}, z); }
+template <Operand X> XGRAD_INLINE auto cardioid(X const& z) { return express(Cardioid{}, z); }
 
 } // namespace xgrad

@@ -3,24 +3,11 @@
 // next: dual_kernel.hpp.
 #pragma once
 
-#include <xgrad/ops/complex.hpp>
-#include <xgrad/ops/exponential.hpp>
 #include <xgrad/ops/flat_expression.hpp>
-#include <xgrad/ops/trigonometric.hpp>
 
 namespace xgrad {
 
-/// A batch and its tangent.
-template <class Batch> struct Dual {
-    Batch value, tangent;
-};
-template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
-
 namespace detail {
-
-template <class X> inline constexpr bool is_dual = false;
-template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
-template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
 
 /// The kind and the precision of a value in a rule; a plain number has no precision.
 template <class X> struct RuleValue {
@@ -43,6 +30,25 @@ template <class P> struct RuleValue<simd::ComplexBatch<P>> {
     using kind = C;
     using precision = P;
 };
+} // namespace detail
+
+/// A batch and its tangent. The functions that rules call take it as they take a tensor: express()
+/// applies their operations at once.
+template <class Batch> struct Dual {
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = typename detail::RuleValue<Batch>::kind;
+    using precision = typename detail::RuleValue<Batch>::precision;
+    Batch value, tangent;
+};
+template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
+
+namespace detail {
+
+template <class X> inline constexpr bool is_dual = false;
+template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
+template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
+
 template <class Batch> struct RuleValue<Dual<Batch>> : RuleValue<Batch> {};
 
 template <class X> XGRAD_INLINE X value_of(X x) { return x; }
@@ -130,168 +136,23 @@ template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x)
         widest_precision<typename RuleValue<X>::precision...>>(op, x...);
 }
 
-template <class X>
-concept DualNumber = is_dual<X>;
-template <class A, class B>
-concept DualPair = (is_dual<A> || is_dual<B>)&&requires {
-    typename RuleValue<A>::kind;
-    typename RuleValue<B>::kind;
-};
-
 } // namespace detail
 
-// The functions that rules call, applied to dual numbers.
-template <detail::DualNumber X> XGRAD_INLINE auto operator-(X x) {
-    return detail::on_duals(Neg{}, x);
+/// Called by express() where an argument is a dual number.
+template <class Op, class... X>
+    requires(detail::count_duals<X...> > 0)
+XGRAD_INLINE auto evaluate_at_once(Op const& op, X... x) {
+    return detail::on_duals(op, x...);
 }
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator+(A a, B b) {
-    return detail::on_duals(Add{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator-(A a, B b) {
-    return detail::on_duals(Sub{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator*(A a, B b) {
-    return detail::on_duals(Mul{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator/(A a, B b) {
-    return detail::on_duals(Div{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto pow(A a, B b) {
-    if constexpr (std::is_arithmetic_v<B>)
-        return detail::on_duals(PowNumber{{}, static_cast<double>(b)}, a);
-    else return detail::on_duals(Pow{}, a, b);
-}
-template <class Y, class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto pow_derivative(int m, int n, Y y, A a, B b) {
-    auto const power = detail::value_of(y);
-    return detail::on_duals(
-        PowDerivative<std::remove_const_t<decltype(power)>>{{}, m, n, power}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto atan2(A a, B b) {
-    return detail::on_duals(Atan2{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto copysign(A a, B b) {
-    return detail::on_duals(Copysign{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto complex(A a, B b) {
-    return detail::on_duals(Complex{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto polar(A a, B b) {
-    return detail::on_duals(Polar{}, a, b);
-}
-template <class P, class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto where(simd::Mask<P> m, A a, B b) {
-    return detail::on_duals(Where{}, m, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator<(A a, B b) {
-    return detail::value_of(a) < detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator<=(A a, B b) {
-    return detail::value_of(a) <= detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator>(A a, B b) {
-    return detail::value_of(a) > detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator>=(A a, B b) {
-    return detail::value_of(a) >= detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator==(A a, B b) {
-    return detail::value_of(a) == detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator!=(A a, B b) {
-    return detail::value_of(a) != detail::value_of(b);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto isnan(X x) { return isnan(x.value); }
-template <detail::DualNumber X> XGRAD_INLINE auto reciprocal(X x) {
-    return detail::on_duals(Reciprocal{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto sqrt(X x) { return detail::on_duals(Sqrt{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto exp(X x) { return detail::on_duals(Exp{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto expm1(X x) {
-    return detail::on_duals(Expm1{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto sigmoid(X x) {
-    return detail::on_duals(Sigmoid{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto log(X x) { return detail::on_duals(Log{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto log1p(X x) {
-    return detail::on_duals(Log1p{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto log2(X x) { return detail::on_duals(Log2{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto log10(X x) {
-    return detail::on_duals(Log10{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto sin(X x) { return detail::on_duals(Sin{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto cos(X x) { return detail::on_duals(Cos{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto tan(X x) { return detail::on_duals(Tan{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto asin(X x) { return detail::on_duals(Asin{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto acos(X x) { return detail::on_duals(Acos{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto atan(X x) { return detail::on_duals(Atan{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto sinh(X x) { return detail::on_duals(Sinh{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto cosh(X x) { return detail::on_duals(Cosh{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto tanh(X x) { return detail::on_duals(Tanh{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto asinh(X x) {
-    return detail::on_duals(Asinh{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto acosh(X x) {
-    return detail::on_duals(Acosh{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto atanh(X x) {
-    return detail::on_duals(Atanh{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto abs(X x) { return detail::on_duals(Abs{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto abs2(X x) { return detail::on_duals(Abs2{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto angle(X x) {
-    return detail::on_duals(Angle{}, x);
-}
-template <class P> XGRAD_INLINE auto sgn(Dual<simd::Batch<P>> x) {
-    return detail::on_duals(Sign{}, x);
-}
-template <class P> XGRAD_INLINE auto sgn(Dual<simd::ComplexBatch<P>> x) {
-    return detail::on_duals(Sgn{}, x);
-}
-template <class P> XGRAD_INLINE auto real(Dual<simd::Batch<P>> x) { return x; }
-template <class P> XGRAD_INLINE auto real(Dual<simd::ComplexBatch<P>> x) {
-    return detail::on_duals(RealPart{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto imag(X x) {
-    return detail::on_duals(ImagPart{}, x);
-}
-template <class P> XGRAD_INLINE auto conj(Dual<simd::Batch<P>> x) { return x; }
-template <class P> XGRAD_INLINE auto conj(Dual<simd::ComplexBatch<P>> x) {
-    return detail::on_duals(Conj{}, x);
-}
+// A rule may combine a dual number with values that have no tangent.
+template <class P> struct detail::OperandTraits<simd::Mask<P>> {
+    using type = simd::Mask<P>;
+};
+template <class P> struct detail::OperandTraits<simd::Batch<P>> {
+    using type = simd::Batch<P>;
+};
+template <class P> struct detail::OperandTraits<simd::ComplexBatch<P>> {
+    using type = simd::ComplexBatch<P>;
+};
 
 } // namespace xgrad

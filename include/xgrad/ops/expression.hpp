@@ -153,10 +153,10 @@ namespace detail {
 template <class X> inline constexpr bool is_expression = false;
 template <class Op, class... X> inline constexpr bool is_expression<Expression<Op, X...>> = true;
 
-/// Operands that record each operation at once: a rule is called with these if its gradient will be
-/// differentiated again.
+/// Operands to which operations are applied at once: dual numbers and traced tensors, with which
+/// rules are called. evaluate_at_once() says what an operation does to them.
 template <class X>
-concept RecordsAtOnce = requires { typename std::remove_cvref_t<X>::records_at_once; };
+concept EvaluatedAtOnce = requires { typename std::remove_cvref_t<X>::evaluated_at_once; };
 } // namespace detail
 
 namespace detail {
@@ -193,14 +193,16 @@ auto stand_in(First const& first, More const&... more) {
 template <IsElementwise Op, class... X>
     requires AnyOperand<X...>
 XGRAD_INLINE auto express(Op op, X&&... x) {
-    using Diagnostic =
-        typename decltype(detail::check_application<Op, detail::kind_in<X>...>())::type;
-    static_cast<void>(detail::ReportDiagnostic<Diagnostic>());
-    if constexpr (!accepted<Diagnostic>) return detail::stand_in<Op>(x...);
-    else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
-    else
-        return Expression<Op, detail::operand_type<X>...>(std::move(op),
-            detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
+    if constexpr ((detail::EvaluatedAtOnce<X> || ...)) return evaluate_at_once(std::move(op), x...);
+    else {
+        using Diagnostic =
+            typename decltype(detail::check_application<Op, detail::kind_in<X>...>())::type;
+        static_cast<void>(detail::ReportDiagnostic<Diagnostic>());
+        if constexpr (!accepted<Diagnostic>) return detail::stand_in<Op>(x...);
+        else
+            return Expression<Op, detail::operand_type<X>...>(std::move(op),
+                detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
+    }
 }
 
 /// Applies an operation on whole arrays, at once.

@@ -45,13 +45,10 @@ struct Polygamma : Transcendental<R(R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
 };
 /// Throws an Error for n < 0, and for n > 2^30.
-template <Operand X> auto polygamma(int n, X const& x) {
+template <Operand X> XGRAD_INLINE auto polygamma(int n, X const& x) {
     if (n < 0) detail::fail("polygamma: there is no order ", n);
     if (n > 1 << 30) detail::fail("polygamma: order ", n, " is too large");
     return express(Polygamma{{}, n}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto polygamma(int n, X x) {
-    return detail::on_duals(Polygamma{{}, n}, x);
 }
 template <Operand X> auto digamma(X const& x) {
     detail::check_defined("digamma", x);
@@ -65,10 +62,7 @@ struct Lgamma : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return lgamma(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(0, x); }
 };
-template <Operand X> auto lgamma(X const& x) { return express(Lgamma{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto lgamma(X x) {
-    return detail::on_duals(Lgamma{}, x);
-}
+template <Operand X> XGRAD_INLINE auto lgamma(X const& x) { return express(Lgamma{}, x); }
 
 } // namespace xgrad
 

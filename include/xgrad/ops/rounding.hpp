@@ -1,7 +1,6 @@
 // Rounding to integers, and remainders.
 #pragma once
 
-#include <xgrad/ops/dual.hpp>
 #include <xgrad/ops/probe.hpp>
 
 namespace xgrad {
@@ -20,10 +19,7 @@ struct Floor : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return floor(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto floor(X const& x) { return express(Floor{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto floor(X x) {
-    return detail::on_duals(Floor{}, x);
-}
+template <Operand X> XGRAD_INLINE auto floor(X const& x) { return express(Floor{}, x); }
 
 /// The smallest integer that is not below x; gradient 0.
 struct Ceil : Elementwise<Z(Z), R(R)> {
@@ -31,8 +27,7 @@ struct Ceil : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return ceil(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto ceil(X const& x) { return express(Ceil{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto ceil(X x) { return detail::on_duals(Ceil{}, x); }
+template <Operand X> XGRAD_INLINE auto ceil(X const& x) { return express(Ceil{}, x); }
 
 /// x rounded toward 0; gradient 0.
 struct Trunc : Elementwise<Z(Z), R(R)> {
@@ -40,10 +35,7 @@ struct Trunc : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return trunc(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto trunc(X const& x) { return express(Trunc{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto trunc(X x) {
-    return detail::on_duals(Trunc{}, x);
-}
+template <Operand X> XGRAD_INLINE auto trunc(X const& x) { return express(Trunc{}, x); }
 
 /// x rounded to the nearest integer, ties to even; gradient 0.
 struct Round : Elementwise<Z(Z), R(R)> {
@@ -51,10 +43,7 @@ struct Round : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return round(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto round(X const& x) { return express(Round{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto round(X x) {
-    return detail::on_duals(Round{}, x);
-}
+template <Operand X> XGRAD_INLINE auto round(X const& x) { return express(Round{}, x); }
 
 /// a - b trunc(a/b), with the sign of a, as in C; NaN for b = 0. The gradient treats trunc(a/b) as
 /// constant.
@@ -67,13 +56,8 @@ struct Fmod : Transcendental<R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto fmod(A&& a, B&& b) {
+XGRAD_INLINE auto fmod(A&& a, B&& b) {
     return express(Fmod{}, std::forward<A>(a), std::forward<B>(b));
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto fmod(A a, B b) {
-    return detail::on_duals(Fmod{}, a, b);
 }
 
 /// a - b floor(a/b), with the sign of b, as in Python; NaN for b = 0. The gradient treats
@@ -92,7 +76,7 @@ struct Remainder : Transcendental<R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto remainder(A&& a, B&& b) {
+XGRAD_INLINE auto remainder(A&& a, B&& b) {
     return express(Remainder{}, std::forward<A>(a), std::forward<B>(b));
 }
 

@@ -2,7 +2,6 @@
 // y, sums of logarithms.
 #pragma once
 
-#include <xgrad/ops/dual.hpp>
 #include <xgrad/ops/probe.hpp>
 #include <xgrad/ops/rounding.hpp>
 #include <xgrad/simd/erf.hpp>
@@ -22,8 +21,7 @@ struct Erf : Transcendental<R(R)> {
         return 2 * std::numbers::inv_sqrtpi * exp(-x * x);
     }
 };
-template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
+template <Operand X> XGRAD_INLINE auto erf(X const& x) { return express(Erf{}, x); }
 
 /// 1 - erf(x), accurate where it is small.
 struct Erfc : Transcendental<R(R)> {
@@ -33,8 +31,7 @@ struct Erfc : Transcendental<R(R)> {
         return -2 * std::numbers::inv_sqrtpi * exp(-x * x);
     }
 };
-template <Operand X> auto erfc(X const& x) { return express(Erfc{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto erfc(X x) { return detail::on_duals(Erfc{}, x); }
+template <Operand X> XGRAD_INLINE auto erfc(X const& x) { return express(Erfc{}, x); }
 
 /// sin(pi x) / (pi x), 1 at 0.
 struct Sinc : Transcendental<R(R), C(C)> {
@@ -74,7 +71,7 @@ private:
         return std::pair(1 - 2 * odd * odd, std::numbers::pi * (x - n));
     }
 };
-template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
+template <Operand X> XGRAD_INLINE auto sinc(X const& x) { return express(Sinc{}, x); }
 
 /// The gradient of x log(y) for x: log(y), but 0 at x = 0 where y <= 0. Its derivatives are those
 /// of log(y) there, too, so that mixed derivatives of x log(y) are equal.
@@ -94,7 +91,7 @@ XGRAD_INLINE auto xlogy_slope(auto x, auto y)
 }
 template <class X, class Y>
     requires AnyOperand<X, Y>
-auto xlogy_slope(X const& x, Y const& y) {
+XGRAD_INLINE auto xlogy_slope(X const& x, Y const& y) {
     return express(XLogYSlope(), x, y);
 }
 
@@ -110,7 +107,7 @@ struct XLogY : Transcendental<R(R, R)> {
 };
 template <class X, class Y>
     requires AnyOperand<X, Y>
-auto xlogy(X&& x, Y&& y) {
+XGRAD_INLINE auto xlogy(X&& x, Y&& y) {
     return express(XLogY{}, std::forward<X>(x), std::forward<Y>(y));
 }
 
@@ -131,7 +128,7 @@ private:
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto logaddexp(A&& a, B&& b) {
+XGRAD_INLINE auto logaddexp(A&& a, B&& b) {
     return express(LogAddExp{}, std::forward<A>(a), std::forward<B>(b));
 }
 

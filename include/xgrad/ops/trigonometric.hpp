@@ -20,7 +20,7 @@ struct Sin : Transcendental<R(R), C(C)> {
         return std::pair(s, c);
     }
 };
-template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
+template <Operand X> XGRAD_INLINE auto sin(X const& x) { return express(Sin{}, x); }
 
 /// Cosine.
 struct Cos : Transcendental<R(R), C(C)> {
@@ -36,7 +36,7 @@ struct Cos : Transcendental<R(R), C(C)> {
         return std::pair(c, -s);
     }
 };
-template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
+template <Operand X> XGRAD_INLINE auto cos(X const& x) { return express(Cos{}, x); }
 
 /// Tangent.
 struct Tan : Transcendental<R(R), C(C)> {
@@ -44,7 +44,7 @@ struct Tan : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return tan(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
 };
-template <Operand X> auto tan(X const& x) { return express(Tan{}, x); }
+template <Operand X> XGRAD_INLINE auto tan(X const& x) { return express(Tan{}, x); }
 
 /// Arc sine.
 struct Asin : Transcendental<R(R), C(C)> {
@@ -52,7 +52,7 @@ struct Asin : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return asin(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
 };
-template <Operand X> auto asin(X const& x) { return express(Asin{}, x); }
+template <Operand X> XGRAD_INLINE auto asin(X const& x) { return express(Asin{}, x); }
 
 /// Arc cosine.
 struct Acos : Transcendental<R(R), C(C)> {
@@ -60,7 +60,7 @@ struct Acos : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return acos(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
 };
-template <Operand X> auto acos(X const& x) { return express(Acos{}, x); }
+template <Operand X> XGRAD_INLINE auto acos(X const& x) { return express(Acos{}, x); }
 
 /// Arc tangent.
 struct Atan : Transcendental<R(R), C(C)> {
@@ -68,7 +68,7 @@ struct Atan : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return atan(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
 };
-template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
+template <Operand X> XGRAD_INLINE auto atan(X const& x) { return express(Atan{}, x); }
 
 /// Hyperbolic sine.
 struct Sinh : Transcendental<R(R), C(C)> {
@@ -80,7 +80,7 @@ struct Sinh : Transcendental<R(R), C(C)> {
         return std::pair(s, c);
     }
 };
-template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
+template <Operand X> XGRAD_INLINE auto sinh(X const& x) { return express(Sinh{}, x); }
 
 /// Hyperbolic cosine.
 struct Cosh : Transcendental<R(R), C(C)> {
@@ -92,7 +92,7 @@ struct Cosh : Transcendental<R(R), C(C)> {
         return std::pair(c, s);
     }
 };
-template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
+template <Operand X> XGRAD_INLINE auto cosh(X const& x) { return express(Cosh{}, x); }
 
 /// Hyperbolic tangent.
 struct Tanh : Transcendental<R(R), C(C)> {
@@ -100,7 +100,7 @@ struct Tanh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return tanh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
 };
-template <Operand X> auto tanh(X const& x) { return express(Tanh{}, x); }
+template <Operand X> XGRAD_INLINE auto tanh(X const& x) { return express(Tanh{}, x); }
 
 /// Inverse hyperbolic sine.
 struct Asinh : Transcendental<R(R), C(C)> {
@@ -108,7 +108,7 @@ struct Asinh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return asinh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
 };
-template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
+template <Operand X> XGRAD_INLINE auto asinh(X const& x) { return express(Asinh{}, x); }
 
 /// Inverse hyperbolic cosine.
 struct Acosh : Transcendental<R(R), C(C)> {
@@ -118,7 +118,7 @@ struct Acosh : Transcendental<R(R), C(C)> {
         return reciprocal(sqrt(x - 1) * sqrt(x + 1));
     }
 };
-template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
+template <Operand X> XGRAD_INLINE auto acosh(X const& x) { return express(Acosh{}, x); }
 
 /// Inverse hyperbolic tangent.
 struct Atanh : Transcendental<R(R), C(C)> {
@@ -126,7 +126,7 @@ struct Atanh : Transcendental<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return atanh(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
 };
-template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
+template <Operand X> XGRAD_INLINE auto atanh(X const& x) { return express(Atanh{}, x); }
 
 /// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
 struct Atan2 : Transcendental<R(R, R)> {
@@ -141,7 +141,7 @@ struct Atan2 : Transcendental<R(R, R)> {
 };
 template <class Y, class X>
     requires AnyOperand<Y, X>
-auto atan2(Y&& y, X&& x) {
+XGRAD_INLINE auto atan2(Y&& y, X&& x) {
     return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
 }
 
@@ -161,7 +161,7 @@ private:
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto hypot(A&& a, B&& b) {
+XGRAD_INLINE auto hypot(A&& a, B&& b) {
     return express(Hypot{}, std::forward<A>(a), std::forward<B>(b));
 }
 

@@ -15,13 +15,18 @@ namespace xgrad {
 /// A tensor to which operations are applied eagerly.
 template <Scalar T> struct Traced {
     using operand_tag = void;
-    using records_at_once = void;
+    using evaluated_at_once = void;
     using scalar = T;
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     static constexpr std::size_t leaves = 1;
     Tensor<T> tensor;
 };
+
+namespace detail {
+template <class X> inline constexpr bool is_traced = false;
+template <class T> inline constexpr bool is_traced<Traced<T>> = true;
+} // namespace detail
 
 template <class T> auto zero_like(Traced<T> const& x) {
     return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))};
@@ -45,7 +50,9 @@ template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
 } // namespace detail
 
 /// Called by express() where an operand is Traced.
-template <class Op, class... X> [[gnu::cold]] auto record_traced(Op op, X const&... x) {
+template <class Op, class... X>
+    requires(detail::is_traced<X> || ...)
+[[gnu::cold]] auto evaluate_at_once(Op op, X const&... x) {
     using P = widest_precision<typename detail::operand_type<X>::precision...>;
     auto const record_one = [&]<class... O>(O const&... operands) {
         return detail::record(Expression<Op, O...>(std::move(op), operands...));
