@@ -120,7 +120,7 @@ template <Operand X> XGRAD_INLINE auto rsqrt(X const& x) { return express(Rsqrt{
 namespace detail {
 /// Batches and probes: the types on which a rule's result is not differentiated.
 template <class... X>
-concept Undifferentiated = ((simd::AnyBatch<X> || Probe<X>)&&...);
+concept Undifferentiated = ((simd::AnyBatch<X> || is_probe<X>)&&...);
 /// A power a^b that is not computed yet.
 struct NoPower {};
 
@@ -144,8 +144,7 @@ template <simd::AnyBatch X> X high_power_factor(int m, int n, X b, X log_a) {
 }
 } // namespace detail
 
-// The derivative of a^b, m times for a and n times for b, given the power itself. For batches and
-// probes.
+// The derivative of a^b, m times for a and n times for b, given the power itself.
 template <class Y, simd::AnyBatch X>
 XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
     X below; // a^(b-m)
@@ -166,9 +165,6 @@ XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
         return where(a == 0 && (m == 0 ? b < 0 : b <= m), pole, regular);
     }
 }
-namespace detail {
-template <class Y, Probe X> X pow_derivative(int, int, Y, X a, X b) { return joined(a, b); }
-} // namespace detail
 
 /// The derivative of a^b, m times for a and n times for b. Being one function, it does not depend
 /// on the order of differentiation. At a = 0 it is the limit from above, which may be infinite; but

@@ -9,15 +9,7 @@ namespace xgrad {
 
 namespace detail {
 
-/// The kind and the precision of a value in a rule; a plain number has no precision.
-template <class X> struct RuleValue {
-    using kind = kind_of<X>;
-    using precision = bool;
-};
-template <std::integral X> struct RuleValue<X> {
-    using kind = R;
-    using precision = bool;
-};
+// The kinds and the precisions of batches in rules.
 template <class P> struct RuleValue<simd::Mask<P>> {
     using kind = B;
     using precision = P;

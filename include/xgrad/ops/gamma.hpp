@@ -31,10 +31,6 @@ template <class P> XGRAD_INLINE Batch<P> polygamma(int n, Batch<P> x) {
     return detail::each([n](P v) { return static_cast<P>(xgrad::detail::polygamma(n, v)); }, x);
 }
 } // namespace simd
-namespace detail {
-inline RealProbe lgamma(RealProbe x) { return x; }
-inline RealProbe polygamma(int, RealProbe x) { return x; }
-} // namespace detail
 
 /// Derivative order + 1 of the logarithm of the gamma function: digamma for order 0, trigamma for
 /// order 1. It is infinite at 0 and at the negative whole numbers, but digamma is NaN at these.

@@ -24,7 +24,7 @@ template <class Op, class... Kinds> struct is_not_defined_on;
 namespace detail {
 
 template <class D>
-inline constexpr bool is_derivative = (Probe<D> && !std::same_as<D, MaskProbe>) || Plain<D>;
+inline constexpr bool is_derivative = (is_probe<D> && !std::same_as<D, Probe<B>>) || Plain<D>;
 template <> inline constexpr bool is_derivative<bool> = false;
 template <> inline constexpr bool is_derivative<One> = true;
 template <> inline constexpr bool is_derivative<MinusOne> = true;

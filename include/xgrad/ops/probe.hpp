@@ -14,185 +14,58 @@ using Uses = std::uint32_t;
 inline constexpr Uses uses_result = 1;
 constexpr Uses uses_argument(std::size_t i) { return Uses{2} << i; }
 
-struct MaskProbe {
+/// A value of kind K. The functions that rules call take it as they take a tensor: express()
+/// applies their operations at once.
+template <class K> struct Probe {
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = K;
+    using precision = bool;
     Uses uses = 0;
-    static MaskProbe of(Uses u) { return {u}; }
-};
-struct RealProbe {
-    Uses uses = 0;
-    RealProbe() = default;
-    template <class A>
-        requires(std::is_arithmetic_v<A>)
-    RealProbe(A) {}
-    RealProbe(MaskProbe m) : uses(m.uses) {}
-    static RealProbe of(Uses u) {
-        RealProbe p;
+
+    constexpr Probe() = default;
+    template <Number A> constexpr Probe(A) {}
+    template <class L>
+        requires(kind_rank<L> < kind_rank<K>)
+    constexpr Probe(Probe<L> x) : uses(x.uses) {}
+    static constexpr Probe of(Uses u) {
+        Probe p;
         p.uses = u;
         return p;
     }
 };
-struct ComplexProbe {
-    Uses uses = 0;
-    ComplexProbe() = default;
-    template <class A>
-        requires(std::is_arithmetic_v<A>)
-    ComplexProbe(A) {}
-    template <class A> ComplexProbe(std::complex<A>) {}
-    ComplexProbe(RealProbe x) : uses(x.uses) {}
-    ComplexProbe(MaskProbe m) : uses(m.uses) {}
-    static ComplexProbe of(Uses u) {
-        ComplexProbe p;
-        p.uses = u;
-        return p;
-    }
+/// The kind and the precision of a value in a rule; a plain number has no precision.
+template <class X> struct RuleValue {
+    using kind = kind_of<X>;
+    using precision = bool;
+};
+template <std::integral X> struct RuleValue<X> {
+    using kind = R;
+    using precision = bool;
+};
+template <class K> struct RuleValue<Probe<K>> {
+    using kind = K;
+    using precision = bool;
 };
 
-template <class X>
-concept Probe =
-    std::same_as<X, MaskProbe> || std::same_as<X, RealProbe> || std::same_as<X, ComplexProbe>;
+template <class X> inline constexpr bool is_probe = false;
+template <class K> inline constexpr bool is_probe<Probe<K>> = true;
 template <class X>
 concept Plain = std::is_arithmetic_v<X>;
-template <class A, class B>
-concept ProbePair = (Probe<A> && (Probe<B> || Plain<B>)) || (Plain<A> && Probe<B>);
 
-template <Probe X> Uses uses_of(X x) { return x.uses; }
-template <Plain X> Uses uses_of(X) { return 0; }
-template <class A, class B>
-using JoinedProbe =
-    std::conditional_t<std::same_as<A, ComplexProbe> || std::same_as<B, ComplexProbe>, ComplexProbe,
-        RealProbe>;
-template <class A, class B> auto joined(A a, B b) {
-    return JoinedProbe<A, B>::of(uses_of(a) | uses_of(b));
-}
+template <class K> constexpr Uses uses_of(Probe<K> x) { return x.uses; }
+template <Number X> constexpr Uses uses_of(X) { return 0; }
+template <class K> constexpr Probe<K> zero_like(Probe<K>) { return {}; }
 
-template <class A, class B>
-    requires ProbePair<A, B>
-auto operator+(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto operator-(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto operator*(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto operator/(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto pow(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto atan2(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto copysign(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator<(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator<=(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator>(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator>=(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator==(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator!=(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-ComplexProbe complex(A a, B b) {
-    return ComplexProbe::of(uses_of(a) | uses_of(b));
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-ComplexProbe polar(A a, B b) {
-    return ComplexProbe::of(uses_of(a) | uses_of(b));
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto where(MaskProbe m, A a, B b) {
-    return JoinedProbe<A, B>::of(m.uses | uses_of(a) | uses_of(b));
-}
-
-template <Plain A, Plain B> RealProbe where(MaskProbe m, A, B) { return RealProbe::of(m.uses); }
-
-inline MaskProbe operator&&(MaskProbe a, MaskProbe b) { return {a.uses | b.uses}; }
-inline MaskProbe operator||(MaskProbe a, MaskProbe b) { return {a.uses | b.uses}; }
-inline MaskProbe operator!(MaskProbe a) { return a; }
-inline MaskProbe isnan(RealProbe x) { return {x.uses}; }
-template <Probe X> X operator-(X x) { return x; }
-template <Probe X> X zero_like(X) { return {}; }
-template <Probe X> X exp(X x) { return x; }
-template <Probe X> X expm1(X x) { return x; }
-template <Probe X> X sigmoid(X x) { return x; }
-template <Probe X> X log(X x) { return x; }
-template <Probe X> X log1p(X x) { return x; }
-template <Probe X> X log2(X x) { return x; }
-template <Probe X> X log10(X x) { return x; }
-template <Probe X> X sqrt(X x) { return x; }
-template <Probe X> X sin(X x) { return x; }
-template <Probe X> X cos(X x) { return x; }
-template <Probe X> X tan(X x) { return x; }
-template <Probe X> X asin(X x) { return x; }
-template <Probe X> X acos(X x) { return x; }
-template <Probe X> X atan(X x) { return x; }
-template <Probe X> X sinh(X x) { return x; }
-template <Probe X> X cosh(X x) { return x; }
-template <Probe X> X tanh(X x) { return x; }
-template <Probe X> X asinh(X x) { return x; }
-template <Probe X> X acosh(X x) { return x; }
-template <Probe X> X atanh(X x) { return x; }
-template <Probe X> X sgn(X x) { return x; }
-template <Probe X> X conj(X x) { return x; }
-template <Probe X> X reciprocal(X x) { return x; }
-template <Probe X> RealProbe abs(X x) { return RealProbe::of(x.uses); }
-template <Probe X> RealProbe real(X x) { return RealProbe::of(x.uses); }
-template <Probe X> RealProbe imag(X x) { return RealProbe::of(x.uses); }
-template <Probe X> RealProbe abs2(X x) { return RealProbe::of(x.uses); }
-template <Probe X> RealProbe angle(X x) { return RealProbe::of(x.uses); }
-
-template <class L>
-using probe_of = std::conditional_t<std::same_as<L, B>, MaskProbe,
-    std::conditional_t<std::same_as<L, C>, ComplexProbe, RealProbe>>;
+/// The probe for arguments of kind L; rules take integers as real numbers.
+template <class L> using probe_of = Probe<std::conditional_t<std::same_as<L, Z>, R, L>>;
 
 inline Uses derivative_uses(One) { return 0; }
 inline Uses derivative_uses(MinusOne) { return 0; }
 inline Uses derivative_uses(Nothing) { return 0; }
 inline Uses derivative_uses(ImaginaryUnit) { return 0; }
 template <Plain X> Uses derivative_uses(X) { return 0; }
-template <Probe X> Uses derivative_uses(X x) { return uses_of(x); }
+template <class K> Uses derivative_uses(Probe<K> x) { return x.uses; }
 template <class M, class W> Uses derivative_uses(selected<M, W> d) {
     return d.mask.uses | derivative_uses(d.weight);
 }
@@ -209,6 +82,18 @@ Uses partial_uses(Op const& op, std::type_identity<Y(X...)>) {
         return derivative_uses(op.partial(
             wrt<I>{}, probe_of<Y>::of(uses_result), probe_of<X>::of(uses_argument(J))...));
     }(std::index_sequence_for<X...>{});
+}
+
+/// Called by express() where an argument is a probe.
+template <class Op, class... X>
+    requires(is_probe<X> || ...)
+constexpr auto evaluate_at_once(Op const&, X... x) {
+    using Signature = signature_for<Op, typename RuleValue<X>::kind...>;
+    constexpr bool is_defined = !std::same_as<Signature, NoSignature>;
+    static_assert(is_defined, "a rule calls a function for arguments of a kind on which that "
+                              "function is not defined: see its domain");
+    if constexpr (is_defined)
+        return probe_of<typename ResultOf<Signature>::type>::of((uses_of(x) | ...));
 }
 
 } // namespace xgrad::detail

@@ -5,14 +5,6 @@
 
 namespace xgrad {
 
-namespace detail {
-inline RealProbe floor(RealProbe x) { return x; }
-inline RealProbe ceil(RealProbe x) { return x; }
-inline RealProbe trunc(RealProbe x) { return x; }
-inline RealProbe round(RealProbe x) { return x; }
-inline RealProbe fmod(RealProbe a, RealProbe b) { return joined(a, b); }
-} // namespace detail
-
 /// The largest integer that is not above x; gradient 0.
 struct Floor : Elementwise<Z(Z), R(R)> {
     static constexpr std::string_view written = "floor";

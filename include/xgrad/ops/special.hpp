@@ -8,11 +8,6 @@
 
 namespace xgrad {
 
-namespace detail {
-inline RealProbe erf(RealProbe x) { return x; }
-inline RealProbe erfc(RealProbe x) { return x; }
-} // namespace detail
-
 /// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
 struct Erf : Transcendental<R(R)> {
     static constexpr std::string_view written = "erf";
