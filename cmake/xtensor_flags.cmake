@@ -3,7 +3,7 @@
 #
 # Before 0.26 xtensor guards a specialisation with `__cplusplus == 201703L`. g++ in C++20 then takes the shape type of a
 # dynamic array for that of a fixed one, and writes through an uninitialised shape; clang from 19 on finds it ambiguous.
-# A header of ours mends it as well (base/xtensor.hpp), but only where it is included before any header of xtensor.
+# A header of ours mends it as well (core/xtensor.hpp), but only where it is included before any header of xtensor.
 function(xgrad_xtensor_flags result version)
     if(NOT version)
         # The target came from the program around us: the layout of the headers tells the version.

@@ -1,4 +1,4 @@
-// What xgrad.hpp leaves out where XGRAD_SEPARATE_COMPILATION is defined: see base/config.hpp. The
+// What xgrad.hpp leaves out where XGRAD_SEPARATE_COMPILATION is defined: see core/config.hpp. The
 // other files here add what the other headers leave out. The instances of templates take most of
 // the time: in a file of their own, they do not stand in the way of an edit of a body.
 #define XGRAD_IMPLEMENTATION

@@ -12,8 +12,8 @@
 
 #include <doctest/doctest.h>
 
-#include <xgrad/base/fft.hpp>
-#include <xgrad/base/fft_plan.hpp>
+#include <xgrad/kernels/fft.hpp>
+#include <xgrad/kernels/fft_plan.hpp>
 
 using xgrad::detail::fft;
 using xgrad::detail::fft_many;

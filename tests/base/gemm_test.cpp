@@ -11,7 +11,7 @@
 
 #include <doctest/doctest.h>
 
-#include <xgrad/base/gemm.hpp>
+#include <xgrad/kernels/gemm.hpp>
 
 using xgrad::detail::gemm;
 namespace kernel = xgrad::detail::kernel;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <xgrad/base/transposed.hpp>
+#include <xgrad/core/transposed.hpp>
 
 namespace {
 

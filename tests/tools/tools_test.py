@@ -21,7 +21,7 @@ class Tree(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.root = pathlib.Path(directory.name)
-        self.write("base/config.hpp", CONFIG)
+        self.write("core/config.hpp", CONFIG)
         (self.root / "LICENSE").write_text("Free.\n")
 
     def write(self, name, content):
@@ -110,11 +110,11 @@ class Amalgamate(Tree):
         self.assertIn("#include <xgrad/nn.hpp>\n", (output / "nn/b.hpp").read_text())
 
     def test_bodies_stand_in_the_single_header_and_are_compiled_where_that_is_asked_for(self):
-        bodies = "#ifdef XGRAD_IMPLEMENTATION\n#include <xgrad/impl/base/a.ipp>\n#endif\n"
-        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/base/a.hpp>\n")
-        self.write("base/a.hpp", "#pragma once\nint a();\n" + bodies)
-        self.write("base/b.hpp", "#pragma once\ninline int b() { return 0; }\n")
-        self.write("impl/base/a.ipp", "#pragma once\n#include <xgrad/base/a.hpp>\n#include <xgrad/base/b.hpp>\nint a() { return b(); }\n")
+        bodies = "#ifdef XGRAD_IMPLEMENTATION\n#include <xgrad/impl/core/a.ipp>\n#endif\n"
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/core/a.hpp>\n")
+        self.write("core/a.hpp", "#pragma once\nint a();\n" + bodies)
+        self.write("core/b.hpp", "#pragma once\ninline int b() { return 0; }\n")
+        self.write("impl/core/a.ipp", "#pragma once\n#include <xgrad/core/a.hpp>\n#include <xgrad/core/b.hpp>\nint a() { return b(); }\n")
         self.single()
         single = self.root / "single_include"
         objects = []
@@ -130,20 +130,20 @@ class Amalgamate(Tree):
 
     def test_bodies_of_lower_layers_belong_to_xgrad_hpp(self):
         self.write("xgrad.hpp", "#pragma once\n")
-        self.write("base/a.hpp", "#pragma once\n#include <xgrad/impl/base/a.ipp>\n")
-        self.write("impl/base/a.ipp", "#pragma once\n#include <xgrad/base/a.hpp>\n")
+        self.write("core/a.hpp", "#pragma once\n#include <xgrad/impl/core/a.ipp>\n")
+        self.write("impl/core/a.ipp", "#pragma once\n#include <xgrad/core/a.hpp>\n")
         code, output = self.layers()
         self.assertEqual(code, 1)
-        self.assertIn("base/a.hpp: has bodies in impl/, so xgrad.hpp has to include it", output)
+        self.assertIn("core/a.hpp: has bodies in impl/, so xgrad.hpp has to include it", output)
 
     def test_only_a_header_includes_its_bodies(self):
-        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/base/a.hpp>\n#include <xgrad/base/b.hpp>\n")
-        self.write("base/a.hpp", "#pragma once\n")
-        self.write("base/b.hpp", "#pragma once\n#include <xgrad/impl/base/a.ipp>\n")
-        self.write("impl/base/a.ipp", "#pragma once\n#include <xgrad/base/a.hpp>\n")
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/core/a.hpp>\n#include <xgrad/core/b.hpp>\n")
+        self.write("core/a.hpp", "#pragma once\n")
+        self.write("core/b.hpp", "#pragma once\n#include <xgrad/impl/core/a.ipp>\n")
+        self.write("impl/core/a.ipp", "#pragma once\n#include <xgrad/core/a.hpp>\n")
         code, output = self.layers()
         self.assertEqual(code, 1)
-        self.assertIn("base/b.hpp:2: base may not know impl/base/a.ipp", output)
+        self.assertIn("core/b.hpp:2: core may not know impl/core/a.ipp", output)
 
     def test_documents_name_headers_that_are_there(self):
         self.write("xgrad.hpp", "#pragma once\n")
@@ -215,27 +215,27 @@ class Amalgamate(Tree):
 
 class CheckLayers(Tree):
     def test_tree_that_holds(self):
-        self.write("base/xtensor.hpp", "#include <xtensor/xarray.hpp>\n")
-        self.write("ops/a.hpp", "// #include <xgrad/graph/b.hpp>\n#include <xgrad/base/config.hpp>\n#include \"c.hpp\"\n")
+        self.write("core/xtensor.hpp", "#include <xtensor/xarray.hpp>\n")
+        self.write("ops/a.hpp", "// #include <xgrad/autograd/b.hpp>\n#include <xgrad/core/config.hpp>\n#include \"c.hpp\"\n")
         self.write("ops/c.hpp", "\n" * 400)
-        self.write("tensor/b.hpp", "#include \"../ops/a.hpp\"\n#include <xgrad/base/config.hpp>\n")
+        self.write("tensor/b.hpp", "#include \"../ops/a.hpp\"\n#include <xgrad/core/config.hpp>\n")
         self.write("xgrad.hpp", "#include <xgrad/tensor/b.hpp>\n")
         self.assertEqual(self.layers(), (0, "layers hold\n"))
 
     def test_mistakes(self):
         for name, content, words in (
-                ("ops/a.hpp", "#include <xgrad/graph/a.hpp>\n", "ops/a.hpp:1: ops may not know graph/a.hpp"),
-                ("ops/a.hpp", "#include \"../graph/a.hpp\"\n", "ops may not know"),
-                ("base/a.hpp", "#include <xgrad/xgrad.hpp>\n", "base may not know"),
+                ("ops/a.hpp", "#include <xgrad/autograd/a.hpp>\n", "ops/a.hpp:1: ops may not know autograd/a.hpp"),
+                ("ops/a.hpp", "#include \"../autograd/a.hpp\"\n", "ops may not know"),
+                ("core/a.hpp", "#include <xgrad/xgrad.hpp>\n", "core may not know"),
                 ("nn/a.hpp", "#include <xgrad/optim/a.hpp>\n", "nn may not know"),
                 ("xgrad.hpp", "#include <xgrad/distributed/a.hpp>\n", "xgrad.hpp may not know"),
                 ("ops/a.hpp", "#include <xgrad/ops/none.hpp>\n", "there is no ops/none.hpp"),
                 ("ops/a.hpp", "#include <xgrad/ops/a.hpp>\n", "circle"),
                 ("tensor/a.hpp", "#include <xtensor/xarray.hpp>\n", "only by"),
-                ("base/a.hpp", "#  include <xtl/xsequence.hpp>\n", "only by"),
-                ("base/a.hpp", "\n" * 401, "401 lines"),
+                ("core/a.hpp", "#  include <xtl/xsequence.hpp>\n", "only by"),
+                ("core/a.hpp", "\n" * 401, "401 lines"),
                 ("utils/a.hpp", "\n", "no layer")):
-            for other in ("graph", "ops", "optim", "distributed", "nn", "tensor", "base"):
+            for other in ("autograd", "ops", "optim", "distributed", "nn", "tensor", "core"):
                 self.write(f"{other}/a.hpp", "#pragma once\n")
             self.write("xgrad.hpp", "#pragma once\n")
             self.write(name, content)
@@ -289,7 +289,7 @@ class Check(Tree):
         self.assertEqual(self.check(*names), (0, "".join(f"{name}: ok\n" for name in names)))
 
     def test_a_tree_without_faults(self):
-        self.put("include/xgrad/base/README.md", "Scalars: `config.hpp`.\n")
+        self.put("include/xgrad/core/README.md", "Scalars: `config.hpp`.\n")
         code, output = self.check()
         self.assertEqual(code, 0, output)
         for name in ("layers", "words", "names", "cmake", "documentation", "documents"):
@@ -299,9 +299,9 @@ class Check(Tree):
         self.assertIn("there is no check spelling", output)
 
     def test_layers(self):
-        self.write("graph/b.hpp", "#pragma once\n")
-        self.write("ops/a.hpp", "#include <xgrad/graph/b.hpp>\n")
-        self.assert_fails("layers", "layers: ops/a.hpp:1: ops may not know graph/b.hpp")
+        self.write("autograd/b.hpp", "#pragma once\n")
+        self.write("ops/a.hpp", "#include <xgrad/autograd/b.hpp>\n")
+        self.assert_fails("layers", "layers: ops/a.hpp:1: ops may not know autograd/b.hpp")
 
     @unittest.skipUnless(shutil.which("clang-format-16"), "clang-format-16 is not installed")
     def test_format(self):
@@ -441,11 +441,11 @@ template <class T> Box::Box(T size) : Box(size) {}
             self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment") if name else self.assert_holds("documentation")
 
     def test_documents(self):
-        self.assert_fails("documents", "documents: include/xgrad/base has no README.md")
-        self.put("include/xgrad/base/README.md", "Read `config.hpp` and\n`other.hpp`.\n")
-        self.assert_fails("documents", "include/xgrad/base/README.md:2: there is no other.hpp")
-        self.write("base/other.hpp", "")
-        self.put("docs/architecture.md", "`base/other.hpp`, <xgrad/base/config.hpp>, xgrad/base/config.hpp\n")
+        self.assert_fails("documents", "documents: include/xgrad/core has no README.md")
+        self.put("include/xgrad/core/README.md", "Read `config.hpp` and\n`other.hpp`.\n")
+        self.assert_fails("documents", "include/xgrad/core/README.md:2: there is no other.hpp")
+        self.write("core/other.hpp", "")
+        self.put("docs/architecture.md", "`core/other.hpp`, <xgrad/core/config.hpp>, xgrad/core/config.hpp\n")
         self.assert_holds("documents")
         self.put("docs/architecture.md", "`ops/other.hpp`\n")
         self.assert_fails("documents", "docs/architecture.md:1: there is no ops/other.hpp")

@@ -22,7 +22,7 @@
 #    define XGRAD_DATA_POSIX 0
 #endif
 
-#include <xgrad/base/error.hpp>
+#include <xgrad/core/error.hpp>
 
 namespace xgrad::data {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <xgrad/base/config.hpp>
+#include <xgrad/core/config.hpp>
 
 namespace xgrad::data::detail {
 

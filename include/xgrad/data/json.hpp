@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include <xgrad/base/array.hpp>
+#include <xgrad/core/array.hpp>
 #include <xgrad/data/scanner.hpp>
 
 namespace xgrad::data {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <variant>
 
-#include <xgrad/base/callable.hpp>
+#include <xgrad/core/callable.hpp>
 #include <xgrad/data/dataset.hpp>
 #include <xgrad/tensor/generator.hpp>
 #include <xgrad/tensor/join.hpp>

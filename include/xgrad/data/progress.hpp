@@ -15,7 +15,7 @@
 #    include <unistd.h>
 #endif
 
-#include <xgrad/base/config.hpp>
+#include <xgrad/core/config.hpp>
 
 namespace xgrad::data {
 

@@ -10,8 +10,8 @@
 #endif
 #include <mpi.h> // distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake
 
-#include <xgrad/base/error.hpp>
-#include <xgrad/base/scalar.hpp>
+#include <xgrad/core/error.hpp>
+#include <xgrad/core/scalar.hpp>
 
 namespace xgrad {
 

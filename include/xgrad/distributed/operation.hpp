@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <xgrad/base/shape.hpp>
+#include <xgrad/core/shape.hpp>
 #include <xgrad/distributed/mpi.hpp>
 
 namespace xgrad::distributed::detail {

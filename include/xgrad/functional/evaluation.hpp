@@ -6,7 +6,7 @@
 
 #include <tuple>
 
-#include <xgrad/base/callable.hpp>
+#include <xgrad/core/callable.hpp>
 #include <xgrad/tensor/backward.hpp>
 
 namespace xgrad {

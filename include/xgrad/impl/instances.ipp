@@ -2,8 +2,8 @@
 // includes this file last.
 #pragma once
 
-#include <xgrad/base/gemm.hpp>
-#include <xgrad/impl/base/fft.ipp>
+#include <xgrad/impl/kernels/fft.ipp>
+#include <xgrad/kernels/gemm.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/reduce.hpp>
 #include <xgrad/tensor/traced.hpp>

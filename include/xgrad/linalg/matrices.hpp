@@ -1,7 +1,7 @@
 // Stacks of matrices in LAPACK's layout, and checks of arguments for all of linalg/.
 #pragma once
 
-#include <xgrad/base/lapack.hpp>
+#include <xgrad/kernels/lapack.hpp>
 #include <xgrad/ops/linalg.hpp>
 #include <xgrad/ops/triangle.hpp>
 #include <xgrad/tensor/backward.hpp>

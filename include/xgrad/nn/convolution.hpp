@@ -9,7 +9,7 @@
 // correlation.hpp, weight_gradient.hpp, correlation_kernel.hpp (inner loops). Benchmark: networks.
 #pragma once
 
-#include <xgrad/base/gemm.hpp>
+#include <xgrad/kernels/gemm.hpp>
 #include <xgrad/nn/correlation.hpp>
 #include <xgrad/nn/weight_gradient.hpp>
 #include <xgrad/ops/reduction.hpp>

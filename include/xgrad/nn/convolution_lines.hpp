@@ -3,7 +3,7 @@
 // neighbouring elements. Complex numbers are split into a line of real and one of imaginary parts.
 #pragma once
 
-#include <xgrad/base/gemm_kernel.hpp>
+#include <xgrad/kernels/gemm_kernel.hpp>
 #include <xgrad/nn/convolution_plan.hpp>
 #include <xgrad/nn/correlation_kernel.hpp>
 

@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
-#include <xgrad/base/memory.hpp>
-#include <xgrad/base/scratch.hpp>
+#include <xgrad/core/memory.hpp>
+#include <xgrad/core/scratch.hpp>
 #include <xgrad/nn/window.hpp>
 
 namespace xgrad::nn::detail {

@@ -5,8 +5,8 @@
 // weight is packed once for all tiles. Read `run` first, then correlation_kernel.hpp.
 #pragma once
 
-#include <xgrad/base/parallel.hpp>
-#include <xgrad/base/scratch.hpp>
+#include <xgrad/core/parallel.hpp>
+#include <xgrad/core/scratch.hpp>
 #include <xgrad/nn/convolution_lines.hpp>
 
 namespace xgrad::nn::detail {

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <xgrad/base/vector.hpp>
+#include <xgrad/core/vector.hpp>
 
 namespace xgrad::detail::kernel {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include <xgrad/base/config.hpp>
+#include <xgrad/core/config.hpp>
 
 namespace xgrad::nn {
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include <xgrad/graph/any_tensor.hpp>
+#include <xgrad/autograd/any_tensor.hpp>
 
 namespace xgrad::nn {
 

@@ -3,8 +3,8 @@
 // steps. Benchmark: networks.
 #pragma once
 
-#include <xgrad/base/gemm.hpp>
-#include <xgrad/graph/local_graph.hpp>
+#include <xgrad/autograd/local_graph.hpp>
+#include <xgrad/kernels/gemm.hpp>
 #include <xgrad/nn/recurrent_cells.hpp>
 #include <xgrad/tensor/function.hpp>
 #include <xgrad/tensor/join.hpp>

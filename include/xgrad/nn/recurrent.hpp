@@ -2,7 +2,7 @@
 // PyTorch's names of parameters.
 #pragma once
 
-#include <xgrad/base/warning.hpp>
+#include <xgrad/core/warning.hpp>
 #include <xgrad/nn/functional.hpp>
 #include <xgrad/nn/recurrence.hpp>
 #include <xgrad/tensor/print.hpp>

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include <xgrad/graph/local_graph.hpp>
-#include <xgrad/graph/saved_tensor.hpp>
+#include <xgrad/autograd/local_graph.hpp>
+#include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/ops/exponential.hpp>
 #include <xgrad/tensor/views.hpp>

@@ -2,10 +2,10 @@
 // the sum over all windows of (input at its tap) * (output of the window).
 #pragma once
 
-#include <xgrad/base/parallel.hpp>
-#include <xgrad/base/scratch.hpp>
+#include <xgrad/core/parallel.hpp>
+#include <xgrad/core/scratch.hpp>
+#include <xgrad/fuse/gather_scatter.hpp>
 #include <xgrad/nn/convolution_lines.hpp>
-#include <xgrad/ops/gather_scatter.hpp>
 
 namespace xgrad::nn::detail {
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include <xgrad/base/shape.hpp>
+#include <xgrad/core/shape.hpp>
 
 namespace xgrad::nn {
 

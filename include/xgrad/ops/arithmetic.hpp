@@ -1,7 +1,7 @@
 // Sums, products, quotients and powers.
 #pragma once
 
-#include <xgrad/ops/expression.hpp>
+#include <xgrad/expr/expression.hpp>
 
 namespace xgrad {
 

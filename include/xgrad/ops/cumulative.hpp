@@ -2,10 +2,10 @@
 // computes their gradients.
 #pragma once
 
+#include <xgrad/fuse/gather_scatter.hpp>
 #include <xgrad/ops/comparison.hpp>
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/exponential.hpp>
-#include <xgrad/ops/gather_scatter.hpp>
 #include <xgrad/ops/padding.hpp>
 
 namespace xgrad {

@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include <xgrad/base/fft.hpp>
+#include <xgrad/fuse/element_type.hpp>
+#include <xgrad/kernels/fft.hpp>
 #include <xgrad/ops/complex.hpp>
-#include <xgrad/ops/element_type.hpp>
 #include <xgrad/ops/indexing.hpp>
 
 namespace xgrad {

@@ -1,8 +1,8 @@
 // The gamma function's logarithm and its derivatives.
 #pragma once
 
-#include <xgrad/ops/dual.hpp>
-#include <xgrad/ops/probe.hpp>
+#include <xgrad/expr/dual.hpp>
+#include <xgrad/expr/probe.hpp>
 
 namespace xgrad {
 

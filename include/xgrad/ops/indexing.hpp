@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include <xgrad/base/memory.hpp>
-#include <xgrad/base/xtensor.hpp>
+#include <xgrad/core/memory.hpp>
+#include <xgrad/core/xtensor.hpp>
 #include <xgrad/ops/shaping.hpp>
 
 namespace xgrad {

@@ -1,7 +1,7 @@
 // Products of vectors and matrices.
 #pragma once
 
-#include <xgrad/base/gemm.hpp>
+#include <xgrad/kernels/gemm.hpp>
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/reduction.hpp>
 

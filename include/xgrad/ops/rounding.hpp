@@ -1,7 +1,7 @@
 // Rounding to integers, and remainders.
 #pragma once
 
-#include <xgrad/ops/probe.hpp>
+#include <xgrad/expr/probe.hpp>
 
 namespace xgrad {
 

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include <xgrad/base/array.hpp>
-#include <xgrad/ops/expression.hpp>
+#include <xgrad/core/array.hpp>
+#include <xgrad/expr/expression.hpp>
 
 namespace xgrad {
 

@@ -2,7 +2,7 @@
 // y, sums of logarithms.
 #pragma once
 
-#include <xgrad/ops/probe.hpp>
+#include <xgrad/expr/probe.hpp>
 #include <xgrad/ops/rounding.hpp>
 #include <xgrad/simd/erf.hpp>
 

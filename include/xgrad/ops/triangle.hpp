@@ -74,7 +74,7 @@ struct DiagEmbed : Arraywise {
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return diagonal(g, offset, -2, -1);
+        return g.diagonal(offset, -2, -1);
     }
 };
 
@@ -97,7 +97,7 @@ template <Operand X> auto diag(X const& x, std::ptrdiff_t offset = 0) {
     if (t.dim() != 1 && t.dim() != 2)
         detail::fail<ShapeError>(
             "diag: a vector or a matrix is needed, not an array of shape ", t.shape());
-    return t.dim() == 1 ? diag_embed(t, offset) : diagonal(t, offset, 0, 1).clone();
+    return t.dim() == 1 ? diag_embed(t, offset) : t.diagonal(offset, 0, 1).clone();
 }
 
 /// The sum of a matrix's diagonal.
@@ -105,7 +105,7 @@ template <Operand X> auto trace(X const& x) {
     auto const t = materialize_expression(x);
     if (t.dim() != 2)
         detail::fail<ShapeError>("trace: a matrix is needed, not an array of shape ", t.shape());
-    return sum(diagonal(t, 0, 0, 1));
+    return sum(t.diagonal(0, 0, 1));
 }
 
 } // namespace xgrad

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <xgrad/base/config.hpp>
+#include <xgrad/core/config.hpp>
 
 namespace xgrad::optim::detail {
 

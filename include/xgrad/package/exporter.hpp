@@ -2,8 +2,8 @@
 // rules for each thing that they depend on.
 #pragma once
 
+#include <xgrad/autograd/hook.hpp>
 #include <xgrad/data.hpp>
-#include <xgrad/graph/hook.hpp>
 #include <xgrad/package/record.hpp>
 
 namespace xgrad::package {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <xgrad/base/error.hpp>
+#include <xgrad/core/error.hpp>
 
 namespace xgrad::package {
 

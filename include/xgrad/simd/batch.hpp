@@ -2,7 +2,7 @@
 // result of comparing two batches, one boolean a lane. Kernels and the rules of operations compute
 // with batches; the operators also accept plain numbers and broadcast them to all lanes.
 //
-// Both types wrap a vector type of the compiler (base/vector.hpp). A batch has one lane if the
+// Both types wrap a vector type of the compiler (core/vector.hpp). A batch has one lane if the
 // compiler has no vector types or if P is not floating-point. The same code then runs on scalars.
 //
 // Read next: complex_batch.hpp, exp.hpp.
@@ -16,10 +16,10 @@
 #include <numbers>
 #include <utility>
 
-#include <xgrad/base/config.hpp>
-#include <xgrad/base/intrinsics.hpp>
-#include <xgrad/base/scalar.hpp>
-#include <xgrad/base/vector.hpp>
+#include <xgrad/core/config.hpp>
+#include <xgrad/core/intrinsics.hpp>
+#include <xgrad/core/scalar.hpp>
+#include <xgrad/core/vector.hpp>
 
 namespace xgrad::simd {
 

@@ -135,8 +135,8 @@ template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> 
 
 } // namespace detail
 
-/// Called by express() for operations on whole arrays.
-template <class Op, detail::TensorLike... X> auto record_arraywise(Op const& op, X const&... x) {
+/// Applies an operation on whole arrays, and records a Node where an operand requires a gradient.
+template <class Op, class... X> auto record_arraywise(Op const& op, X const&... x) {
     return detail::record_on_tensors(op, detail::materialize(x)...);
 }
 

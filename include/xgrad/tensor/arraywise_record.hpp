@@ -2,10 +2,10 @@
 // values that gradients read.
 #pragma once
 
-#include <xgrad/graph/local_graph.hpp>
-#include <xgrad/graph/saved_tensor.hpp>
-#include <xgrad/graph/view.hpp>
-#include <xgrad/ops/flat_expression.hpp>
+#include <xgrad/autograd/local_graph.hpp>
+#include <xgrad/autograd/saved_tensor.hpp>
+#include <xgrad/autograd/view.hpp>
+#include <xgrad/expr/flat_expression.hpp>
 
 namespace xgrad::detail {
 

@@ -4,9 +4,9 @@
 #include <concepts>
 #include <optional>
 
-#include <xgrad/graph/engine.hpp>
-#include <xgrad/graph/gradient_edge.hpp>
-#include <xgrad/graph/local_graph.hpp>
+#include <xgrad/autograd/engine.hpp>
+#include <xgrad/autograd/gradient_edge.hpp>
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/hooks.hpp>
 #include <xgrad/tensor/rows.hpp>

@@ -3,7 +3,7 @@
 // Read next: function.hpp.
 #pragma once
 
-#include <xgrad/graph/local_graph.hpp>
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
 namespace xgrad::detail {

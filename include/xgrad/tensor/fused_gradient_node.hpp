@@ -3,7 +3,7 @@
 // derivatives, it is replayed operation by operation (traced.hpp).
 #pragma once
 
-#include <xgrad/graph/local_graph.hpp>
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/dual_pass.hpp>
 
 namespace xgrad::detail {

@@ -8,7 +8,7 @@
 // Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
 #pragma once
 
-#include <xgrad/graph/second_order.hpp>
+#include <xgrad/autograd/second_order.hpp>
 #include <xgrad/tensor/fused_sum.hpp>
 
 namespace xgrad::detail {

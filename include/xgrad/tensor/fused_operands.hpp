@@ -10,7 +10,7 @@
 // Read next: fused_sum.hpp, fused_node.hpp.
 #pragma once
 
-#include <xgrad/graph/saved_tensor.hpp>
+#include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/tensor/bound_operands.hpp>
 #include <xgrad/tensor/waiting_gradients.hpp>
 

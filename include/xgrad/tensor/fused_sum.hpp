@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include <xgrad/ops/part_loop.hpp>
+#include <xgrad/fuse/part_loop.hpp>
 #include <xgrad/tensor/fused_operands.hpp>
 
 namespace xgrad::detail {

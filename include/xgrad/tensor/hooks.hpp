@@ -3,7 +3,7 @@
 // a WeakTensor.
 #pragma once
 
-#include <xgrad/graph/engine.hpp>
+#include <xgrad/autograd/engine.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include <xgrad/ops/expression.hpp>
+#include <xgrad/expr/expression.hpp>
 
 namespace xgrad {
 

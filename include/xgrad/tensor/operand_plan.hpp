@@ -9,7 +9,7 @@
 #include <array>
 #include <cstring>
 
-#include <xgrad/graph/node.hpp>
+#include <xgrad/autograd/node.hpp>
 #include <xgrad/tensor/record_table.hpp>
 
 namespace xgrad::detail {

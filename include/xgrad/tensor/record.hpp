@@ -7,8 +7,8 @@
 // Read next: bound_operands.hpp, operand_plan.hpp, fused_operands.hpp, fused_node.hpp.
 #pragma once
 
-#include <xgrad/graph/anomaly.hpp>
-#include <xgrad/ops/reducing.hpp>
+#include <xgrad/autograd/anomaly.hpp>
+#include <xgrad/fuse/reducing.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
 

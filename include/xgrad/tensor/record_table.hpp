@@ -2,8 +2,8 @@
 // what recording needs. Functions that are no templates take it as an argument.
 #pragma once
 
-#include <xgrad/graph/any_tensor.hpp>
-#include <xgrad/ops/element_type.hpp>
+#include <xgrad/autograd/any_tensor.hpp>
+#include <xgrad/fuse/element_type.hpp>
 
 namespace xgrad::detail {
 

@@ -10,7 +10,7 @@ namespace xgrad {
 template <Operand X> auto materialize_expression(X const& x) { return detail::materialize(x); }
 template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { return x; }
 
-/// Called by sum() and mean(). Masks are summed as int64; the mean of integers is double.
+/// Masks are summed as int64; the mean of integers is double.
 template <Operand X>
 auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean) {
     using L = typename X::kind;
@@ -54,7 +54,6 @@ template <Operand X> auto largest_over(X const& x, Axes const& axes) {
     if constexpr (detail::is_complex<T>) return Tensor<Real>(amax(real(x), axes, true));
     else return Tensor<Real>(cast<Real>(amax(x, axes, true)));
 }
-/// largest_over() with 0 in place of infinite values: logsumexp subtracts them.
 template <Operand X> auto finite_largest(X const& x, Axes const& axes) {
     NoGradGuard const off;
     auto const largest = largest_over(x, axes);
@@ -62,7 +61,6 @@ template <Operand X> auto finite_largest(X const& x, Axes const& axes) {
     return Tensor<Real>(where(abs(largest) <= std::numeric_limits<Real>::max(), largest, Real(0)));
 }
 
-/// finite_largest() of all elements, as a number.
 template <Operand X> double finite_largest(X const& x) {
     NoGradGuard const off;
     if (numel(x.shape()) == 0) return 0;

@@ -2,7 +2,7 @@
 // recorded where a gradient is required.
 #pragma once
 
-#include <xgrad/graph/view.hpp>
+#include <xgrad/autograd/view.hpp>
 
 namespace xgrad::detail {
 

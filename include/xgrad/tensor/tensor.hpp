@@ -4,11 +4,11 @@
 // Read next: record.hpp.
 #pragma once
 
-#include <xgrad/base/source_location.hpp>
-#include <xgrad/base/warning.hpp>
-#include <xgrad/base/xtensor.hpp>
-#include <xgrad/graph/view.hpp>
-#include <xgrad/ops/expression.hpp>
+#include <xgrad/autograd/view.hpp>
+#include <xgrad/core/source_location.hpp>
+#include <xgrad/core/warning.hpp>
+#include <xgrad/core/xtensor.hpp>
+#include <xgrad/expr/expression.hpp>
 #include <xgrad/tensor/inplace_forms.hpp>
 #include <xgrad/tensor/tensor_arguments.hpp>
 #include <xgrad/tensor/type_info.hpp>

@@ -4,7 +4,7 @@
 #include <concepts>
 #include <initializer_list>
 
-#include <xgrad/base/scalar.hpp>
+#include <xgrad/core/scalar.hpp>
 
 namespace xgrad {
 

@@ -2,7 +2,7 @@
 // gradient_arithmetic.hpp defines the functions by means of operations.
 #pragma once
 
-#include <xgrad/graph/any_tensor.hpp>
+#include <xgrad/autograd/any_tensor.hpp>
 
 namespace xgrad::detail {
 

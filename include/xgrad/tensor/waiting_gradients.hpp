@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include <xgrad/base/ref.hpp>
+#include <xgrad/core/ref.hpp>
 
 namespace xgrad::detail {
 

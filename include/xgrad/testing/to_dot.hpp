@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include <xgrad/graph/engine.hpp>
+#include <xgrad/autograd/engine.hpp>
 
 namespace xgrad {
 

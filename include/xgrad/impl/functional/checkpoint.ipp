@@ -4,8 +4,8 @@
 // for evaluates the function again, whose Nodes then save in the same order.
 #pragma once
 
+#include <xgrad/autograd/engine.hpp>
 #include <xgrad/functional/checkpoint.hpp>
-#include <xgrad/graph/engine.hpp>
 #include <xgrad/tensor/generator.hpp>
 
 namespace xgrad::detail {

@@ -1,0 +1,78 @@
+// Anomaly mode: each Node records where it was created, and a NaN in a gradient is an error that
+// reports that location.
+#pragma once
+
+#include <xgrad/autograd/node.hpp>
+#include <xgrad/core/call_stack.hpp>
+#include <xgrad/core/source_location.hpp>
+#include <xgrad/core/warning.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// Where a Node was recorded, and the Node whose backward pass recorded it, if any.
+struct Origin {
+    std::string location;     // where the source location is known, or
+    std::vector<void*> stack; // call stack
+    std::string parent_name;
+    std::shared_ptr<Origin const> parent;
+};
+
+struct AnomalyState {
+    bool enabled = false;
+    bool check_nan = true;
+    SourceLocation const* location =
+        nullptr; // of the statement that is being recorded; may be null
+    Node* running = nullptr;
+};
+inline constinit thread_local AnomalyState anomaly;
+
+/// Sets the source location of the Nodes that are recorded in its scope.
+class RecordingAt {
+public:
+    explicit RecordingAt(SourceLocation const& location) noexcept : before_(anomaly.location) {
+        if (!before_) anomaly.location = &location;
+    }
+    RecordingAt(RecordingAt const&) = delete;
+    RecordingAt& operator=(RecordingAt const&) = delete;
+    ~RecordingAt() { anomaly.location = before_; }
+
+private:
+    SourceLocation const* before_;
+};
+
+/// Text for messages: "demo.cpp:12, in int main()", or the call stack.
+[[gnu::cold]] std::string location_text(Origin const& origin);
+
+/// True for a location in xgrad's own headers; then the call stack is reported instead.
+[[gnu::cold]] bool is_own(SourceLocation const& at);
+
+[[gnu::cold]] std::shared_ptr<Origin const> make_origin();
+
+/// Text for messages: " It was recorded at demo.cpp:12, ...", or "" where the location is unknown.
+[[gnu::cold]] std::string origin_text(Node const& node);
+
+} // namespace detail
+
+/// In its scope Nodes record where they were created, and errors of a backward pass report it. With
+/// check_nan a backward pass throws at the first gradient that is NaN. All operations are slower.
+class AnomalyMode {
+public:
+    explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly) {
+        detail::anomaly.enabled = true;
+        detail::anomaly.check_nan = check_nan;
+    }
+    AnomalyMode(AnomalyMode const&) = delete;
+    AnomalyMode& operator=(AnomalyMode const&) = delete;
+    ~AnomalyMode();
+
+private:
+    detail::AnomalyState before_;
+};
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/anomaly.ipp>
+#endif

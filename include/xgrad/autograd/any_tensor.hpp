@@ -1,0 +1,271 @@
+// AnyTensor: a reference-counted handle to a TensorImpl of any scalar type. The graph uses only
+// this type. Tensor<T> (tensor/tensor.hpp) is the same handle with a static element type.
+// TensorImpl has the elements (AnyArray), the autograd state (grad_fn, grad, accumulator) and, for
+// a view, ViewInfo. Operations that depend on the element type are called through TypeInfo, so that
+// the graph is compiled once and includes no operation.
+// Read next: accumulate_grad.hpp.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include <xgrad/autograd/mode.hpp>
+#include <xgrad/autograd/node.hpp>
+#include <xgrad/core/array.hpp>
+
+namespace xgrad {
+
+template <Scalar T> class Tensor;
+
+namespace detail {
+
+class AccumulateGrad;
+
+/// Table of functions that the graph calls for one element type.
+struct TypeInfo {
+    DType dtype;
+    std::size_t size;
+    AnyTensor (*add)(AnyTensor const&, AnyTensor const&); // recorded where grad mode is on
+    void (*add_in_place)(AnyTensor const& to, AnyTensor const& more);
+    AnyTensor (*copy)(AnyTensor const&); // row-major; recorded where grad mode is on
+    AnyTensor (*filled)(Shape const&, double value);
+    AnyTensor (*scaled)(AnyTensor const&, double factor);         // recorded where grad mode is on
+    void (*multiply_in_place)(AnyTensor const& t, double factor); // unrecorded
+    void (*copy_elements)(AnyArray const& to, AnyArray const& from);
+    void (*zero_elements)(AnyArray const&);
+    void (*scatter_add)(AnyArray const& to,
+        AnyArray const& more); // to += more, also where elements of `to` overlap
+    bool (*has_nan)(AnyArray const&);
+};
+
+struct TensorImpl;
+
+/// How a view was created. It decides whether an in-place change through the view is allowed.
+enum class CreationMeta : std::uint8_t {
+    normal,
+    in_no_grad,
+    in_inference,
+    one_of_several,
+    in_custom_function
+};
+
+/// State of a view: its base, and the version of the memory for which its grad_fn is valid.
+struct ViewInfo : Cached {
+    Ref<TensorImpl> base; // never a view itself
+    CreationMeta meta;
+    std::uint32_t version;
+    std::mutex mutex;
+
+    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v)
+        : base(std::move(b)), meta(m), version(v) {}
+
+    /// Locks the grad_fn of the view while it is read or refreshed; no lock without a second
+    /// thread.
+    [[nodiscard]] std::unique_lock<std::mutex> lock();
+};
+
+/// Shared by the weak handles of a tensor; `tensor` becomes null when the tensor is destroyed.
+struct WeakCell {
+    RefCount refs;
+    std::mutex mutex;
+    TensorImpl* tensor;
+    static void destroy(WeakCell* cell) noexcept { delete cell; }
+};
+
+struct TensorImpl {
+    RefCount refs{1};
+    bool requires_grad = false; // of a leaf; a tensor with a grad_fn requires one anyway
+    bool retains_grad = false;
+    bool inference = inference_mode;
+    bool is_constant =
+        false; // a scalar constant of a recorded expression; saved tensor hooks skip it
+    bool shares_block = false; // object and elements were allocated as one block
+    std::uint32_t output_nr = 0;
+    TypeInfo const* type;
+    AnyArray array;
+    Ref<Node> grad_fn;
+    Ref<TensorImpl> grad;
+    std::atomic<AccumulateGrad*> accumulator{nullptr};
+    std::unique_ptr<ViewInfo> view;
+    Ref<WeakCell> weak;
+
+    bool only_owners_share() const noexcept { return !weak; }
+
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray const& a) {
+        return make(t, AnyArray(a));
+    }
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray&& a);
+    /// Allocates memory without initialising it. A small array is allocated in one block with the
+    /// TensorImpl. With `own_block` it has a block of its own, so that a Node that saves the array
+    /// does not keep the block of the TensorImpl.
+    static Ref<TensorImpl> make(TypeInfo const& t, Shape const& shape, bool own_block = false);
+    /// Allocates memory, without gaps, for a shape and an order of the axes.
+    static Ref<TensorImpl> make(TypeInfo const& t, AnyArray::Layout layout, bool own_block = false);
+
+    TensorImpl(TensorImpl const&) = delete;
+    TensorImpl& operator=(TensorImpl const&) = delete;
+    static void destroy(TensorImpl* p) noexcept;
+
+private:
+    template <class L>
+    TensorImpl(TypeInfo const& t, L&& layout) : type(&t), array(std::forward<L>(layout)) {}
+    ~TensorImpl();
+
+    template <class L>
+    static Ref<TensorImpl> make_laid_out(
+        TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
+        if (own_block || bytes > Storage::max_shared_bytes) {
+            auto storage = Storage::make(bytes);
+            auto made = make(t, AnyArray(layout));
+            made->array.set_storage(std::move(storage));
+            return made;
+        }
+        void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
+        TensorImpl* made;
+        try {
+            made = ::new (block) TensorImpl(t, layout);
+        } catch (...) {
+            Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
+            throw;
+        }
+        made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
+        made->array.data = reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) +
+                           Storage::header;
+        made->shares_block = true;
+        return Ref<TensorImpl>::adopt(made);
+    }
+    [[gnu::cold, gnu::noinline]] void forget() noexcept {
+        std::lock_guard const lock(weak->mutex);
+        weak->tensor = nullptr;
+    }
+};
+
+/// Updates the grad_fn of a view whose base was changed in place; see view.hpp.
+void refresh_view(TensorImpl& view);
+
+/// Returns t after refreshing its grad_fn where it is a view.
+TensorImpl& current(TensorImpl& t);
+
+} // namespace detail
+
+class AnyTensor {
+public:
+    AnyTensor() noexcept = default;
+    [[gnu::always_inline]] explicit AnyTensor(detail::Ref<detail::TensorImpl> impl) noexcept
+        : impl_(std::move(impl)) {}
+    [[gnu::always_inline]] AnyTensor(AnyTensor const& o) noexcept : impl_(o.impl_) {}
+    [[gnu::always_inline]] AnyTensor(AnyTensor&& o) noexcept : impl_(std::move(o.impl_)) {}
+    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor const& o) noexcept {
+        impl_ = o.impl_;
+        return *this;
+    }
+    [[gnu::always_inline]] AnyTensor& operator=(AnyTensor&& o) noexcept {
+        impl_ = std::move(o.impl_);
+        return *this;
+    }
+    [[gnu::always_inline]] ~AnyTensor() {}
+
+    /// False for a default-constructed handle. It has no value: every other function throws.
+    bool defined() const noexcept { return static_cast<bool>(impl_); }
+    explicit operator bool() const noexcept { return defined(); }
+
+    Shape const& shape(detail::Caller in = {}) const { return asked("shape", in).array.shape; }
+    template <class I>
+        requires std::is_arithmetic_v<I>
+    std::size_t shape(I axis, detail::Caller in = {}) const {
+        auto const& extents = shape(in);
+        auto const at = detail::dims_element<std::ptrdiff_t>(axis);
+        return extents[detail::normalize_axis("shape", at, extents)];
+    }
+    /// Steps between adjacent elements along each axis, in elements.
+    Strides const& strides(detail::Caller in = {}) const {
+        return asked("strides", in).array.strides;
+    }
+    std::size_t dim(detail::Caller in = {}) const { return asked("dim", in).array.shape.size(); }
+    std::size_t numel(detail::Caller in = {}) const { return asked("numel", in).array.numel; }
+    DType dtype(detail::Caller in = {}) const { return asked("dtype", in).type->dtype; }
+    bool is_contiguous(detail::Caller in = {}) const {
+        return asked("is_contiguous", in).array.contiguous;
+    }
+    /// Number of in-place changes of the memory. Views and detach() share the counter.
+    std::uint32_t version() const;
+
+    /// True for a leaf that requires a gradient, and for every tensor that is computed from one.
+    bool requires_grad(detail::Caller in = {}) const;
+    /// True for a tensor that no recorded operation made.
+    bool is_leaf() const { return !detail::current(impl()).grad_fn; }
+    /// The Node that computed this tensor; null for a leaf.
+    Node* grad_fn() const { return detail::current(impl()).grad_fn.get(); }
+    std::uint32_t output_nr() const { return detail::current(impl()).output_nr; }
+    bool retains_grad() const { return impl().retains_grad; }
+    /// True for a tensor that shares the memory of another one: an in-place change of one changes
+    /// both.
+    bool is_view() const { return static_cast<bool>(impl().view); }
+    /// True for a tensor that was created in an InferenceMode.
+    bool is_inference() const { return impl().inference; }
+
+    /// This tensor as a Tensor<T>; throws TypeError where it has another element type.
+    template <Scalar T> Tensor<T> as() const;
+
+    /// True where both are handles to one tensor.
+    bool is_same(AnyTensor const& o) const noexcept { return impl_ == o.impl_; }
+
+    /// What the handle refers to; throws where the tensor is undefined.
+    detail::TensorImpl& impl(detail::Caller in = {}) const;
+    detail::Ref<detail::TensorImpl> const& handle() const& noexcept { return impl_; }
+    detail::Ref<detail::TensorImpl> handle() && noexcept { return std::move(impl_); }
+
+protected:
+    detail::Ref<detail::TensorImpl> impl_;
+
+private:
+    /// impl(), with an error that names `member` and the caller `in`.
+    detail::TensorImpl& asked(char const* member, detail::Caller in) const;
+    [[noreturn, gnu::cold]] static void fail_asked(char const* member, detail::Caller in);
+};
+
+namespace detail {
+
+/// True where this handle is the only reference to the tensor and to its memory, so that the memory
+/// may be reused. The tensor must be defined.
+XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept {
+    return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1;
+}
+
+/// Converts between a double and a real tensor without dimensions.
+AnyTensor real_scalar(TypeInfo const& type, double value);
+double real_scalar(AnyTensor const& t);
+
+/// Text for messages: "[float64 [2, 3]]".
+std::string describe(AnyTensor const& t);
+
+/// A tensor with a shape and without memory.
+AnyTensor shape_only(TypeInfo const& type, Shape const& shape);
+
+/// A second tensor of the same memory, without grad_fn.
+AnyTensor alias(AnyTensor const& t, Caller in = {});
+
+inline std::mutex& weak_cells_mutex() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+} // namespace detail
+
+/// A weak reference. A hook that refers to its own tensor uses it: a strong reference would be a
+/// cycle and never be freed. lock() returns the tensor, or an undefined one after it was destroyed.
+class WeakTensor {
+public:
+    WeakTensor() = default;
+    explicit WeakTensor(AnyTensor const& t);
+    AnyTensor lock() const;
+
+private:
+    detail::Ref<detail::WeakCell> cell_;
+};
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/any_tensor.ipp>
+#endif

@@ -1,0 +1,65 @@
+// The engine: runs each Node after all its gradients have arrived, the newest Node first,
+// accumulates gradients that meet, and returns captured gradients. Its state belongs to one pass,
+// so a pass may start inside another one, and an exception leaves nothing to clean up. Read next:
+// impl/autograd/graph_task.ipp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include <xgrad/autograd/any_tensor.hpp>
+#include <xgrad/autograd/gradient_edge.hpp>
+#include <xgrad/autograd/run_node.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// Where a pass starts: an output and its grad_output. An undefined gradient stands for 1. The
+/// shape must outlive the Root.
+struct Root {
+    Edge edge;
+    AnyTensor gradient;
+    TypeInfo const& type;
+    Shape const& shape;
+
+    void define();
+};
+
+/// A gradient that the pass returns: that of output `input_nr` of `function`. With `also_run` the
+/// Node runs as well.
+struct Capture {
+    Edge edge;
+    bool also_run = false;
+    AnyTensor gradient = {};
+};
+
+/// Runs one backward pass. With captures, only Nodes on a path to a captured gradient run. Without
+/// keep_graph, Nodes release their saved tensors. With create_graph the pass is recorded. A pass
+/// may start inside another one: every 64 levels the next one continues on a new stack. The pass
+/// stops at Nodes with a sequence number below `oldest`: the caller knows that they lead to no
+/// capture.
+void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest = 0);
+
+class GraphTask;
+/// The innermost pass that the calling thread runs.
+inline constinit thread_local GraphTask* current_pass = nullptr;
+
+/// True for a Node that the running pass runs, or of which it captures a gradient.
+bool pass_reaches(Node const& node);
+/// Data of a hook, which live as long as the running pass; null at first.
+std::shared_ptr<void>& pass_data(Identity of);
+
+} // namespace detail
+
+/// Calls f at the end of the running backward pass, after all gradients are accumulated, in the
+/// order of queueing. Throws outside a pass: call it from a hook or a Node.
+void queue_callback(std::function<void()> f);
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/engine.ipp>
+#endif

@@ -1,0 +1,85 @@
+// GradientEdge: an output of a Node, which backward() and grad() accept like a tensor.
+#pragma once
+
+#include <xgrad/autograd/accumulate_grad.hpp>
+
+namespace xgrad {
+
+/// Output `output_nr` of a Node. Constructed from a tensor it stands for the tensor as it is now,
+/// without keeping its value. Constructed from a Node other than a leaf's it can only be an input
+/// of grad(): a Node does not know the shapes of its outputs.
+class GradientEdge {
+public:
+    explicit GradientEdge(AnyTensor const& t)
+        : edge_(detail::gradient_edge(t)), type_(t.impl().type), shape_(t.shape()) {
+        if (!edge_)
+            detail::fail<GraphError>(
+                "Can only get a gradient edge for Tensors that require gradients.");
+    }
+    GradientEdge(Node* node, std::uint32_t output_nr);
+    GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
+
+    Node* node() const noexcept { return edge_.function.get(); }
+    std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
+
+private:
+    friend class TensorOrEdge;
+    Edge edge_;
+    detail::TypeInfo const* type_ = nullptr;
+    Shape shape_;
+};
+
+/// The edge along which a tensor's gradient is sent.
+inline GradientEdge get_gradient_edge(AnyTensor const& t) { return GradientEdge(t); }
+
+/// An output or input of backward() and grad(): a tensor or a GradientEdge.
+class TensorOrEdge {
+public:
+    TensorOrEdge(AnyTensor const& t) : tensor_(t) {}
+    TensorOrEdge(GradientEdge e)
+        : edge_(std::move(e.edge_)), type_(e.type_), shape_(std::move(e.shape_)) {}
+
+    /// Undefined for a GradientEdge.
+    AnyTensor const& tensor() const noexcept { return tensor_; }
+    bool requires_grad() const { return edge_ || tensor_.requires_grad(); }
+    /// False for an undefined tensor.
+    bool defined() const noexcept { return edge_ || tensor_.defined(); }
+    Edge edge() const { return edge_ ? edge_ : detail::gradient_edge(tensor_); }
+    /// Null where it is not known.
+    detail::TypeInfo const* type() const { return edge_ ? type_ : tensor_.impl().type; }
+    Shape const& shape() const { return edge_ ? shape_ : tensor_.shape(); }
+
+private:
+    AnyTensor tensor_;
+    Edge edge_;
+    detail::TypeInfo const* type_ = nullptr;
+    Shape shape_;
+};
+
+/// A list of tensors or edges: `{x, y}`, a vector of tensors, or no list.
+class TensorsOrEdges {
+public:
+    TensorsOrEdges() = default;
+    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
+    template <class T>
+        requires std::convertible_to<T const&, TensorOrEdge>
+    TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true) {}
+
+    /// False where no list was given, which differs from an empty list.
+    bool given() const noexcept { return given_; }
+    bool empty() const noexcept { return all_.empty(); }
+    std::size_t size() const noexcept { return all_.size(); }
+    TensorOrEdge const& operator[](std::size_t i) const { return all_[i]; }
+    auto begin() const noexcept { return all_.begin(); }
+    auto end() const noexcept { return all_.end(); }
+
+private:
+    detail::CachedVector<TensorOrEdge> all_;
+    bool given_ = false;
+};
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/gradient_edge.ipp>
+#endif

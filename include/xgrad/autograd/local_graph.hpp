@@ -1,0 +1,93 @@
+// LocalGraph: a graph that a Node records and differentiates inside its own pass.
+#pragma once
+
+#include <xgrad/autograd/engine.hpp>
+#include <xgrad/autograd/second_order.hpp>
+
+namespace xgrad::detail {
+
+/// Identity. Has no edge until it is connected.
+class InputNode final : public Node {
+public:
+    void connect(Edge edge) {
+        edge_ = std::move(edge);
+        set_edges(&edge_, 1);
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        results[0] = gradients[0];
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        results[0] = tangents[0];
+    }
+    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
+
+private:
+    Edge edge_;
+};
+
+/// Each input stands for an edge of the outer graph. It is connected to that edge after the
+/// gradients of the local graph are known: so the local pass stops at the inputs, and what it
+/// recorded leads to the outer graph.
+class LocalGraph {
+public:
+    /// A tensor with the values of t, which stands for the edge `outside`.
+    AnyTensor input(AnyTensor const& t, Edge outside);
+
+    /// Gradients of the tensors `of` with respect to all inputs, in their order; recorded in grad
+    /// mode; undefined where there is none. A pair with an undefined tensor or gradient is skipped.
+    [[gnu::cold]] std::vector<AnyTensor> gradients(
+        std::span<AnyTensor const> of, std::span<AnyTensor const> gradients);
+
+private:
+    struct Input {
+        Ref<InputNode> node;
+        Edge outside;
+    };
+    std::vector<Input> inputs_;
+};
+
+/// Node of gradients that were computed without a graph: differentiating them throws. Its edges
+/// lead to the inputs on which they depend.
+class ErrorNode final : public Node {
+public:
+    ErrorNode(std::string message, std::vector<Edge> edges)
+        : message_(std::move(message)), edges_(std::move(edges)) {
+        set_edges(edges_.data(), edges_.size());
+    }
+    void apply(std::span<AnyTensor>, std::span<AnyTensor>) override { fail<GraphError>(message_); }
+    void pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) override {
+        fail<GraphError>(message_);
+    }
+    [[gnu::cold]] std::string name() const override { return "Error"; }
+
+private:
+    std::string message_;
+    std::vector<Edge> edges_;
+};
+
+/// The same values as t, made by an ErrorNode.
+[[gnu::cold]] AnyTensor with_error(AnyTensor const& t, Ref<Node> error);
+
+/// True where all elements of a tensor of real or complex numbers are 0.
+[[gnu::cold]] bool is_zero(AnyTensor const& t);
+
+/// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
+/// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
+/// outputs.
+void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+/// Throws where apply() computed gradients without recording them. Backward is linear in
+/// grad_output: a gradient that is not always 0 depends on it and must have a grad_fn.
+[[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+    std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents);
+
+/// Body of push_by_transposing(), reached through SecondOrder.
+[[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/local_graph.ipp>
+#endif

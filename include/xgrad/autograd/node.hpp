@@ -1,0 +1,238 @@
+// Node and Edge: the recorded graph.
+// A Node is one recorded step. Its type is erased: the engine sees only apply() and the edges.
+// Invariant: among the Nodes of a thread, an edge leads to a smaller sequence number, or to a leaf.
+// Nodes are reference-counted. Releasing the last reference to a chain frees it without recursion
+// (destroy_later), so a long chain cannot overflow the stack.
+// Read next: any_tensor.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <xgrad/autograd/hook.hpp>
+#include <xgrad/core/error.hpp>
+#include <xgrad/core/memory.hpp>
+#include <xgrad/core/ref.hpp>
+
+namespace xgrad {
+
+class AnyTensor;
+class Node;
+class SavedTensor;
+
+namespace detail {
+class GraphTask;
+class NodeLock;
+struct NodeHooks;
+struct Origin;
+
+inline constexpr std::uint64_t leaf_sequence =
+    ~std::uint64_t{0}; // leaves run as soon as they are ready
+inline constinit thread_local std::uint64_t next_sequence = 0;
+} // namespace detail
+
+/// Destination of a gradient: output `input_nr` of a Node.
+struct Edge {
+    detail::Ref<Node> function;
+    std::uint32_t input_nr = 0;
+
+    explicit operator bool() const noexcept { return static_cast<bool>(function); }
+};
+
+/// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result"
+/// for the result.
+struct NamedSavedTensor {
+    std::string name;
+    SavedTensor* tensor;
+};
+
+/// Reads a saved tensor, or sets its pack and unpack hooks. It keeps the Node alive. See
+/// saved_tensor.hpp.
+class SavedTensorHandle;
+
+class Node {
+public:
+    Node(Node const&) = delete;
+    Node& operator=(Node const&) = delete;
+    inline virtual ~Node();
+
+    /// Computes the gradients of the inputs (one for each edge) from the gradients of the outputs.
+    /// An undefined tensor stands for zero.
+    virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
+    /// Returns gradients of the inputs that the forward pass has computed already, for one real
+    /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
+    /// are none. They stay until the Node runs again, also after release_saved().
+    virtual std::span<AnyTensor> ready_gradients() { return {}; }
+    /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
+    /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
+    /// does not support this.
+    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) {
+        return false;
+    }
+    /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
+    /// each edge). An undefined tensor stands for zero.
+    virtual void pushforward(
+        std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) {
+        detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
+    }
+    /// "MulBackward": the outermost operation and what this Node is for.
+    virtual std::string name() const = 0;
+    /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
+    /// tensor has a name of its own: a, b, ...
+    virtual std::string formula() const { return name(); }
+    /// Releases the saved tensors.
+    virtual void release_saved() noexcept {}
+    /// The saved tensors, also after they were released.
+    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
+    /// The saved tensor called `name`; throws IndexError where there is none.
+    SavedTensorHandle saved(std::string const& name);
+
+    /// Registers f to be called before this Node runs, after the tensor hooks. f takes the
+    /// gradients of the outputs, a std::vector<AnyTensor> const&, and returns their replacement (an
+    /// undefined tensor stands for zero), or nothing.
+    template <class F> HookHandle register_prehook(F f);
+    /// Registers f to be called after this Node has run. f takes the gradients of the inputs and of
+    /// the outputs, two std::vector<AnyTensor> const&, and returns the replacement for the
+    /// gradients of the inputs, or nothing.
+    template <class F> HookHandle register_hook(F f);
+    /// libtorch's name for register_prehook().
+    template <class F> HookHandle add_pre_hook(F f) { return register_prehook(std::move(f)); }
+    /// libtorch's name for register_hook().
+    template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
+
+    /// Edges to the Nodes of the inputs. An input that requires no gradient has an empty edge in
+    /// Nodes whose inputs are a list (cat(), stack(), custom Functions), and no edge in other
+    /// Nodes.
+    std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
+    std::uint32_t num_outputs() const noexcept { return outputs_; }
+    /// Increases with each Node that a thread records. An AccumulateGrad Node has the largest
+    /// possible number.
+    std::uint64_t sequence_nr() const noexcept { return sequence_; }
+
+    detail::RefCount refs;
+    /// Ends a Node to which no reference is left.
+    static void destroy(Node* node) noexcept { node->end(); }
+
+    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
+    static void* operator new(std::size_t, void* p) noexcept { return p; }
+    static void operator delete(void* p, std::size_t bytes) noexcept {
+        detail::deallocate(p, bytes);
+    }
+    static void operator delete(void*, void*) noexcept {}
+
+protected:
+    explicit Node(std::uint64_t sequence);
+    Node() : Node(++detail::next_sequence) {}
+    /// Called when the last reference is released.
+    virtual void end() noexcept { destroy_later(this); }
+    /// Destroys the Node and frees its memory.
+    virtual void dispose() noexcept { delete this; }
+    /// The derived class stores its edges and passes their address here.
+    void set_edges(Edge* edges, std::size_t count) noexcept {
+        edges_ = edges;
+        edge_count_ = static_cast<std::uint32_t>(count);
+    }
+    void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
+
+private:
+    friend class detail::GraphTask;
+    friend struct detail::NodeHooks;
+    friend class detail::NodeLock;
+
+    static void destroy_later(Node* node) noexcept;
+
+    std::uint32_t edge_count_ = 0;
+    Edge* edges_ = nullptr;
+    std::uint64_t sequence_;
+    std::atomic<detail::NodeHooks*> hooks_{nullptr};
+    std::atomic<detail::GraphTask*> task_{
+        nullptr}; // the backward pass whose state for this Node has index slot_
+    std::uint32_t slot_ = 0;
+    std::uint32_t outputs_ = 1;
+    std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
+};
+
+namespace detail {
+
+using Gradients = std::vector<AnyTensor>;
+
+/// "Sin" becomes "SinBackward".
+[[gnu::cold]] inline std::string backward_name(std::string_view operation) {
+    std::string name(operation);
+    name += "Backward";
+    return name;
+}
+
+/// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
+/// hooks stay with the Node that computed the value on which they were registered. Threads may
+/// register hooks while others run the Node: all lists are lock-free or have a mutex.
+struct NodeHooks {
+    class OutputHooks {
+    public:
+        using RetainGrad = std::function<void(AnyTensor const&)>;
+
+        explicit OutputHooks(std::uint32_t nr) noexcept : output_nr(nr) {}
+
+        std::uint32_t const output_nr;
+        HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
+        std::atomic<OutputHooks*> next{nullptr};
+
+        RetainGrad retain_grad() const {
+            std::lock_guard const lock(mutex_);
+            return retain_grad_;
+        }
+        RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
+
+    private:
+        mutable std::mutex mutex_;
+        RetainGrad retain_grad_;
+    };
+    std::atomic<OutputHooks*> outputs{nullptr};
+    HookList<Gradients(Gradients const& grad_outputs)> prehooks;
+    HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
+    HookList<void(AnyTensor const& leaf)> post_accumulate;
+    std::shared_ptr<Origin const> origin;
+
+    NodeHooks() noexcept = default;
+    NodeHooks(NodeHooks const&) = delete;
+    NodeHooks& operator=(NodeHooks const&) = delete;
+    ~NodeHooks();
+
+    static NodeHooks* of(Node const& node) noexcept {
+        return node.hooks_.load(std::memory_order_acquire);
+    }
+    static NodeHooks& made(Node& node);
+    static OutputHooks& at(Node& node, std::uint32_t output_nr);
+};
+
+/// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
+/// continues a pass (on_fresh_stack() in engine.hpp).
+inline constinit thread_local char const own_lock_identity = 0;
+inline constinit thread_local void const* lock_identity = nullptr;
+
+/// Lock of a Node: one thread at a time runs or releases it. Recursive: the owner may lock again.
+/// Without a second thread it costs no atomic operation.
+class NodeLock {
+public:
+    explicit NodeLock(Node& node) noexcept;
+    NodeLock(NodeLock const&) = delete;
+    NodeLock& operator=(NodeLock const&) = delete;
+    ~NodeLock();
+
+private:
+    Node* held_ = nullptr;
+};
+
+} // namespace detail
+
+inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/node.ipp>
+#endif

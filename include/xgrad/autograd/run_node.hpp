@@ -1,0 +1,117 @@
+// Runs one Node: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order. A Node
+// without hooks takes a short path (run_node, run_leaf). Registration of hooks on a Node is here
+// too.
+// Read next: engine.hpp.
+#pragma once
+
+#include <xgrad/autograd/saved_tensor.hpp>
+#include <xgrad/autograd/view.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// Checks that a hook replaced a gradient by one of the same shape and scalar type. An undefined
+/// result keeps the gradient.
+AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after);
+
+/// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
+void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
+
+/// Throws where a hook returned another number of gradients than it was given.
+void check_hook_count(std::size_t got, std::size_t expected);
+
+/// Replaces gradients by the results of a Node hook. An empty list keeps them. An undefined element
+/// stops its gradient.
+void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
+
+/// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
+[[gnu::cold]] std::string expression_clause(Node const& node);
+
+[[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results);
+
+/// apply() in anomaly mode.
+[[gnu::cold]] void apply_in_anomaly_mode(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results);
+
+/// run_node() for a Node with hooks, or in anomaly mode.
+[[gnu::cold]] void run_observed_node(Node& node, NodeHooks const* hooks,
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
+
+/// Runs a Node with the gradients that arrived. The caller has run its tensor hooks.
+void run_node(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
+
+/// True where a Node must run by apply(): it has hooks, anomaly mode is on, or the pass is
+/// recorded.
+inline bool must_apply(Node const& node) noexcept {
+    return grad_mode || anomaly.enabled || NodeHooks::of(node);
+}
+
+/// Runs the AccumulateGrad of a leaf, with all its hooks.
+XGRAD_INLINE void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
+    if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
+        NodeLock const lock(node);
+        return static_cast<AccumulateGrad&>(node).accumulate_gradient(gradient);
+    }
+    std::span const arrived(&gradient, 1);
+    run_tensor_hooks(node, arrived);
+    run_node(node, arrived, {}, keep_saved);
+}
+
+template <class R>
+inline constexpr bool is_hook_result = std::is_void_v<R> || std::is_convertible_v<R, Gradients>;
+
+/// Calls a hook whose return type may be void.
+template <class F, class... A> Gradients call_node_hook(F& f, A const&... gradients) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, A const&...>>) {
+        f(gradients...);
+        return {};
+    } else return f(gradients...);
+}
+
+} // namespace detail
+
+template <class F> HookHandle Node::register_prehook(F f) {
+    constexpr bool takes_gradients = std::is_invocable_v<F&, detail::Gradients const&>;
+    static_assert(takes_gradients, "register_prehook: a hook takes the gradients of the Node's "
+                                   "outputs, a std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool returns_gradients =
+            detail::is_hook_result<std::invoke_result_t<F&, detail::Gradients const&>>;
+        static_assert(returns_gradients, "register_prehook: a hook returns nothing, or the "
+                                         "gradients to go on with as a std::vector<AnyTensor>");
+        if constexpr (returns_gradients)
+            return detail::NodeHooks::made(*this).prehooks.add(
+                [f = std::move(f)](
+                    detail::Gradients const& g) mutable { return detail::call_node_hook(f, g); });
+    }
+    return {};
+}
+
+template <class F> HookHandle Node::register_hook(F f) {
+    constexpr bool takes_gradients =
+        std::is_invocable_v<F&, detail::Gradients const&, detail::Gradients const&>;
+    static_assert(takes_gradients, "register_hook: a Node's hook takes the gradients of its inputs "
+                                   "and those of its outputs, two std::vector<AnyTensor> const&");
+    if constexpr (takes_gradients) {
+        constexpr bool returns_gradients = detail::is_hook_result<
+            std::invoke_result_t<F&, detail::Gradients const&, detail::Gradients const&>>;
+        static_assert(returns_gradients,
+            "register_hook: a Node's hook returns nothing, or the gradients of "
+            "its inputs to go on with as a std::vector<AnyTensor>");
+        if constexpr (returns_gradients)
+            return detail::NodeHooks::made(*this).posthooks.add(
+                [f = std::move(f)](
+                    detail::Gradients const& in, detail::Gradients const& out) mutable {
+                    return detail::call_node_hook(f, in, out);
+                });
+    }
+    return {};
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/run_node.ipp>
+#endif

@@ -1,0 +1,130 @@
+// SavedTensor: a value that a Node saves for backward, with its version at that time. Reading it
+// throws VersionError where the memory was changed in place since.
+// A saved operand keeps its grad_fn. A saved result has none: it would be the Node itself, a cycle;
+// unpack() sets it again.
+// Read next: hook.hpp, run_node.hpp.
+#pragma once
+
+#include <xgrad/autograd/accumulate_grad.hpp>
+#include <xgrad/autograd/anomaly.hpp>
+#include <xgrad/autograd/saved_tensor_hooks.hpp>
+
+namespace xgrad {
+
+class SavedTensor {
+public:
+    SavedTensor() noexcept = default;
+
+    /// Saves an operand of a Node. A leaf that requires a gradient is saved itself. Of any other
+    /// tensor a snapshot is saved, so that a later in-place change of its grad_fn has no effect
+    /// here and makes no cycle.
+    static SavedTensor operand(AnyTensor const& t);
+    /// Saves output `output_nr` of a Node without its grad_fn, which is the Node itself.
+    static SavedTensor result(AnyTensor const& t, std::uint32_t output_nr = 0) {
+        return {detail::alias(t), output_nr, false};
+    }
+
+    /// Makes a SavedTensor of an array that a Node stored without one, with its version and its
+    /// edge. The edge is empty, leads to a leaf (then the leaf itself is restored), or leads to the
+    /// grad_fn.
+    [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array,
+        std::uint32_t version, Edge const& edge);
+    [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved) {
+        saved.output_nr_ = 0;
+        return saved;
+    }
+
+    bool holds() const noexcept { return value_.defined() || packed_; }
+    bool is_packed() const noexcept { return static_cast<bool>(packed_); }
+    void release() noexcept {
+        value_ = {};
+        packed_.reset();
+    }
+    bool requires_grad() const;
+
+    /// The saved value with its grad_fn; `owner` is the Node that saved it.
+    AnyTensor unpack(Node& owner);
+
+    /// unpack() without a copy of the handle where the saved tensor itself can be returned;
+    /// `buffer` stores the tensor otherwise.
+    AnyTensor const& unpacked_into(AnyTensor& buffer, Node& owner);
+
+    /// Prepares array(): checks the version of the saved value, or unpacks it. Returns true where
+    /// close() must follow.
+    bool open(Node const& owner);
+    detail::AnyArray const& array() const {
+        return (packed_ ? packed_->open : value_).impl().array;
+    }
+    void close() noexcept {
+        if (packed_) packed_->open = {};
+    }
+
+    /// Replaces the value by pack(value). A saved tensor has at most one pair of hooks.
+    void set_packing(std::shared_ptr<detail::Packing const> packing, Node const& owner);
+
+    /// Throws the GraphError of a tensor that was released.
+    [[noreturn]] static void fail_released() {
+        detail::fail<GraphError>("Trying to backward through the graph a second time (or directly "
+                                 "access saved tensors after they have already been freed). "
+                                 "Saved intermediate values of the graph are freed when you call "
+                                 ".backward() or xgrad::grad(). Specify .retain_graph = true if "
+                                 "you need to backward through the graph a second time or if you "
+                                 "need to access saved tensors after calling backward.");
+    }
+
+private:
+    struct Packed {
+        std::shared_ptr<detail::Packing const> packing;
+        std::shared_ptr<void const> data;
+        Edge edge; // of an operand
+        DType dtype;
+        Shape shape;
+        AnyTensor open = {};
+    };
+
+    static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
+
+    SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant);
+
+    bool is_result() const noexcept { return output_nr_ != operand_nr; }
+
+    [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing);
+
+    [[gnu::cold]] AnyTensor unpacked() const;
+
+    void check(Node const& owner) const;
+
+    [[noreturn]] void fail_changed(Node const& owner) const;
+
+    AnyTensor value_;
+    std::unique_ptr<Packed> packed_;
+    std::uint32_t version_ = 0;
+    std::uint32_t output_nr_ = operand_nr;
+};
+
+class SavedTensorHandle {
+public:
+    SavedTensorHandle(Node& owner, SavedTensor& saved) : owner_(&owner), saved_(&saved) {}
+
+    /// The saved value, with its grad_fn. Throws GraphError after it was freed, and VersionError
+    /// where it was changed in place since it was saved.
+    AnyTensor unpack() const;
+    /// Packs the value now, and unpacks it when it is read; hooks as those of SavedTensorsHooks.
+    template <class Pack, class Unpack> void register_hooks(Pack&& pack, Unpack&& unpack) const {
+        detail::NodeLock const lock(*owner_);
+        saved_->set_packing(
+            detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
+                std::forward<Pack>(pack), std::forward<Unpack>(unpack)),
+            *owner_);
+    }
+
+private:
+    detail::Ref<Node> owner_;
+    SavedTensor* saved_;
+};
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/saved_tensor.ipp>
+#endif

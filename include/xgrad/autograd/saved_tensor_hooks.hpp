@@ -1,0 +1,95 @@
+// Saved tensor hooks: `pack` converts a tensor that is saved for backward into any object (a file's
+// name, fewer bits), and `unpack` converts it back when backward reads it.
+#pragma once
+
+#include <xgrad/autograd/any_tensor.hpp>
+#include <xgrad/core/callable.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// A pair of hooks; the type of the packed object is erased.
+struct Packing {
+    std::function<std::shared_ptr<void const>(AnyTensor const&)> pack;
+    std::function<AnyTensor(void const*)> unpack;
+};
+
+template <class Pack, class Unpack>
+std::shared_ptr<Packing const> make_packing(Pack pack, Unpack unpack) {
+    static_assert(std::is_invocable_v<Pack&, AnyTensor const&>,
+        "saved tensor hooks: pack takes an AnyTensor const&");
+    if constexpr (std::is_invocable_v<Pack&, AnyTensor const&>) {
+        using Packed = std::remove_cvref_t<std::invoke_result_t<Pack&, AnyTensor const&>>;
+        static_assert(!std::is_void_v<Packed>,
+            "saved tensor hooks: pack returns what is kept in the tensor's place");
+        if constexpr (!std::is_void_v<Packed>) {
+            constexpr bool takes_packed = std::is_invocable_v<Unpack&, Packed const&>;
+            static_assert(
+                takes_packed, "saved tensor hooks: unpack takes a const& to what pack returns");
+            if constexpr (takes_packed) {
+                constexpr bool gives_tensor =
+                    std::is_convertible_v<std::invoke_result_t<Unpack&, Packed const&>, AnyTensor>;
+                static_assert(gives_tensor, "saved tensor hooks: unpack returns a tensor");
+                if constexpr (gives_tensor)
+                    return std::make_shared<Packing const>(
+                        Packing{[pack = std::move(pack)](
+                                    AnyTensor const& t) mutable -> std::shared_ptr<void const> {
+                                    return std::make_shared<Packed const>(pack(t));
+                                },
+                            [unpack = std::move(unpack)](void const* packed) mutable -> AnyTensor {
+                                return unpack(*static_cast<Packed const*>(packed));
+                            }});
+            }
+        }
+    }
+    return nullptr;
+}
+
+inline constinit thread_local std::shared_ptr<Packing const> const* default_packing = nullptr;
+inline constinit thread_local std::string const* packing_disabled = nullptr;
+
+} // namespace detail
+
+/// In its scope every tensor that the calling thread saves for backward is stored as pack(tensor),
+/// and unpack restores it whenever it is read. The innermost of nested scopes applies. Both hooks
+/// run without recording. pack must not change its argument. unpack must return a tensor of the
+/// same shape and scalar type.
+class SavedTensorsHooks {
+public:
+    template <class Pack, class Unpack>
+    SavedTensorsHooks(Pack&& pack, Unpack&& unpack)
+        : packing_(detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
+              std::forward<Pack>(pack), std::forward<Unpack>(unpack))),
+          before_(detail::default_packing) {
+        if (detail::packing_disabled) detail::fail<GraphError>(*detail::packing_disabled);
+        detail::default_packing = &packing_;
+    }
+    SavedTensorsHooks(SavedTensorsHooks const&) = delete;
+    SavedTensorsHooks& operator=(SavedTensorsHooks const&) = delete;
+    ~SavedTensorsHooks() { detail::default_packing = before_; }
+
+private:
+    std::shared_ptr<detail::Packing const> packing_;
+    std::shared_ptr<detail::Packing const> const* before_;
+};
+
+/// In its scope constructing a SavedTensorsHooks throws a GraphError with this message. The
+/// constructor throws the same where hooks are active.
+class DisableSavedTensorsHooks {
+public:
+    explicit DisableSavedTensorsHooks(std::string message);
+    DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
+    DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
+    ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }
+
+private:
+    std::string message_;
+    std::string const* before_;
+};
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/saved_tensor_hooks.ipp>
+#endif

@@ -1,0 +1,137 @@
+// Views: tensors that share the memory of a base, and the gradients between the two.
+// Invariant: the version in ViewInfo tells for which version of the memory the view's grad_fn
+// holds. An in-place change through a view gives the base a CopySlices Node. refresh_view() then
+// gives each view of the base a new grad_fn, when it is asked for.
+#pragma once
+
+#include <xgrad/autograd/accumulate_grad.hpp>
+
+namespace xgrad::detail {
+
+/// Shape, strides and offset of a view in its base.
+struct Geometry {
+    TypeInfo const* base_type;
+    Shape base_shape;
+    Strides base_strides;
+    TypeInfo const* type;
+    Shape shape;
+    Strides strides;
+    std::ptrdiff_t offset; // in bytes, from the base's first element
+
+    static Geometry of(TensorImpl const& base, TensorImpl const& view);
+
+    /// The view of an array with the strides of the base.
+    [[gnu::cold]] AnyArray view_of(AnyArray const& a) const;
+    /// Adds the gradient of a view to that of its base, which has the strides of the base.
+    void scatter_add(AnyArray const& whole, AnyArray const& part) const {
+        type->scatter_add(view_of(whole), part);
+    }
+    /// Memory with the strides of the base.
+    [[gnu::cold]] AnyArray like_base() const;
+    /// A copy with the strides of the base.
+    AnyArray copy_like_base(AnyArray const& a) const;
+};
+
+inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) {
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
+/// The three linear maps between gradients of a view and of its base. Gather reads the view's
+/// elements. Scatter, its adjoint, writes them among zeros. Erase, its own adjoint, sets the view's
+/// elements to zero.
+enum class ViewMap { gather, scatter, erase };
+
+class ViewNode final : public Node {
+public:
+    /// The Node of the result of `map`, applied to the tensor at `edge`.
+    ViewNode(
+        std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
+        : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
+        set_edges(&edge_, 1);
+    }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION bool apply_onto(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    std::string name() const override { return backward_name(name_); }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    ViewMap map_;
+    Edge edge_;
+    std::string_view name_;
+};
+
+/// Applies a map to a gradient; recorded where the gradient requires one.
+[[gnu::cold]] AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map,
+    AnyTensor const& x, std::string_view name);
+
+/// grad_fn of a base that was changed in place through a view. Edge 0 leads to the old grad_fn of
+/// the base, for the other elements. Edge 1 leads to the grad_fn of the value that was written, for
+/// the view's elements.
+class CopySlices final : public Node {
+public:
+    CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written)
+        : geometry_(std::move(geometry)), edges_{std::move(base), std::move(written)} {
+        set_edges(edges_, 2);
+    }
+
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    std::string name() const override { return "CopySlices"; }
+
+private:
+    std::shared_ptr<Geometry const> geometry_;
+    Edge edges_[2];
+};
+
+/// The Node of an operation that returns several views of one tensor, one for each output.
+class MultiViewNode final : public Node {
+public:
+    MultiViewNode(
+        std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name);
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    std::string name() const override { return backward_name(name_); }
+
+private:
+    std::vector<std::shared_ptr<Geometry const>> parts_;
+    Edge edge_;
+    std::string_view name_;
+};
+
+/// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
+void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
+
+/// The Node of a view, with an edge to the gradient of its base.
+Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base);
+void set_grad_fn(TensorImpl& view, Ref<Node> node);
+
+/// Throws: after an in-place change of this view its gradient would bypass the Function that
+/// returned it.
+[[noreturn, gnu::cold]] void fail_in_custom_function(TensorImpl const& view, std::string_view what);
+
+inline bool made_unrecorded(CreationMeta meta) {
+    return meta == CreationMeta::in_no_grad || meta == CreationMeta::in_inference;
+}
+/// Throws for a recorded in-place change of a view that was not recorded.
+[[noreturn, gnu::cold]] void fail_unrecorded_view(CreationMeta meta, std::string_view what);
+
+[[gnu::cold]] void refresh_view(TensorImpl& view);
+/// Sets the grad_fn of a view and marks it as up to date.
+void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
+
+/// Makes `t` a view of `of`, or of its base where `of` is a view.
+void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/autograd/view.ipp>
+#endif

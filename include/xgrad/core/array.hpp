@@ -1,0 +1,263 @@
+// Storage and Array: memory with a version counter, and a strided view of it. No gradients here.
+//
+// An Array is a pointer to its first element, a shape and strides in elements. Several arrays may
+// share a Storage; an operation in place increments the version of the Storage. AnyArray does not
+// know its element type. Read next: memory.hpp, which allocates the blocks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include <xgrad/core/memory.hpp>
+#include <xgrad/core/ref.hpp>
+#include <xgrad/core/scalar.hpp>
+#include <xgrad/core/shape.hpp>
+#include <xgrad/core/transposed.hpp>
+
+namespace xgrad::detail {
+
+/// A block of memory and a version: the number of changes in place. Header and data are one
+/// allocation. A small storage may stand behind another object in one block ("shared"); the last of
+/// the two owners frees the block: a small tensor and its elements are one allocation.
+class Storage {
+public:
+    static constexpr std::size_t header = 16;
+
+    static Ref<Storage> make(std::size_t bytes);
+    static void destroy(Storage* s) noexcept;
+
+    /// The largest number of bytes of a storage that shares its block with an object.
+    static constexpr std::size_t max_shared_bytes = 64;
+    /// Allocates a block for an object of `before` bytes and a storage behind it; make_behind()
+    /// then constructs the storage.
+    [[gnu::always_inline]] static void* allocate_shared(std::size_t before, std::size_t bytes) {
+        if constexpr (cache_blocks) return allocate(SizeClass::of(shared_bytes(before, bytes)));
+        else return system_allocate(shared_bytes(before, bytes));
+    }
+    static void deallocate_shared(void* block, std::size_t before, std::size_t bytes) noexcept {
+        deallocate(block, shared_bytes(before, bytes));
+    }
+    static Ref<Storage> make_behind(void* object, std::size_t before, std::size_t bytes) noexcept;
+    /// The storage behind an object of `before` bytes.
+    static Storage* behind(void* object, std::size_t before) noexcept;
+    /// Each of the two owners calls this once: the object in front in its destructor, the storage
+    /// in destroy().
+    static void release_block(Storage* s) noexcept;
+    /// Frees the block for both owners.
+    void free_block() noexcept;
+
+    std::byte* data() noexcept;
+    std::size_t bytes() const noexcept { return size_ >> 1; }
+    std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+    void bump() noexcept;
+
+    RefCount refs{1};
+
+    static constexpr bool only_owners_share() noexcept { return true; }
+
+private:
+    /// Stands between an object and the storage in its block.
+    struct Seam {
+        RefCount owners{2};
+        std::size_t before; // bytes of the object
+
+        explicit Seam(std::size_t bytes) noexcept : before(bytes) {}
+    };
+
+    Storage(std::size_t bytes, bool shares_block) noexcept
+        : size_(bytes << 1 | std::size_t{shares_block}) {}
+    bool shares_block() const noexcept { return size_ & 1; }
+    Seam* seam() noexcept { return reinterpret_cast<Seam*>(this) - 1; }
+    static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept {
+        return before + sizeof(Seam) + header + bytes;
+    }
+    /// Large data is aligned to a cache line; small data follows the header.
+    static constexpr std::size_t header_for(std::size_t bytes) noexcept {
+        return bytes < 256 ? header : block_alignment;
+    }
+
+    std::atomic<std::uint32_t> version_{0};
+    std::size_t size_; // twice the bytes, and one more where the block is shared
+};
+static_assert(sizeof(Storage) <= Storage::header);
+
+/// A strided view of a Storage, without the type of its elements: the owner knows it.
+struct AnyArray {
+    Ref<Storage> storage;
+    std::byte* data = nullptr;
+    std::size_t numel = 0;
+    Shape shape;
+    Strides strides;        // in elements
+    bool contiguous = true; // row-major without gaps
+
+    AnyArray() = default;
+    /// A row-major layout without memory.
+    explicit AnyArray(Shape const& s) : shape(s) { numel = lay_out(shape, strides); }
+    struct Number {};
+    /// One element of no dimensions, without memory.
+    explicit AnyArray(Number) noexcept : numel(1) {}
+    struct Layout {
+        AnyArray const& of;
+    };
+    /// The layout of another array, without memory.
+    explicit AnyArray(Layout l)
+        : numel(l.of.numel), shape(l.of.shape), strides(l.of.strides), contiguous(l.of.contiguous) {
+    }
+    /// Allocates uninitialised memory for elements of `element` bytes.
+    AnyArray(Shape const& s, std::size_t element) : AnyArray(s) {
+        set_storage(Storage::make(numel * element));
+    }
+
+    [[gnu::always_inline]] void set_storage(Ref<Storage> s) noexcept {
+        storage = std::move(s);
+        data = storage->data();
+    }
+
+    bool defined() const noexcept { return static_cast<bool>(storage); }
+
+    /// Changes the shape of a row-major array; the number of elements stays.
+    void reshape(Shape s) {
+        shape = std::move(s);
+        strides = row_major(shape);
+    }
+    /// Makes this array another view of the same storage, which starts `bytes` after this one.
+    void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0);
+};
+
+/// An array of T: what operations compute on.
+template <Scalar T> struct Array : AnyArray {
+    using value_type = T;
+
+    Array() = default;
+    /// Allocates uninitialised memory.
+    explicit Array(Shape const& s) : AnyArray(s, sizeof(T)) {}
+    Array(Shape const& s, T value) : Array(s) { std::uninitialized_fill_n(begin(), numel, value); }
+
+    T* begin() const noexcept { return reinterpret_cast<T*>(data); }
+    T* end() const noexcept { return begin() + numel; }
+
+    /// Another view of the same storage; `offset` counts elements from the start of this one.
+    Array view(Shape s, Strides st, std::ptrdiff_t offset = 0) const {
+        Array out;
+        out.storage = storage;
+        out.data = data;
+        out.set_view(std::move(s), std::move(st), offset * static_cast<std::ptrdiff_t>(sizeof(T)));
+        return out;
+    }
+};
+
+template <class T> Array<T> const& as(AnyArray const& a) noexcept {
+    return static_cast<Array<T> const&>(a);
+}
+template <class T> Array<T>& as(AnyArray& a) noexcept { return static_cast<Array<T>&>(a); }
+
+/// Visits an index space in row-major order: calls f(count, offsets) for each row along the last
+/// axis, where offsets[k] is the start of the row in operand k, in elements.
+template <std::size_t K, class F>
+void for_each_run(Shape const& shape, Strides const* const (&strides)[K], F f) {
+    std::ptrdiff_t offset[K] = {};
+    if (numel(shape) == 0) return;
+    std::size_t const rank = shape.size();
+    if (rank == 0) return f(std::size_t{1}, offset);
+    Shape index(rank, 0);
+    for (;;) {
+        f(shape[rank - 1], offset);
+        std::size_t d = rank - 1;
+        for (;;) {
+            if (d-- == 0) return;
+            for (std::size_t k = 0; k < K; ++k) offset[k] += (*strides[k])[d];
+            if (++index[d] < shape[d]) break;
+            for (std::size_t k = 0; k < K; ++k)
+                offset[k] -= (*strides[k])[d] * static_cast<std::ptrdiff_t>(shape[d]);
+            index[d] = 0;
+        }
+    }
+}
+
+template <class To, class From> To converted(From v) {
+    if constexpr (is_complex<To> && is_complex<From>)
+        return To(static_cast<precision_of<To>>(v.real()), static_cast<precision_of<To>>(v.imag()));
+    else if constexpr (is_complex<From> && !is_complex<To>) return static_cast<To>(v.real());
+    else if constexpr (is_complex<To>) return To(static_cast<precision_of<To>>(v));
+    else return static_cast<To>(v);
+}
+
+/// Calls f(element of a, element of b) for each index of two arrays of one shape.
+template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array<B> const& b, F f) {
+    Strides const* const strides[] = {&a.strides, &b.strides};
+    std::size_t const rank = a.shape.size();
+    std::ptrdiff_t const step_a = rank ? a.strides[rank - 1] : 0,
+                         step_b = rank ? b.strides[rank - 1] : 0;
+    for_each_run(a.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        auto* p = a.begin() + at[0];
+        auto const* q = b.begin() + at[1];
+        for (std::size_t i = 0; i < n; ++i, p += step_a, q += step_b) f(*p, *q);
+    });
+}
+
+/// Copies between two views: one has stride 1 along the last axis, the other along axis d.
+void copy_transposed_axis(
+    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element);
+
+/// An axis that copy_transposed_axis() copies faster than a strided loop, or none.
+std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from);
+
+/// Copies the elements of a view to another one of the same shape and converts their type.
+template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from) {
+    if (std::same_as<To, From> && to.contiguous && from.contiguous) {
+        if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
+        return;
+    }
+    if constexpr (std::same_as<To, From>) {
+        if (auto const d = transposed_axis(to, from))
+            return copy_transposed_axis(to, from, *d, sizeof(To));
+        if (!to.shape.empty() && to.strides.back() == 1 && from.strides.back() == 1) {
+            Strides const* const strides[] = {&to.strides, &from.strides};
+            return for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+                std::memmove(to.begin() + at[0], from.begin() + at[1], n * sizeof(To));
+            });
+        }
+    }
+    for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
+}
+
+/// The array itself if it is C-contiguous, else a contiguous copy.
+template <class T> Array<T> contiguous(Array<T> const& a) {
+    if (a.contiguous) return a;
+    Array<T> out(a.shape);
+    copy_elements(out, a);
+    return out;
+}
+
+/// A view of shape `to` with stride 0 along broadcast axes.
+template <class T> Array<T> broadcast_view(Array<T> const& a, Shape const& to) {
+    return a.view(to, broadcast_strides(a.shape, a.strides, to));
+}
+
+/// The view of `count` indices of one axis from `start` on.
+template <class T>
+Array<T> part_along(Array<T> const& a, std::size_t axis, std::size_t start, std::size_t count) {
+    Shape shape = a.shape;
+    shape[axis] = count;
+    return a.view(
+        std::move(shape), a.strides, static_cast<std::ptrdiff_t>(start) * a.strides[axis]);
+}
+
+/// True if some permutation of the axes makes the array C-contiguous: the elements have no gaps.
+bool is_dense(AnyArray const& a);
+
+/// Allocates uninitialised memory for elements of `element` bytes, with the layout of `a` if that
+/// is dense, else row-major.
+AnyArray fresh_like(AnyArray const& a, std::size_t element);
+
+/// True if an axis has stride 0: several indices share one element.
+bool overlaps_itself(AnyArray const& a);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/core/array.ipp>
+#endif

@@ -1,0 +1,23 @@
+// How xgrad stores a callable that the user passes.
+#pragma once
+
+#include <functional>
+#include <type_traits>
+
+#include <xgrad/core/config.hpp>
+
+namespace xgrad::detail {
+
+/// A callable with parameters of its own, such as a module.
+template <class F>
+concept HasParameters = requires(F& f) { f.parameters(); };
+
+/// The type that stores a callable passed as F&&. An lvalue with parameters is stored by reference:
+/// a copy would have its own parameters, and gradients would accumulate in those. Any other
+/// callable is copied or moved.
+template <class F>
+using KeptCallable =
+    std::conditional_t<std::is_lvalue_reference_v<F> && HasParameters<std::remove_reference_t<F>>,
+        std::reference_wrapper<std::remove_reference_t<F>>, std::decay_t<F>>;
+
+} // namespace xgrad::detail

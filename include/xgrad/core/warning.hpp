@@ -1,0 +1,49 @@
+// Warnings about calls that are allowed and probably a mistake. A handler of the user receives
+// them.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <xgrad/core/error.hpp>
+
+namespace xgrad {
+
+using WarningHandler = std::function<void(std::string const&)>;
+
+namespace detail {
+
+struct Warnings {
+    std::mutex mutex;
+    WarningHandler handler;
+    std::vector<std::string> printed;
+
+    static Warnings& all() {
+        static Warnings warnings;
+        return warnings;
+    }
+};
+
+[[gnu::cold]] void warn_of(std::string text);
+/// Passes the concatenated pieces to the handler. Without a handler, prints each text once to
+/// stderr.
+template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
+    warn_of(message_of({parts...}));
+}
+
+} // namespace detail
+
+/// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each
+/// text once. Returns the handler before.
+WarningHandler set_warning_handler(WarningHandler handler);
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/core/warning.ipp>
+#endif

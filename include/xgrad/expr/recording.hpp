@@ -1,0 +1,41 @@
+// The interface of recording: all that operations call in tensor/, the layer above them. Here are
+// the declarations; the definitions stand in tensor/reduce.hpp and tensor/arraywise.hpp, and are
+// chosen by the types of the operands (tensors, expressions, traced tensors). tools/check_layers
+// fails when a function is missing on one of the sides.
+#pragma once
+
+#include <string_view>
+
+#include <xgrad/core/shape.hpp>
+#include <xgrad/expr/operation_check.hpp>
+
+namespace xgrad {
+
+/// Tensors, Expressions, and the types on which rules are called beside batches.
+template <class X>
+concept Operand = requires { typename std::remove_cvref_t<X>::operand_tag; };
+
+/// Evaluates and records an expression; returns a tensor itself.
+template <Operand X> auto materialize_expression(X const& x);
+
+/// Applies an operation on whole arrays, and records a Node for it.
+template <class Op, class... X> auto record_arraywise(Op const& op, X const&... x);
+
+/// Sums over axes (over all where `axes` is null) without storing the values of x, and records a
+/// Node. Masks are summed as int64; the mean of integers is double.
+template <Operand X>
+auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean);
+
+/// True where the result of an operation on x would get a Node.
+template <Operand X> bool needs_graph(X const& x);
+
+/// Reduces x over axes without recording.
+template <template <class> class Fold, Operand X>
+auto fold(X const& x, Axes const& axes, bool keep);
+
+/// The largest real parts along axes, with 0 in place of infinite ones, without recording.
+template <Operand X> auto finite_largest(X const& x, Axes const& axes);
+/// That of all elements.
+template <Operand X> double finite_largest(X const& x);
+
+} // namespace xgrad

@@ -1,0 +1,158 @@
+// What the loops, which are compiled once, know of a kernel: a KernelTable of function pointers for
+// each expression, and an ElementType for the scalar type of each operand.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include <xgrad/fuse/dual_kernel.hpp>
+#include <xgrad/fuse/gather_scatter.hpp>
+
+namespace xgrad::detail {
+
+/// A scalar type T at run time: how its elements are gathered into tiles of E, and scattered or
+/// accumulated from tiles. wide<E> is the type in which sums are accumulated.
+struct ElementType {
+    std::size_t element, tile_element, wide_element;
+    bool in_place; // T is E: a kernel can read the array itself
+    bool differentiable;
+    Transfer gather, scatter, accumulate;
+    void (*narrow)(AnyArray& sums); // elements of a wide sum become elements of T
+    void (*scale)(AnyArray const& sums, double factor); // of a wide sum
+    Transfer::Strided scatter_wide;                     // elements of a wide sum as elements of T
+};
+
+template <class W, class T> void narrow(AnyArray& sums) {
+    if constexpr (!std::same_as<T, W>) {
+        Array<T> out(sums.shape);
+        scatter_strided<T, W>(sums.data, out.data, 1, out.numel);
+        sums = std::move(out);
+    }
+}
+
+/// Multiplies all elements of a contiguous array.
+template <class W> void scale(AnyArray const& a, double factor) {
+    using P = precision_of<W>;
+    auto* const p = reinterpret_cast<P*>(a.data);
+    if constexpr (!std::same_as<P, bool>)
+        map_run(
+            p, a.numel * (sizeof(W) / sizeof(P)),
+            [by = static_cast<P>(factor)]<class V>(V x) XGRAD_LAMBDA_INLINE { return x * V(by); },
+            p);
+}
+
+template <class T, class E = T>
+inline constexpr ElementType element_type{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>,
+    Differentiable<T>, transfer_by<T, E, &gather_strided<T, E>, &gather_rows<T, E>>,
+    transfer_by<T, E, &scatter_strided<T, E>>,
+    transfer_by<wide<E>, E, &accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>,
+        &accumulate_columns<wide<E>, E>>,
+    &narrow<wide<E>, T>, &scale<wide<E>>, &scatter_strided<T, wide<E>>};
+
+LoopOperand input_operand(AnyArray const& a, ElementType const& info);
+
+/// An output with an element for each position of the index space.
+LoopOperand output_operand(AnyArray const& a, ElementType const& info);
+
+/// An output that `transfer` reduces to an array smaller than the index space. The array has the
+/// initial values of the reduction.
+LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer);
+/// An output that is summed into an array of wide elements, initially zero.
+inline LoopOperand sum_operand(AnyArray const& a, ElementType const& info) {
+    return reduce_operand(a, info.accumulate);
+}
+
+/// An array of zeros with elements of this many bytes.
+AnyArray zeroed(Shape const& shape, std::size_t element);
+
+/// An input that a kernel does not read: zeros.
+inline LoopOperand absent_input(ElementType const& info) {
+    return input_operand(zero_array(), info);
+}
+
+/// All that is compiled for one expression, behind function pointers.
+struct KernelTable {
+    std::size_t leaves;
+    Vertex const* vertices;
+    ElementType const* const* leaf; // of each leaf
+    ElementType const* result; // of the gradient and the saved result, which a backward pass reads
+    // `constant`: the leaves that have one value in the tile. `added_to`: the leaves whose
+    // gradients are added to what the destination has.
+    void (*forward)(
+        void const* expression, void* const* operands, std::size_t n, LeafMask constant);
+    void (*backward)(void const* expression, BackwardPlan const& plan, void* const* operands,
+        std::size_t n, LeafMask constant, LeafMask added_to);
+    std::size_t (*dual)(
+        void const* expression, DualPlan const& plan, void* const* operands, std::size_t n);
+    bool is_identity; // one tensor and no operation
+    bool in_place;    // a kernel can read the elements of all leaves where they are
+    LeafMask differentiable;
+    std::size_t largest_element; // of a leaf or the result
+};
+
+template <class F> struct KernelTableOf {
+    using P = compute_precision<F>;
+    using Y = typename F::scalar;
+
+    template <std::size_t... K> static constexpr auto element_types(std::index_sequence<K...>) {
+        return std::array<ElementType const*, F::leaves>{
+            &element_type<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...};
+    }
+    static constexpr auto leaf = element_types(std::make_index_sequence<F::leaves>{});
+    static void forward(
+        void const* expression, void* const* operands, std::size_t n, LeafMask constant) {
+        forward_kernel(*static_cast<F const*>(expression), operands,
+            static_cast<Y*>(operands[F::leaves]), n, constant);
+    }
+    static void backward(void const* expression, BackwardPlan const& plan, void* const* operands,
+        std::size_t n, LeafMask constant, LeafMask added_to) {
+        if constexpr (Differentiable<Y>)
+            backward_kernel(
+                *static_cast<F const*>(expression), plan, operands, n, constant, added_to);
+    }
+    static std::size_t dual(
+        void const* expression, DualPlan const& plan, void* const* operands, std::size_t n) {
+        if constexpr (Differentiable<Y>)
+            return dual_kernel(*static_cast<F const*>(expression), plan, operands, n);
+        else return n;
+    }
+    static constexpr bool in_place =
+        std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
+    static constexpr std::size_t largest_element =
+        std::max(sizeof(Y), std::ranges::max(leaf, {}, &ElementType::element)->element);
+    static constexpr LeafMask differentiable = [] {
+        LeafMask mask = 0;
+        for (std::size_t k = 0; k < F::leaves; ++k) mask |= LeafMask{leaf[k]->differentiable} << k;
+        return mask;
+    }();
+    static constexpr KernelTable table{F::leaves, vertices_of<F>.data(), leaf.data(),
+        &element_type<Y, tile_type<Y, P>>, &forward, &backward, &dual,
+        !requires {typename F::operation;
+}, in_place, differentiable, largest_element
+}; // namespace xgrad::detail
+}
+;
+
+/// A sum and its gradients in one pass; only expressions that are summed have one.
+using SumKernel = double (*)(void const* expression, BackwardPlan const& plan,
+    void* const* operands, double factor, std::size_t n, LeafMask constant, LeafMask added_to);
+template <class F> constexpr SumKernel sum_kernel() {
+    if constexpr (RealScalar<typename F::scalar>)
+        return [](void const* expression, BackwardPlan const& plan, void* const* operands,
+                   double factor, std::size_t n, LeafMask constant, LeafMask added_to) {
+            return sum_and_gradient_kernel(
+                *static_cast<F const*>(expression), plan, operands, factor, n, constant, added_to);
+        };
+    else return nullptr;
+}
+
+/// True if a kernel can read or write the elements of an array in place.
+inline bool is_direct(AnyArray const& a, ElementType const& info, Shape const& space) {
+    return info.in_place && a.contiguous && a.shape == space;
+}
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/fuse/element_type.ipp>
+#endif

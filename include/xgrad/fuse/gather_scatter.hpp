@@ -1,0 +1,316 @@
+// Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
+// (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
+// accumulated in double, and long sums tile by tile, which bounds the rounding error. These
+// functions are instantiated for each pair of scalar types, not for each expression.
+#pragma once
+
+#include <array>
+#include <functional>
+
+#include <xgrad/core/vector.hpp>
+#include <xgrad/fuse/kernel.hpp>
+#include <xgrad/fuse/nd_loop.hpp>
+
+namespace xgrad::detail {
+
+/// The type in which sums of elements of type T are accumulated.
+template <class T>
+using wide = std::conditional_t<std::same_as<T, float>, double,
+    std::conditional_t<std::same_as<T, std::complex<float>>, std::complex<double>, T>>;
+
+/// t[i] = value. Written with batches because GCC vectorises the plain loop only at -O3.
+template <class E> void fill_run(E* t, std::size_t n, E value) {
+    std::size_t i = 0;
+    if constexpr (RealScalar<E>) {
+        simd::Batch<E> const v(value);
+        for (; i + simd::Batch<E>::width <= n; i += simd::Batch<E>::width) v.store(t + i);
+    }
+    for (; i < n; ++i) t[i] = value;
+}
+/// to[i] = f(from[i]...); f takes batches, and elements for the tail.
+template <class P, class F, class... From>
+void map_run(P* to, std::size_t n, F f, From const*... from) {
+    using Batch = simd::Batch<P>;
+    std::size_t i = 0;
+    for (; i + Batch::width <= n; i += Batch::width) f(Batch::load(from + i)...).store(to + i);
+    if constexpr (Batch::width > 1)
+        for (; i < n; ++i) to[i] = f(from[i]...);
+}
+template <class P> void add_reals(P* a, P const* t, std::size_t n) {
+    map_run(
+        a, n, [](auto x, auto y) XGRAD_LAMBDA_INLINE { return x + y; }, a, t);
+}
+
+/// Gathers: array of T to tile of E.
+template <class T, class E>
+void gather_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    auto* const t = static_cast<E*>(tile);
+    auto const* const a = static_cast<T const*>(array);
+    if (stride == 0) fill_run(t, n, converted<E>(*a));
+    else if (stride == 1 && std::same_as<T, E>) std::memcpy(tile, array, n * sizeof(E));
+    else if (stride == 1)
+        for (std::size_t i = 0; i < n; ++i) t[i] = converted<E>(a[i]);
+    else
+        for (std::size_t i = 0; i < n; ++i)
+            t[i] = converted<E>(a[static_cast<std::ptrdiff_t>(i) * stride]);
+}
+
+/// Scatters: tile of E to array of T.
+template <class T, class E>
+void scatter_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<T*>(array);
+    for (std::size_t i = 0; i < n; ++i)
+        a[static_cast<std::ptrdiff_t>(i) * stride] = converted<T>(t[i]);
+}
+
+/// Sums f over whole batches, lane by lane, in four independent accumulators that hide the latency
+/// of the addition. Returns the number of elements that it summed.
+template <class P, class F>
+XGRAD_INLINE std::size_t sum_batches(P const* p, std::size_t n, simd::Batch<P>& total, F f) {
+    constexpr std::size_t w = simd::Batch<P>::width;
+    simd::Batch<P> sum[4] = {0, 0, 0, 0};
+    std::size_t i = 0;
+    for (; i + 4 * w <= n; i += 4 * w)
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
+            sum[j] = sum[j] + f(simd::Batch<P>::load(p + i + j * w));
+        });
+    for (; i + w <= n; i += w) sum[0] = sum[0] + f(simd::Batch<P>::load(p + i));
+    total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return i;
+}
+template <class P> XGRAD_INLINE P sum_of_lanes(simd::Batch<P> batch) {
+    P lanes[simd::Batch<P>::width];
+    batch.across([](auto a, auto b) XGRAD_LAMBDA_INLINE { return a + b; }).store(lanes);
+    return lanes[0];
+}
+/// The sum of f over n elements.
+template <class P, class F> P sum_of_batches(P const* p, std::size_t n, F f) {
+    simd::Batch<P> total;
+    std::size_t i = sum_batches(p, n, total, f);
+    P sum = sum_of_lanes(total);
+    for (; i < n; ++i) sum += f(p[i]);
+    return sum;
+}
+
+/// True if a register holds at least four doubles; sum_widened() is not worth it for fewer.
+inline constexpr bool can_widen = kernel::register_bytes >= 32;
+/// The sums, in double, of the elements with even and with odd indices: real and imaginary parts if
+/// p points to complex numbers.
+template <class P> std::complex<double> sum_widened(P const* p, std::size_t n) {
+    using Wide = kernel::SimdVector<double>;
+    using Narrow = kernel::SimdVector<P, kernel::register_bytes / 2>;
+    constexpr std::size_t w = kernel::width<Wide, double>;
+    Wide sum[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 * w <= n; i += 4 * w)
+        kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
+            sum[j] += __builtin_convertvector(kernel::load<Narrow>(p + i + j * w), Wide);
+        });
+    for (; i + w <= n; i += w) sum[0] += __builtin_convertvector(kernel::load<Narrow>(p + i), Wide);
+    double lanes[w];
+    kernel::store(lanes, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (; i < n; ++i) lanes[i % w] += static_cast<double>(p[i]);
+    std::complex<double> total(0);
+    for (std::size_t lane = 0; lane < w; lane += 2)
+        total += std::complex<double>(lanes[lane], lanes[lane + 1]);
+    return total;
+}
+
+/// The sum of n elements, in interleaved partial sums.
+template <class W, class E> W sum_of(E const* t, std::size_t n) {
+    if constexpr (can_widen && std::same_as<W, double> && std::same_as<E, float>) {
+        auto const sum = sum_widened(t, n);
+        return sum.real() + sum.imag();
+    } else if constexpr (can_widen && std::same_as<W, std::complex<double>> &&
+                         std::same_as<E, std::complex<float>>)
+        return sum_widened(reinterpret_cast<float const*>(t), 2 * n);
+    else if constexpr (std::same_as<W, std::complex<precision_of<E>>> &&
+                       simd::Batch<precision_of<E>>::width % 2 == 0) {
+        using P = precision_of<E>;
+        P part[simd::Batch<P>::width];
+        auto const* const p = reinterpret_cast<P const*>(t);
+        simd::Batch<P> total;
+        std::size_t const done = sum_batches(p, 2 * n, total, std::identity());
+        total.store(part);
+        W sum(0);
+        for (std::size_t i = 0; i < simd::Batch<P>::width; i += 2) sum += W(part[i], part[i + 1]);
+        for (std::size_t i = done; i < 2 * n; i += 2) sum += W(p[i], p[i + 1]);
+        return sum;
+    } else if constexpr (std::same_as<W, E> && RealScalar<E>)
+        return sum_of_batches(t, n, std::identity());
+    else {
+        W part[4] = {};
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j) part[j] += converted<W>(t[i + j]);
+        for (; i < n; ++i) part[0] += converted<W>(t[i]);
+        return (part[0] + part[1]) + (part[2] + part[3]);
+    }
+}
+
+/// Accumulates: adds a tile to an array of W. With stride 0 the whole run is summed into one
+/// element.
+template <class W, class E>
+void accumulate_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    auto const* const t = static_cast<E const*>(tile);
+    auto* const a = static_cast<W*>(array);
+    if (stride == 0) *a += sum_of<W>(t, n);
+    else if (stride == 1) {
+        if constexpr (std::same_as<W, E> && RealScalar<E>) add_reals(a, t, n);
+        else if constexpr (std::same_as<W, E> && is_complex<E>)
+            add_reals(reinterpret_cast<precision_of<E>*>(a),
+                reinterpret_cast<precision_of<E> const*>(t), 2 * n);
+        else
+            for (std::size_t i = 0; i < n; ++i) a[i] += converted<W>(t[i]);
+    } else
+        for (std::size_t i = 0; i < n; ++i)
+            a[static_cast<std::ptrdiff_t>(i) * stride] += converted<W>(t[i]);
+}
+
+/// Adds rows of n elements to an array of n. Four rows at a time, so the array is loaded and stored
+/// a quarter as often.
+template <class W, class E>
+void accumulate_columns(void* from, void* array, std::size_t n, std::size_t rows) {
+    auto* t = static_cast<E*>(from);
+    if constexpr (std::same_as<W, E> && Differentiable<E>) {
+        using P = precision_of<E>;
+        for (; rows >= 4; rows -= 4, t += 4 * n) {
+            auto* const a = static_cast<P*>(array);
+            auto const at = [=](std::size_t row) {
+                return reinterpret_cast<P const*>(t + row * n);
+            };
+            map_run(
+                a, n * (sizeof(E) / sizeof(P)),
+                [](auto sum, auto p, auto q, auto r, auto s)
+                    XGRAD_LAMBDA_INLINE { return sum + ((p + q) + (r + s)); },
+                a, at(0), at(1), at(2), at(3));
+        }
+    }
+    for (; rows > 0; --rows, t += n) accumulate_strided<W, E>(t, array, 1, n);
+}
+
+// Rows of a tile whose array has one element for each row (a column). They are stored and loaded in
+// the same batches as the kernel uses, also where a batch spans two rows: store-to-load forwarding
+// works only for a load with the address and size of the store.
+
+template <class P> XGRAD_INLINE simd::Mask<P> first_lanes(std::size_t n) {
+    static constexpr auto lanes = [] {
+        std::array<P, simd::Batch<P>::width> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<P>(i);
+        return all;
+    }();
+    return simd::Batch<P>::load(lanes.data()) < simd::Batch<P>(static_cast<P>(n));
+}
+/// Sets all n elements of row r to value(r). A row has at least a batch.
+template <class P, class F> void fill_rows(P* t, std::size_t n, std::size_t rows, F value) {
+    constexpr std::size_t width = simd::Batch<P>::width;
+    std::size_t i = 0, end = n;
+    simd::Batch<P> here(value(0));
+    for (std::size_t row = 0;; end += n) {
+        for (; i + width <= end; i += width) here.store(t + i);
+        if (++row == rows) break;
+        simd::Batch<P> const next(value(row));
+        if (i < end) {
+            where(first_lanes<P>(end - i), here, next).store(t + i);
+            i += width;
+        }
+        here = next;
+    }
+    fill_run(t + i, end - i, value(rows - 1));
+}
+/// Calls take(row, sum) for rows of n elements. A row has at least a batch.
+template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t rows, F take) {
+    constexpr std::size_t width = simd::Batch<P>::width, together = 4;
+    std::size_t row = 0;
+    if (n % width == 0)
+        for (; row + together <= rows; row += together, t += together * n) {
+            simd::Batch<P> sums[together] = {0, 0, 0, 0};
+            for (std::size_t i = 0; i < n; i += width)
+                kernel::unroll<together>([&](auto r) XGRAD_LAMBDA_INLINE {
+                    sums[r] = sums[r] + simd::Batch<P>::load(t + r * n + i);
+                });
+            kernel::unroll<together>(
+                [&](auto r) XGRAD_LAMBDA_INLINE { take(row + r, sum_of_lanes(sums[r])); });
+        }
+    std::size_t i = 0, end = n;
+    simd::Batch<P> begun(0);
+    for (; row < rows; ++row, end += n) {
+        simd::Batch<P> sum;
+        i += sum_batches(t + i, end - i, sum, std::identity());
+        sum = sum + std::exchange(begun, simd::Batch<P>(0));
+        if (i < end && row + 1 < rows) {
+            auto const last = simd::Batch<P>::load(t + i),
+                       mine = where(first_lanes<P>(end - i), last, simd::Batch<P>(0));
+            sum = sum + mine;
+            begun = where(first_lanes<P>(end - i), simd::Batch<P>(0), last);
+            i += width;
+        }
+        P total = sum_of_lanes(sum);
+        for (; i < end; ++i) total += t[i];
+        take(row, total);
+    }
+}
+/// Calls take(row, sum) for short rows, four rows at a time, whose sums are independent.
+template <class W, class E, class F>
+XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take) {
+    std::size_t row = 0;
+    for (; row + 4 <= rows; row += 4) {
+        W sums[4] = {};
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t r = 0; r < 4; ++r) sums[r] += converted<W>(t[(row + r) * n + i]);
+        for (std::size_t r = 0; r < 4; ++r) take(row + r, sums[r]);
+    }
+    for (; row < rows; ++row) take(row, sum_of<W>(t + row * n, n));
+}
+
+/// Rows of at most this length are copied column by column: the copy of a row costs less than its
+/// call (bench_permutations).
+inline constexpr std::size_t short_row = 8;
+
+/// Gathers rows. With stride 0, each row of the tile is filled with one element of the array; with
+/// gap 0 all rows are the same, and copied from those that are there already.
+template <class T, class E>
+void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
+    std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
+    if constexpr (RealScalar<E>)
+        if (stride == 0 && n >= simd::Batch<E>::width && tile_gap == n * sizeof(E))
+            return fill_rows(reinterpret_cast<E*>(tile), n, rows, [=](std::size_t row) {
+                return converted<E>(
+                    *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
+            });
+    if (gap == 0 && rows > 1 && tile_gap == n * sizeof(E)) {
+        gather_strided<T, E>(tile, array, stride, n);
+        for (std::size_t done = tile_gap, bytes = rows * tile_gap; done < bytes; done *= 2)
+            std::memcpy(tile + done, tile, std::min(done, bytes - done));
+        return;
+    }
+    if (n > short_row)
+        return transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    for (std::size_t i = 0; i < n; ++i) {
+        auto* to = tile + i * sizeof(E);
+        auto const* from = array + static_cast<std::ptrdiff_t>(i * sizeof(T)) * stride;
+        for (std::size_t row = 0; row < rows; ++row, to += tile_gap, from += gap)
+            *reinterpret_cast<E*>(to) = converted<E>(*reinterpret_cast<T const*>(from));
+    }
+}
+/// Accumulates rows. With stride 0, each row of the tile is summed into one element of the array.
+template <class W, class E>
+void accumulate_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::ptrdiff_t gap,
+    std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
+    if constexpr (Differentiable<E>)
+        if (stride == 0 && tile_gap == n * sizeof(E)) {
+            auto const* const t = reinterpret_cast<E const*>(tile);
+            auto const add = [=](std::size_t row, W sum) {
+                *reinterpret_cast<W*>(array + static_cast<std::ptrdiff_t>(row) * gap) += sum;
+            };
+            if (n < 4 * simd::Batch<precision_of<E>>::width)
+                return sum_short_rows<W>(t, n, rows, add);
+            if constexpr (std::same_as<W, E> && RealScalar<E>) return sum_rows(t, n, rows, add);
+            for (std::size_t row = 0; row < rows; ++row) add(row, sum_of<W>(t + row * n, n));
+            return;
+        }
+    transfer_rows_by<&accumulate_strided<W, E>>(tile, tile_gap, array, gap, stride, n, rows);
+}
+
+} // namespace xgrad::detail

@@ -1,0 +1,186 @@
+// Reductions other than sums (which gather_scatter.hpp has): products and extrema. A reduction is a
+// type with accumulator, start() and join(). An expression is reduced tile by tile, without storing
+// its values.
+#pragma once
+
+#include <limits>
+
+#include <xgrad/core/shape.hpp>
+#include <xgrad/fuse/evaluate_into.hpp>
+
+namespace xgrad::detail {
+
+template <class T> T choice(bool condition, T a, T b) { return condition ? a : b; }
+template <class P>
+XGRAD_INLINE simd::Batch<P> choice(simd::Mask<P> condition, simd::Batch<P> a, simd::Batch<P> b) {
+    return where(condition, a, b);
+}
+template <class T> T larger(T a, T b) { return a > b ? a : b; }
+template <class T> T smaller(T a, T b) { return a < b ? a : b; }
+
+/// Reduces to the product.
+template <class T> struct Product {
+    using accumulator = wide<T>;
+    static accumulator start() { return 1; }
+    XGRAD_INLINE static auto join(auto a, auto v) { return a * v; }
+};
+/// Reduces to the maximum; NaN if any element is.
+template <class T> struct Larger {
+    using accumulator = T;
+    static T start() {
+        return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                    : std::numeric_limits<T>::lowest();
+    }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, larger(v, best)); }
+};
+/// Reduces to the minimum; NaN if any element is.
+template <class T> struct Smaller {
+    using accumulator = T;
+    static T start() {
+        return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity()
+                                                    : std::numeric_limits<T>::max();
+    }
+    XGRAD_INLINE static auto join(auto best, auto v) { return choice(v != v, v, smaller(v, best)); }
+};
+
+/// Reduces n elements into a, in interleaved partial results.
+template <class Combine, class A, class T> void reduce_into(A& a, T const* t, std::size_t n) {
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Batch = simd::Batch<T>;
+        Batch part[4] = {Combine::start(), Combine::start(), Combine::start(), Combine::start()};
+        for (; i + 4 * Batch::width <= n; i += 4 * Batch::width)
+            kernel::unroll<4>([&](auto j) XGRAD_LAMBDA_INLINE {
+                part[j] = Combine::join(part[j], Batch::load(t + i + j * Batch::width));
+            });
+        for (; i + Batch::width <= n; i += Batch::width)
+            part[0] = Combine::join(part[0], Batch::load(t + i));
+        auto const join = [](Batch p, Batch q) XGRAD_LAMBDA_INLINE { return Combine::join(p, q); };
+        T lanes[Batch::width];
+        join(join(part[0], part[1]), join(part[2], part[3])).across(join).store(lanes);
+        a = Combine::join(a, lanes[0]);
+    } else {
+        A part[4] = {Combine::start(), Combine::start(), Combine::start(), Combine::start()};
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t j = 0; j < 4; ++j)
+                part[j] = Combine::join(part[j], converted<A>(t[i + j]));
+        for (auto const p : part) a = Combine::join(a, p);
+    }
+    for (; i < n; ++i) a = Combine::join(a, converted<A>(t[i]));
+}
+
+/// Reduces a tile of T into an array of accumulators. With stride 0 the whole run is reduced into
+/// one element.
+template <class Combine, class T>
+void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) {
+    using A = typename Combine::accumulator;
+    auto const* const t = static_cast<T const*>(tile);
+    auto* const a = static_cast<A*>(array);
+    if (stride == 0) return reduce_into<Combine>(*a, t, n);
+    std::size_t i = 0;
+    if constexpr (std::same_as<A, T> && RealScalar<T>) {
+        using Batch = simd::Batch<T>;
+        for (; stride == 1 && i + Batch::width <= n; i += Batch::width)
+            Combine::join(Batch::load(a + i), Batch::load(t + i)).store(a + i);
+    }
+    for (; i < n; ++i) {
+        auto& at = a[static_cast<std::ptrdiff_t>(i) * stride];
+        at = Combine::join(at, converted<A>(t[i]));
+    }
+}
+
+/// Reduces an expression over axes without storing its values.
+template <class Combine, class T>
+Array<T> reduce_expression(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep) {
+    using A = typename Combine::accumulator;
+    Array<A> out(reduced_shape(space, axes, true), Combine::start());
+    evaluate_into(table, expression, leaves, space,
+        reduce_operand(out, transfer_by<A, T, &reduce_strided<Combine, T>>));
+    narrow<A, T>(out);
+    if (!keep) out.reshape(reduced_shape(space, axes, false));
+    return std::move(as<T>(out));
+}
+
+/// Reduces all elements of a contiguous array.
+template <class Combine, Scalar T> T reduce_all_elements(Array<T> const& x) {
+    auto all = Combine::start();
+    for (std::size_t i = 0; i < x.numel; i += max_summed)
+        reduce_into<Combine>(all, x.begin() + i, std::min(max_summed, x.numel - i));
+    return converted<T>(all);
+}
+/// Reduces an array over axes.
+template <template <class> class F, Scalar T>
+Array<T> reduce_array(Array<T> const& x, Axes const& axes, bool keep) {
+    using Combine = F<T>;
+    if (x.contiguous && axes.size() == x.shape.size())
+        return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), reduce_all_elements<Combine>(x));
+    Slot<T> const expression;
+    AnyArray const* const leaf = &x;
+    return reduce_expression<Combine, T>(
+        KernelTableOf<Slot<T>>::table, &expression, &leaf, x.shape, axes, keep);
+}
+
+// For the gradients of reductions over axes.
+
+template <Operand X> Axes checked_axes(std::string_view operation, X const& x, Axes const& axes) {
+    check_defined(operation, x);
+    return normalize_axes(operation, axes, x.shape());
+}
+
+/// The number of elements that are reduced to one.
+std::size_t count_over(Shape const& shape, Axes const& axes);
+
+/// All axes, those of `over` last.
+[[gnu::cold]] Axes axes_with_last(Axes const& over, std::size_t rank);
+bool are_last(Axes const& over, std::size_t rank);
+
+/// The elements as W, contiguous, with the axes `over` last: the array itself if it is so, else a
+/// copy in `buffer`.
+template <class W, Scalar T>
+W const* rows_over(Axes const& over, Array<T> const& x, Array<W>& buffer) {
+    if constexpr (std::same_as<W, T>)
+        if (x.contiguous && are_last(over, x.shape.size())) return x.begin();
+    auto const transposed = Permute{{}, axes_with_last(over, x.shape.size())}.value(x);
+    buffer = Array<W>(transposed.shape);
+    copy_elements(buffer, transposed);
+    return buffer.begin();
+}
+/// A view of rows_over()'s layout with the axes in their original order.
+template <Scalar T> Array<T> rows_put_back(Axes const& over, Array<T> rows) {
+    auto const rank = rows.shape.size();
+    return are_last(over, rank) ? rows
+                                : Permute{{}, inverse_of(axes_with_last(over, rank))}.value(rows);
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+/// For the last argument of a reduction: reduced axes are kept, with extent 1.
+inline constexpr bool keepdims = true;
+
+/// Base of an operation that reduces over axes.
+template <template <class> class F> struct Reducing : Arraywise {
+    template <class T> using combine = F<T>;
+    Axes over; // normalised
+    bool keep = false;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        return detail::reduce_array<F>(x, over, keep);
+    }
+};
+
+/// Evaluates the operand first if its values will be saved for backward; else reduces it tile by
+/// tile.
+template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
+    if constexpr (Differentiable<typename X::scalar>)
+        if (needs_graph(x)) return express(std::move(op), x);
+    return fold<Op::template combine>(x, op.over, op.keep);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/fuse/reducing.ipp>
+#endif

@@ -1,0 +1,138 @@
+// Bodies of any_tensor.hpp.
+#pragma once
+
+#include <xgrad/autograd/any_tensor.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::unique_lock<std::mutex> ViewInfo::lock() {
+    return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
+}
+
+XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a) {
+    return Ref<TensorImpl>::adopt(
+        ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+}
+
+XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
+    TypeInfo const& t, Shape const& shape, bool own_block) {
+    if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
+    return make_laid_out(t, xgrad::numel(shape) * t.size, shape, own_block);
+}
+
+XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
+    TypeInfo const& t, AnyArray::Layout layout, bool own_block) {
+    return make_laid_out(t, layout.of.numel * t.size, layout, own_block);
+}
+
+XGRAD_FUNCTION void TensorImpl::destroy(TensorImpl* p) noexcept {
+    if (p->weak) [[unlikely]]
+        p->forget();
+    auto* const behind = p->shares_block ? Storage::behind(p, sizeof(TensorImpl)) : nullptr;
+    bool const is_last = behind && p->array.storage.get() == behind && behind->refs.load() == 1;
+    if (is_last) p->array.storage.release();
+    p->~TensorImpl();
+    if (!behind) Cached::operator delete(p, sizeof(TensorImpl));
+    else if (is_last) behind->free_block();
+    else Storage::release_block(behind);
+}
+
+XGRAD_FUNCTION TensorImpl& current(TensorImpl& t) {
+    if (t.view) [[unlikely]]
+        refresh_view(t);
+    return t;
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION std::uint32_t AnyTensor::version() const {
+    if (impl().inference)
+        detail::fail<GraphError>("Inference tensors do not track version counter.");
+    return impl().array.storage->version();
+}
+
+XGRAD_FUNCTION bool AnyTensor::requires_grad(detail::Caller in) const {
+    auto const& t = asked("requires_grad", in);
+    if (!t.view) [[likely]]
+        return t.requires_grad || t.grad_fn;
+    auto const lock = t.view->lock(); // another thread may be refreshing the view
+    return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
+}
+
+XGRAD_FUNCTION detail::TensorImpl& AnyTensor::impl(detail::Caller in) const {
+    if (!impl_) [[unlikely]]
+        detail::fail_undefined(in.name, "a tensor");
+    return *impl_;
+}
+
+XGRAD_FUNCTION detail::TensorImpl& AnyTensor::asked(char const* member, detail::Caller in) const {
+    if (!impl_) [[unlikely]]
+        fail_asked(member, in);
+    return *impl_;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void AnyTensor::fail_asked(char const* member, detail::Caller in) {
+    detail::fail_undefined(
+        in.name, detail::message_of({"a tensor whose ", member, "() is asked for"}));
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor real_scalar(TypeInfo const& type, double value) {
+    AnyTensor t(TensorImpl::make(type, Shape()));
+    auto* const at = t.handle()->array.data;
+    if (type.dtype == DType::float32) ::new (at) float(static_cast<float>(value));
+    else ::new (at) double(value);
+    return t;
+}
+
+XGRAD_FUNCTION double real_scalar(AnyTensor const& t) {
+    auto const& a = t.impl().array;
+    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin())
+                                       : *as<double>(a).begin();
+}
+
+XGRAD_FUNCTION std::string describe(AnyTensor const& t) {
+    return t.defined() ? message_of({"[", name(t.dtype()), " ", t.shape(), "]"}) : "[undefined]";
+}
+
+XGRAD_FUNCTION AnyTensor shape_only(TypeInfo const& type, Shape const& shape) {
+    AnyArray a;
+    a.shape = shape;
+    a.numel = numel(shape);
+    return AnyTensor(TensorImpl::make(type, std::move(a)));
+}
+
+XGRAD_FUNCTION AnyTensor alias(AnyTensor const& t, Caller in) {
+    auto const& of = t.impl(in);
+    AnyTensor a(TensorImpl::make(*of.type, of.array));
+    a.impl().inference = of.inference;
+    return a;
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION WeakTensor::WeakTensor(AnyTensor const& t) {
+    auto& impl = t.impl();
+    std::lock_guard const lock(detail::weak_cells_mutex());
+    if (!impl.weak) {
+        impl.weak = detail::Ref<detail::WeakCell>(new detail::WeakCell);
+        impl.weak->tensor = &impl;
+    }
+    cell_ = impl.weak;
+}
+
+XGRAD_FUNCTION AnyTensor WeakTensor::lock() const {
+    if (!cell_) return {};
+    std::lock_guard const lock(cell_->mutex);
+    if (!cell_->tensor || !cell_->tensor->refs.increment_if_owned()) return {};
+    return AnyTensor(detail::Ref<detail::TensorImpl>::adopt(cell_->tensor));
+}
+
+} // namespace xgrad

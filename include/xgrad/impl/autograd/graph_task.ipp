@@ -1,0 +1,310 @@
+// GraphTask: one backward pass, over any graph. Its data structures:
+//
+// - states_: the state of each Node: how many gradients are pending, and where those that arrived
+//   are.
+//
+// - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
+//   in a Node (threads, or backward inside backward), the second one uses a hash table instead.
+//
+// - arrived_: the gradients that arrived, an element for each output of each Node.
+//
+// - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
+//
+// discover() counts the edges to each Node. Then the newest ready Node runs and delivers a gradient
+// along each of its edges, until none is ready. Invariant: a Node is queued once, after its last
+// gradient. A leaf is not queued: it runs when its last gradient is delivered.
+//
+// Read next: engine.ipp.
+#pragma once
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <xgrad/autograd/engine.hpp>
+#include <xgrad/autograd/run_node.hpp>
+
+namespace xgrad::detail {
+
+/// Adds a gradient to a sum that may be undefined. An undefined gradient stands for zero.
+XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
+    if (!gradient.defined()) return;
+    if (!sum.defined()) {
+        sum = std::move(gradient);
+        return;
+    }
+    AnyTensor const more(std::move(gradient)); // released before another Node runs
+    if (!grad_mode && can_be_taken(sum)) sum.impl().type->add_in_place(sum, more);
+    else sum = sum.impl().type->add(sum, more);
+}
+
+class GraphTask {
+public:
+    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest) noexcept
+        : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {
+        current_pass = this;
+    }
+    GraphTask(GraphTask const&) = delete;
+    GraphTask& operator=(GraphTask const&) = delete;
+    XGRAD_INLINE ~GraphTask() {
+        for (auto const& state : states_)
+            if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
+        current_pass = outer_;
+    }
+
+    XGRAD_INLINE void run(std::span<Root> roots) {
+        captures_.empty() ? discover(roots) : discover_needed(roots);
+        LocalArray<AnyTensor, 8> gradients(output_count_ + max_edges_);
+        arrived_ = gradients.data();
+        if (roots.size() == 1 && !roots[0].gradient.defined())
+            evaluate(*roots[0].edge.function, &roots[0]);
+        else {
+            for (auto& root : roots) root.define();
+            for (auto& root : roots) deliver(root.edge, root.gradient);
+        }
+        while (Node* const next = pop()) evaluate(*next);
+    }
+
+    /// True for a Node that this pass runs, or of which it captures a gradient.
+    bool reaches(Node const& node) const {
+        auto const index = find(node);
+        return index != none && states_[index].is_used();
+    }
+
+    void queue(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+    /// Runs the callbacks in the order of queueing. A callback may queue others.
+    void run_callbacks() {
+        for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
+    }
+    /// Data of a hook, which live as long as the pass.
+    std::shared_ptr<void>& hook_data(Identity of) {
+        for (auto& [key, hook_data] : hook_data_)
+            if (key == of) return hook_data;
+        return hook_data_.emplace_back(of, nullptr).second;
+    }
+
+private:
+    using Index = std::uint32_t;
+    using OverflowTable = std::unordered_map<Node const*, Index>;
+    static constexpr Index none = ~Index{0};
+
+    struct NodeState {
+        Node* node;
+        Index slot;                // index of its first gradient in arrived_
+        std::uint32_t pending = 1; // gradients that did not arrive yet
+        bool claimed = true;       // Node::slot_ is its index
+        bool captured = false;     // a gradient of its outputs is a capture
+        bool needed = true;        // it runs: it leads to a captured gradient
+
+        bool is_used() const noexcept { return needed || captured; }
+    };
+
+    /// Index of the state of a Node; `none` where it was not entered.
+    XGRAD_INLINE Index find(Node const& node) const {
+        if (node.task_.load(std::memory_order_relaxed) == this) [[likely]]
+            return node.slot_;
+        return overflow_ ? find_in_overflow(node) : none;
+    }
+    [[gnu::cold]] Index find_in_overflow(Node const& node) const {
+        auto const it = overflow_->find(&node);
+        return it == overflow_->end() ? none : it->second;
+    }
+    XGRAD_INLINE NodeState& state_of(Node const& node) { return states_[find(node)]; }
+
+    /// Counts an edge to a Node. Returns the index of its state, and whether it is new.
+    XGRAD_INLINE std::pair<Index, bool> enter(Node& node) {
+        if (auto const known = find(node); known != none) {
+            ++states_[known].pending;
+            return {known, false};
+        }
+        auto const index = static_cast<Index>(states_.size());
+        auto& state = states_.emplace_back(&node, output_count_);
+        if (claim(node)) [[likely]]
+            node.slot_ = index;
+        else {
+            state.claimed = false;
+            add_to_overflow(node, index);
+        }
+        output_count_ += node.num_outputs();
+        max_edges_ = std::max(max_edges_, node.next_edges().size());
+        return {index, true};
+    }
+    XGRAD_INLINE bool claim(Node& node) {
+        GraphTask* owner = nullptr;
+        if (!single_threaded())
+            return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
+        if (node.task_.load(std::memory_order_relaxed)) return false;
+        node.task_.store(this, std::memory_order_relaxed);
+        return true;
+    }
+    [[gnu::cold]] void add_to_overflow(Node const& node, Index index) {
+        if (!overflow_) overflow_ = std::make_unique<OverflowTable>();
+        overflow_->emplace(&node, index);
+    }
+
+    std::span<Edge const> edges_of(Node const& node) const {
+        return node.sequence_nr() < oldest_ ? std::span<Edge const>() : node.next_edges();
+    }
+    XGRAD_INLINE void discover(std::span<Root const> roots) {
+        for (auto const& root : roots) enter(*root.edge.function);
+        for (std::size_t i = 0; i < states_.size(); ++i)
+            for (auto const& edge : edges_of(*states_[i].node))
+                if (edge) enter(*edge.function);
+    }
+    /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
+    /// when a Node is left, all Nodes behind it are known.
+    void discover_needed(std::span<Root const> roots) {
+        struct Visit {
+            Index index;
+            std::size_t next = 0;
+        };
+        CachedVector<Visit> path;
+        path.reserve(8);
+        auto const visit = [&](Node& node) {
+            auto const [index, is_new] = enter(node);
+            auto& state = states_[index];
+            if (!is_new) return state.is_used();
+            state.needed = false;
+            for (auto const& capture : captures_)
+                if (capture.edge.function.get() == &node) {
+                    state.captured = true;
+                    state.needed |= capture.also_run;
+                }
+            path.push_back({index});
+            return state.is_used();
+        };
+        for (auto const& root : roots) {
+            visit(*root.edge.function);
+            while (!path.empty()) {
+                auto& [index, next] = path.back();
+                auto const here = index;
+                auto const edges = edges_of(*states_[here].node);
+                if (next == edges.size()) {
+                    path.pop_back();
+                    if (!path.empty()) states_[path.back().index].needed |= states_[here].is_used();
+                } else if (auto const& edge = edges[next++]) {
+                    bool const used = visit(*edge.function);
+                    states_[here].needed |= used;
+                }
+            }
+        }
+    }
+
+    /// Runs a Node. `one`: its Root, where this stands for a gradient of 1 that is not defined yet.
+    void evaluate(Node& node, Root* one = nullptr) {
+        auto const& state = state_of(node);
+        if (!state.is_used()) return;
+        std::span const gradients(arrived_ + state.slot, node.num_outputs());
+        auto const edges = node.next_edges();
+        std::span const results(arrived_ + output_count_, edges.size());
+        bool const applies = must_apply(node);
+        if (!one || applies || state.captured || !run_from_one(node, results)) {
+            if (one) {
+                one->define();
+                gradients[one->edge.input_nr] = std::move(one->gradient);
+            }
+            run_tensor_hooks(node, gradients);
+            if (state.captured)
+                for (auto& capture : captures_)
+                    if (capture.edge.function.get() == &node)
+                        capture.gradient = gradients[capture.edge.input_nr];
+            if (!state.needed) return;
+            if (applies || !run_onto_sums(node, gradients, results))
+                run_node(node, gradients, results, keep_graph_);
+            for (auto& g : gradients) g = {};
+        }
+        for (std::size_t i = 0; i < edges.size(); ++i)
+            if (auto& result = results[i]; edges[i]) deliver(edges[i], result);
+            else result = {};
+    }
+    /// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already.
+    /// Returns false, without effect, for any other.
+    XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results) {
+        NodeLock const lock(node);
+        auto const ready = node.ready_gradients();
+        if (ready.empty()) return false;
+        std::ranges::move(ready, results.begin());
+        if (!keep_graph_) node.release_saved();
+        return true;
+    }
+    /// Runs a Node so that it accumulates into the partial sums of its inputs, which saves a buffer
+    /// and an addition for each. Returns false, without effect, where there is no such sum, or the
+    /// Node does not support it.
+    XGRAD_INLINE bool run_onto_sums(
+        Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+        auto const edges = node.next_edges();
+        bool any = false;
+        for (std::size_t i = 0; i < edges.size(); ++i)
+            if (edges[i])
+                if (auto& sum = sum_at(edges[i]); sum.defined() && can_be_taken(sum)) {
+                    results[i] = std::move(sum);
+                    any = true;
+                }
+        if (!any) return false;
+        NodeLock const lock(node);
+        if (node.apply_onto(gradients, results)) {
+            if (!keep_graph_) node.release_saved();
+            return true;
+        }
+        for (std::size_t i = 0; i < edges.size(); ++i)
+            if (results[i].defined()) sum_at(edges[i]) = std::move(results[i]);
+        return false;
+    }
+    AnyTensor& sum_at(Edge const& edge) {
+        return arrived_[state_of(*edge.function).slot + edge.input_nr];
+    }
+
+    /// Adds a gradient to those that arrived at the end of an edge. After the last one the Node is
+    /// queued, or a leaf runs.
+    XGRAD_INLINE void deliver(Edge const& edge, AnyTensor& gradient) {
+        Node& to = *edge.function;
+        auto& state = state_of(to);
+        if (!state.is_used()) {
+            gradient = {};
+            return;
+        }
+        auto& sum = arrived_[state.slot + edge.input_nr];
+        add_gradient(sum, std::move(gradient));
+        if (--state.pending != 0) return;
+        if (!is_leaf(to)) push(to);
+        else if (captures_.empty()) run_leaf(to, sum, keep_graph_);
+        else evaluate(to);
+    }
+
+    /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
+    /// outside the heap.
+    void push(Node& node) {
+        if (!next_ && ready_.empty()) next_ = &node;
+        else {
+            if (next_) push_heap(std::exchange(next_, nullptr));
+            push_heap(&node);
+        }
+    }
+    void push_heap(Node* node) {
+        if (ready_.capacity() == 0) ready_.reserve(8);
+        ready_.push_back(node);
+        std::ranges::push_heap(ready_, {}, &Node::sequence_nr);
+    }
+    Node* pop() {
+        if (next_ || ready_.empty()) return std::exchange(next_, nullptr);
+        std::ranges::pop_heap(ready_, {}, &Node::sequence_nr);
+        Node* const newest = ready_.back();
+        ready_.pop_back();
+        return newest;
+    }
+
+    GraphTask* const outer_ = current_pass;
+    InlineVector<NodeState, 4> states_;
+    std::unique_ptr<OverflowTable> overflow_; // null in most passes
+    AnyTensor* arrived_ = nullptr;
+    std::uint32_t output_count_ = 0; // elements of arrived_
+    std::size_t max_edges_ = 0;
+    Node* next_ = nullptr; // a single ready Node
+    CachedVector<Node*> ready_;
+    std::span<Capture> captures_;
+    bool keep_graph_;
+    std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
+    std::vector<std::function<void()>> callbacks_;
+    std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data_;
+};
+
+} // namespace xgrad::detail

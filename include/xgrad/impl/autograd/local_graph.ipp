@@ -1,0 +1,97 @@
+// Bodies of local_graph.hpp.
+#pragma once
+
+#include <xgrad/autograd/local_graph.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
+    AnyTensor x = alias(t);
+    Ref<InputNode> node(new InputNode);
+    x.impl().grad_fn = Ref<Node>(node.get());
+    inputs_.push_back({std::move(node), std::move(outside)});
+    return x;
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> LocalGraph::gradients(
+    std::span<AnyTensor const> of, std::span<AnyTensor const> gradients) {
+    std::vector<Root> roots;
+    for (std::size_t i = 0; i < of.size(); ++i)
+        if (of[i].defined() && gradients[i].defined() && of[i].requires_grad())
+            roots.push_back(
+                {gradient_edge(of[i]), gradients[i], *of[i].impl().type, of[i].shape()});
+    std::vector<Capture> captures;
+    for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
+    if (!roots.empty() && !captures.empty())
+        run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+    std::vector<AnyTensor> results;
+    for (auto& capture : captures) results.push_back(std::move(capture.gradient));
+    for (auto& input : inputs_)
+        if (input.outside) input.node->connect(input.outside);
+    return results;
+}
+
+XGRAD_FUNCTION AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
+    AnyTensor result = alias(t);
+    result.impl().grad_fn = std::move(error);
+    result.impl().output_nr = 0;
+    return result;
+}
+
+XGRAD_FUNCTION bool is_zero(AnyTensor const& t) {
+    NoGradGuard const off;
+    auto const values = t.impl().type->copy(t);
+    auto const all_zero = [&](auto const* first) {
+        auto const parts = values.numel() * values.impl().type->size / sizeof *first;
+        return std::all_of(first, first + parts, [](auto x) { return x == 0; });
+    };
+    auto const* const data = values.impl().array.data;
+    bool const is_single = t.dtype() == DType::float32 || t.dtype() == DType::complex64;
+    return is_single ? all_zero(reinterpret_cast<float const*>(data))
+                     : all_zero(reinterpret_cast<double const*>(data));
+}
+
+XGRAD_FUNCTION void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
+}
+
+XGRAD_FUNCTION void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+    std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents) {
+    std::vector<AnyTensor> ones, of_ones(gradients.size());
+    for (std::size_t k = 0; k < gradients.size(); ++k) {
+        if (!tangents[k].defined() || !gradients[k].defined() || gradients[k].requires_grad())
+            continue;
+        if (ones.empty()) {
+            PassMode const off(false);
+            for (auto const& y : outputs)
+                ones.push_back(y.defined() ? y.impl().type->filled(y.shape(), 1) : AnyTensor());
+            node.apply(ones, of_ones);
+        }
+        if (of_ones[k].defined() && !is_zero(of_ones[k]))
+            fail<GraphError>(node.name(),
+                ": its backward pass was not recorded, so that forward mode cannot use it: let it "
+                "compute with operations on tensors, or give the function a jvp");
+    }
+}
+
+XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    LocalGraph graph;
+    std::vector<std::size_t> defined;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].defined()) continue;
+        outputs[i] = graph.input(outputs[i], {});
+        defined.push_back(i);
+    }
+    std::vector<AnyTensor> gradients(node.next_edges().size());
+    {
+        PassMode const recorded(true);
+        node.apply(outputs, gradients);
+    }
+    check_recorded(node, outputs, gradients, tangents);
+    auto found = graph.gradients(gradients, tangents);
+    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
+}
+
+} // namespace xgrad::detail

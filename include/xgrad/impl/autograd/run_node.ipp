@@ -1,0 +1,120 @@
+// Bodies of run_node.hpp.
+#pragma once
+
+#include <xgrad/autograd/run_node.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
+    if (!after.defined()) return before;
+    if (!before.defined())
+        fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
+    if (after.dtype() != before.dtype())
+        fail<TypeError>("a hook has changed the type of value (was ", name(before.dtype()), " got ",
+            name(after.dtype()), ")");
+    if (after.shape() != before.shape())
+        fail<ShapeError>("a hook has changed the size of value (was ", before.shape(), " got ",
+            after.shape(), ")");
+    return after;
+}
+
+XGRAD_FUNCTION void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
+    auto* const hooks = NodeHooks::of(node);
+    if (!hooks) return;
+    for (auto* output = hooks->outputs.load(std::memory_order_acquire); output;
+         output = output->next.load(std::memory_order_acquire)) {
+        auto& gradient = gradients[output->output_nr];
+        output->tensor_hooks.for_each(
+            [&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
+        if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
+            NodeLock const lock(node);
+            retain(gradient);
+        }
+    }
+}
+
+XGRAD_FUNCTION void check_hook_count(std::size_t got, std::size_t expected) {
+    if (got != expected)
+        fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
+            ", but expected ", expected, ")");
+}
+
+XGRAD_FUNCTION void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
+    if (after.empty()) return;
+    check_hook_count(after.size(), gradients.size());
+    for (std::size_t i = 0; i < after.size(); ++i)
+        gradients[i] = after[i].defined() ? checked_hook_result(gradients[i], std::move(after[i]))
+                                          : AnyTensor();
+}
+
+XGRAD_FUNCTION std::string expression_clause(Node const& node) {
+    auto const formula = node.formula();
+    return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
+}
+
+XGRAD_FUNCTION void check_nan(Node const& node, std::span<AnyTensor const> results) {
+    for (std::size_t i = 0; i < results.size(); ++i)
+        if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
+            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i,
+                "th output.", expression_clause(node), origin_text(node));
+}
+
+XGRAD_FUNCTION void apply_in_anomaly_mode(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    auto* const outer = std::exchange(anomaly.running, &node);
+    try {
+        node.apply(gradients, results);
+        if (anomaly.check_nan) check_nan(node, results);
+    } catch (...) {
+        anomaly.running = outer;
+        warn("Error detected in ", node.name(),
+            ". Traceback of forward call that caused the error:", origin_text(node),
+            expression_clause(node));
+        throw;
+    }
+    anomaly.running = outer;
+}
+
+XGRAD_FUNCTION void run_observed_node(Node& node, NodeHooks const* hooks,
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
+    if (hooks)
+        hooks->prehooks.for_each([&](auto const& hook) {
+            take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end())));
+        });
+    bool const accumulates = hooks && is_leaf(node) && gradients[0].defined() &&
+                             static_cast<AccumulateGrad&>(node).accumulates_gradient();
+    bool const has_posthooks = hooks && hooks->posthooks.any();
+    Gradients grad_outputs;
+    if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
+    {
+        NodeLock const lock(node);
+        if (anomaly.enabled) apply_in_anomaly_mode(node, gradients, results);
+        else node.apply(gradients, results);
+        if (accumulates)
+            hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](
+                                                auto const& hook) { hook(leaf); });
+    }
+    if (has_posthooks)
+        hooks->posthooks.for_each([&](auto const& hook) {
+            take_hook_results(
+                results, hook(Gradients(results.begin(), results.end()), grad_outputs));
+        });
+    if (!keep_saved) {
+        NodeLock const lock(node);
+        node.release_saved();
+    }
+}
+
+XGRAD_FUNCTION void run_node(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks && !anomaly.enabled) [[likely]] {
+        NodeLock const lock(node);
+        node.apply(gradients, results);
+        if (!keep_saved) node.release_saved();
+        return;
+    }
+    run_observed_node(node, hooks, gradients, results, keep_saved);
+}
+
+} // namespace xgrad::detail

@@ -1,0 +1,205 @@
+// Bodies of view.hpp.
+#pragma once
+
+#include <xgrad/autograd/view.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Geometry Geometry::of(TensorImpl const& base, TensorImpl const& view) {
+    return {base.type, base.array.shape, base.array.strides, view.type, view.array.shape,
+        view.array.strides, view.array.data - base.array.data};
+}
+
+XGRAD_FUNCTION AnyArray Geometry::view_of(AnyArray const& a) const {
+    AnyArray w = a;
+    w.set_view(shape, strides, offset);
+    return w;
+}
+
+XGRAD_FUNCTION AnyArray Geometry::like_base() const {
+    AnyArray a;
+    a.storage = Storage::make(extent_of(base_shape, base_strides) * base_type->size);
+    a.data = a.storage->data();
+    a.set_view(base_shape, base_strides);
+    return a;
+}
+
+XGRAD_FUNCTION AnyArray Geometry::copy_like_base(AnyArray const& a) const {
+    AnyArray out = like_base();
+    base_type->copy_elements(out, a);
+    return out;
+}
+
+XGRAD_FUNCTION bool ViewNode::apply_onto(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    auto const& whole = results[0].impl().array;
+    if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
+    if (gradients[0].defined()) geometry_->scatter_add(whole, gradients[0].impl().array);
+    return true;
+}
+
+XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
+    ViewMap map, AnyTensor const& x, std::string_view name) {
+    auto const& g = *geometry;
+    AnyArray const& in = x.impl().array;
+    AnyTensor result;
+    if (map == ViewMap::gather)
+        result =
+            tensor_of(*g.type, g.view_of(in.strides == g.base_strides ? in : g.copy_like_base(in)));
+    else if (map == ViewMap::erase) {
+        AnyArray out = is_exclusive(x) && !x.requires_grad() && in.strides == g.base_strides
+                           ? in
+                           : g.copy_like_base(in);
+        g.type->zero_elements(g.view_of(out));
+        result = tensor_of(*g.base_type, std::move(out));
+    } else {
+        AnyArray out = g.like_base();
+        std::memset(out.data, 0, out.storage->bytes());
+        g.scatter_add(out, in);
+        result = tensor_of(*g.base_type, std::move(out));
+    }
+    if (recording() && x.requires_grad())
+        result.impl().grad_fn = Ref<Node>(new ViewNode(geometry, map, gradient_edge(x), name));
+    return result;
+}
+
+XGRAD_FUNCTION void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (!gradients[0].defined()) return;
+    auto const adjoint = map_ == ViewMap::gather    ? ViewMap::scatter
+                         : map_ == ViewMap::scatter ? ViewMap::gather
+                                                    : ViewMap::erase;
+    results[0] = apply_view_map(geometry_, adjoint, gradients[0], name_);
+}
+
+XGRAD_FUNCTION void ViewNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    results[0] = apply_view_map(geometry_, map_, tangents[0], name_);
+}
+
+XGRAD_FUNCTION void CopySlices::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (!gradients[0].defined()) return;
+    if (edges_[1]) {
+        AnyTensor const part = apply_view_map(geometry_, ViewMap::gather, gradients[0], "Slice");
+        results[1] = edges_[0] ? part.impl().type->copy(part) : part;
+    }
+    if (edges_[0]) {
+        AnyTensor const whole = std::move(gradients[0]);
+        results[0] = apply_view_map(geometry_, ViewMap::erase, whole, "CopySlices");
+    }
+}
+
+XGRAD_FUNCTION void CopySlices::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    if (tangents[0].defined())
+        results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
+    if (!edges_[1] || !tangents[1].defined()) return;
+    add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
+}
+
+XGRAD_FUNCTION MultiViewNode::MultiViewNode(
+    std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name)
+    : parts_(std::move(parts)), edge_(std::move(edge)), name_(name) {
+    set_edges(&edge_, 1);
+    set_num_outputs(static_cast<std::uint32_t>(parts_.size()));
+}
+
+XGRAD_FUNCTION void MultiViewNode::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    AnyTensor sum;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        auto const& g = gradients[i];
+        if (!g.defined()) continue;
+        if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
+        else if (!recording()) parts_[i]->scatter_add(sum.impl().array, g.impl().array);
+        else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
+    }
+    results[0] = sum;
+}
+
+XGRAD_FUNCTION void MultiViewNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+        results[i] = apply_view_map(parts_[i], ViewMap::gather, tangents[0], name_);
+}
+
+XGRAD_FUNCTION void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
+    if (!t.retains_grad || !t.grad_fn) return;
+    auto& from = NodeHooks::at(*t.grad_fn, t.output_nr);
+    auto& target = NodeHooks::at(*to, output_nr);
+    target.exchange_retain_grad(from.exchange_retain_grad(nullptr));
+}
+
+XGRAD_FUNCTION Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base) {
+    return Ref<Node>(
+        new ViewNode(std::make_shared<Geometry const>(Geometry::of(*view.view->base, view)),
+            ViewMap::gather, base, "AsStrided"));
+}
+
+XGRAD_FUNCTION void set_grad_fn(TensorImpl& view, Ref<Node> node) {
+    move_retain_grad(view, node.get(), 0);
+    view.grad_fn = std::move(node);
+    view.output_nr = 0;
+}
+
+XGRAD_FUNCTION void fail_in_custom_function(TensorImpl const& view, std::string_view what) {
+    fail<GraphError>("Output ", view.output_nr, " of ",
+        view.grad_fn ? view.grad_fn->name() : std::string("a custom Function"), " is a view and ",
+        what,
+        " modified inplace. This view was created inside a custom Function (or because an input "
+        "was returned as-is) and the autograd logic to handle view+inplace would override "
+        "the custom backward associated with the custom Function, leading to incorrect gradients. "
+        "This behavior is forbidden. You can fix this by cloning the output of the "
+        "custom Function.");
+}
+
+XGRAD_FUNCTION void fail_unrecorded_view(CreationMeta meta, std::string_view what) {
+    static constexpr char const* ambiguous =
+        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside ";
+    if (meta == CreationMeta::in_no_grad)
+        fail<GraphError>("A view was created in no_grad mode and ", what,
+            " modified inplace with grad mode enabled.", ambiguous,
+            "the NoGradGuard's scope (if you don't want the inplace to be tracked) or both outside "
+            "(if you want the inplace to be tracked).");
+    fail<GraphError>("A view was created in inference mode and ", what,
+        " modified inplace in normal mode.", ambiguous,
+        "the InferenceMode's scope (if you don't want the inplace to be tracked) or both outside "
+        "(if you want the inplace to be tracked).");
+}
+
+XGRAD_FUNCTION void refresh_view(TensorImpl& view) {
+    ViewInfo& info = *view.view;
+    auto const lock = info.lock();
+    auto const now = view.array.storage->version();
+    if (info.version == now) return;
+    static constexpr std::string_view changed = "its base or another view of its base has been";
+    if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, changed);
+    auto const edge = gradient_edge(AnyTensor(info.base));
+    if (!edge && !view.grad_fn) return; // the base may want a gradient later
+    if (made_unrecorded(info.meta)) fail_unrecorded_view(info.meta, changed);
+    if (!overlaps_itself(info.base->array)) set_grad_fn(view, fresh_view_node(view, edge));
+    info.version = now;
+}
+
+XGRAD_FUNCTION void renew_view(TensorImpl& view, Ref<Node> node) noexcept {
+    auto const lock = view.view->lock();
+    set_grad_fn(view, std::move(node));
+    view.view->version = view.array.storage->version();
+}
+
+XGRAD_FUNCTION void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several) {
+    auto& impl = t.impl();
+    auto& source = of.impl();
+    impl.inference = source.inference;
+    if (source.inference) return;
+    auto meta = inference_mode ? CreationMeta::in_inference
+                : grad_mode    ? CreationMeta::normal
+                               : CreationMeta::in_no_grad;
+    if (one_of_several && meta == CreationMeta::normal) meta = CreationMeta::one_of_several;
+    if (source.view && meta == CreationMeta::normal) meta = source.view->meta;
+    impl.view.reset(new ViewInfo(
+        source.view ? source.view->base : of.handle(), meta, impl.array.storage->version()));
+}
+
+} // namespace xgrad::detail

@@ -1,0 +1,106 @@
+// Bodies of array.hpp.
+#pragma once
+
+#include <xgrad/core/array.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Ref<Storage> Storage::make(std::size_t bytes) {
+    return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false));
+}
+
+XGRAD_FUNCTION void Storage::destroy(Storage* s) noexcept {
+    if (s->shares_block()) return release_block(s);
+    auto const total = header_for(s->bytes()) + s->bytes();
+    s->~Storage();
+    deallocate(s, total);
+}
+
+XGRAD_FUNCTION Ref<Storage> Storage::make_behind(
+    void* object, std::size_t before, std::size_t bytes) noexcept {
+    auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
+    return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
+}
+
+XGRAD_FUNCTION Storage* Storage::behind(void* object, std::size_t before) noexcept {
+    return reinterpret_cast<Storage*>(static_cast<std::byte*>(object) + before + sizeof(Seam));
+}
+
+XGRAD_FUNCTION void Storage::release_block(Storage* s) noexcept {
+    if (s->seam()->owners.decrement()) s->free_block();
+}
+
+XGRAD_FUNCTION void Storage::free_block() noexcept {
+    auto* const seam = this->seam();
+    deallocate_shared(reinterpret_cast<std::byte*>(seam) - seam->before, seam->before, bytes());
+}
+
+XGRAD_FUNCTION std::byte* Storage::data() noexcept {
+    return reinterpret_cast<std::byte*>(this) + header_for(bytes());
+}
+
+XGRAD_FUNCTION void Storage::bump() noexcept {
+    if (single_threaded()) version_.store(version() + 1, std::memory_order_relaxed);
+    else version_.fetch_add(1, std::memory_order_relaxed);
+}
+
+XGRAD_FUNCTION void AnyArray::set_view(Shape s, Strides st, std::ptrdiff_t bytes) {
+    data += bytes;
+    numel = xgrad::numel(s);
+    contiguous = detail::is_row_major(s, st);
+    shape = std::move(s);
+    strides = std::move(st);
+}
+
+XGRAD_FUNCTION void copy_transposed_axis(
+    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element) {
+    std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
+    bool const reads_across = from.strides[d] == 1;
+    Shape others = to.shape;
+    others[d] = others[last] = 1;
+    Strides const* const strides[] = {&to.strides, &from.strides};
+    auto const bytes = static_cast<std::ptrdiff_t>(element);
+    for_each_run(others, strides, [&](std::size_t, std::ptrdiff_t const* at) {
+        auto *const t = to.data + at[0] * bytes, *const f = from.data + at[1] * bytes;
+        if (reads_across)
+            copy_transposed(element, t, to.strides[d], f, from.strides[last], rows, columns);
+        else copy_transposed(element, t, to.strides[last], f, from.strides[d], columns, rows);
+    });
+}
+
+XGRAD_FUNCTION std::optional<std::size_t> transposed_axis(
+    AnyArray const& to, AnyArray const& from) {
+    for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
+        bool const reads = from.strides[d] == 1 && to.strides.back() == 1,
+                   writes = to.strides[d] == 1 && from.strides.back() == 1;
+        if (reads != writes && to.shape[d] >= 8 && to.shape.back() >= 8) return d;
+    }
+    return {};
+}
+
+XGRAD_FUNCTION bool is_dense(AnyArray const& a) {
+    if (a.contiguous) return true;
+    std::size_t const rank = a.shape.size();
+    std::ptrdiff_t next = 1;
+    for (std::size_t placed = 0; placed < rank; ++placed) {
+        std::size_t d = 0;
+        while (d < rank && (a.shape[d] == 1 || a.strides[d] != next)) ++d;
+        if (d == rank) break;
+        next *= static_cast<std::ptrdiff_t>(a.shape[d]);
+    }
+    return static_cast<std::size_t>(next) == a.numel;
+}
+
+XGRAD_FUNCTION AnyArray fresh_like(AnyArray const& a, std::size_t element) {
+    AnyArray out = is_dense(a) ? AnyArray(AnyArray::Layout{a}) : AnyArray(a.shape);
+    out.set_storage(Storage::make(out.numel * element));
+    return out;
+}
+
+XGRAD_FUNCTION bool overlaps_itself(AnyArray const& a) {
+    for (std::size_t d = 0; a.numel && d < a.shape.size(); ++d)
+        if (a.shape[d] > 1 && a.strides[d] == 0) return true;
+    return false;
+}
+
+} // namespace xgrad::detail

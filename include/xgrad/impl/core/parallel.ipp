@@ -1,0 +1,109 @@
+// Bodies of parallel.hpp.
+#pragma once
+
+#include <condition_variable>
+#include <thread>
+#include <vector>
+
+#include <xgrad/core/parallel.hpp>
+
+namespace xgrad::detail {
+
+class WorkerPool {
+public:
+    static WorkerPool& instance() {
+        static WorkerPool pool;
+        return pool;
+    }
+    void set_size(std::size_t threads);
+    void run(IndexedJob const& job);
+
+private:
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void take_part(IndexedJob const& job);
+    void work(std::size_t seen);
+    void stop() noexcept;
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0;
+    bool ending_ = false;
+};
+
+XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
+    std::lock_guard const only(running_);
+    stop();
+    workers_.reserve(threads - 1);
+    for (std::size_t i = 1; i < threads; ++i)
+        workers_.emplace_back([this, seen = generation_] { work(seen); });
+    pool_size = threads;
+}
+
+XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job) {
+    std::unique_lock const only(running_, std::try_to_lock);
+    if (!only) {
+        for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+        return;
+    }
+    {
+        std::lock_guard const lock(mutex_);
+        job_ = &job;
+        next_.store(0, std::memory_order_relaxed);
+        busy_ = workers_.size();
+        ++generation_;
+    }
+    wake_.notify_all();
+    take_part(job);
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return busy_ == 0; });
+    job_ = nullptr;
+}
+
+XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
+    for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
+        job.call(job.context, i);
+}
+
+XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+        if (ending_) return;
+        seen = generation_;
+        IndexedJob const& job = *job_;
+        lock.unlock();
+        take_part(job);
+        lock.lock();
+        if (--busy_ == 0) done_.notify_one();
+    }
+}
+
+XGRAD_FUNCTION void WorkerPool::stop() noexcept {
+    pool_size = 1;
+    {
+        std::lock_guard const lock(mutex_);
+        ending_ = true;
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+    workers_.clear();
+    ending_ = false;
+}
+
+XGRAD_FUNCTION void run_on_pool(IndexedJob const& job) { WorkerPool::instance().run(job); }
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void set_num_threads(std::size_t n) {
+    detail::WorkerPool::instance().set_size(
+        n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+
+} // namespace xgrad
