@@ -699,6 +699,8 @@ XGRAD_FUNCTION void CsvLog::add(std::int64_t step, std::vector<NamedNumber> cons
 // (TFRecord) of protocol buffers (tensorflow/core/util/event.proto and
 // tensorflow/core/framework/summary.proto, of which four messages are needed).
 
+#include <chrono>
+
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CHECKSUM_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CHECKSUM_HPP
 
@@ -969,10 +971,10 @@ XGRAD_FUNCTION void EventLog::write(detail::ProtoMessage const& event) {
 // ======== xgrad/tensor/generator.hpp
 // The random generator of a thread. Only bodies include <random>.
 
-#ifndef XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
-#define XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
 
-// ======== xgrad/graph/thread_state.hpp
+// ======== xgrad/autograd/thread_state.hpp
 // ThreadState: registry of thread-local variables that a backward pass takes along when it
 // continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
 // will do.
@@ -1014,7 +1016,7 @@ private:
 };
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#endif  // XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
 
 namespace xgrad::detail {
 

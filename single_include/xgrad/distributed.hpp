@@ -81,6 +81,7 @@
 // Where an operation cannot end, the ranks exchange notices, which are plain messages, and every
 // rank makes one error of them. A group that failed stays failed.
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <thread>
@@ -2282,10 +2283,10 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 // ======== xgrad/tensor/generator.hpp
 // The random generator of a thread. Only bodies include <random>.
 
-#ifndef XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
-#define XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
 
-// ======== xgrad/graph/thread_state.hpp
+// ======== xgrad/autograd/thread_state.hpp
 // ThreadState: registry of thread-local variables that a backward pass takes along when it
 // continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
 // will do.
@@ -2327,7 +2328,7 @@ private:
 };
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#endif  // XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
 
 namespace xgrad::detail {
 

@@ -59,10 +59,10 @@
 // ======== xgrad/linalg/matrices.hpp
 // Stacks of matrices in LAPACK's layout, and checks of arguments for all of linalg/.
 
-#ifndef XGRAD_SINGLE_XGRAD_BASE_LAPACK_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_LAPACK_HPP
+#ifndef XGRAD_SINGLE_XGRAD_KERNELS_LAPACK_HPP
+#define XGRAD_SINGLE_XGRAD_KERNELS_LAPACK_HPP
 
-// ======== xgrad/base/lapack.hpp
+// ======== xgrad/kernels/lapack.hpp
 // Matrix decompositions by a LAPACK that the program links: the Fortran symbols with 32-bit
 // integers. Matrices are column-major without gaps. The lengths of character arguments come last,
 // as Fortran compilers pass them.
@@ -325,10 +325,10 @@ template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* 
 } // namespace xgrad::detail::lapack
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_LAPACK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_LAPACK_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
 
-// ======== xgrad/impl/base/lapack.ipp
+// ======== xgrad/impl/kernels/lapack.ipp
 // Bodies of lapack.hpp.
 
 namespace xgrad::detail::lapack {
@@ -340,9 +340,9 @@ XGRAD_FUNCTION int count(std::size_t n) {
 }
 
 } // namespace xgrad::detail::lapack
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_LAPACK_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
 #endif
-#endif  // XGRAD_SINGLE_XGRAD_BASE_LAPACK_HPP
+#endif  // XGRAD_SINGLE_XGRAD_KERNELS_LAPACK_HPP
 
 namespace xgrad {
 

@@ -74,7 +74,7 @@ struct Gelu : Transcendental<R(R)> {
                (std::numbers::inv_sqrtpi / std::numbers::sqrt2) * x * exp(-0.5 * x * x);
     }
 };
-template <Operand X> auto gelu(X const& x) { return express(Gelu{}, x); }
+template <Operand X> XGRAD_INLINE auto gelu(X const& x) { return express(Gelu{}, x); }
 
 /// x where it is positive, else x times a slope, which is also the derivative at 0.
 struct LeakyRelu : Elementwise<R(R)> {
@@ -85,7 +85,7 @@ struct LeakyRelu : Elementwise<R(R)> {
         return where(x > 0, zero_like(x) + 1, slope);
     }
 };
-template <Operand X> auto leaky_relu(X const& x, double slope = 0.01) {
+template <Operand X> XGRAD_INLINE auto leaky_relu(X const& x, double slope = 0.01) {
     return express(LeakyRelu{{}, slope}, x);
 }
 
@@ -101,7 +101,9 @@ struct Elu : Transcendental<R(R)> {
         return where(x > 0, zero_like(x) + 1, alpha * exp(where(x > 0, 0, x)));
     }
 };
-template <Operand X> auto elu(X const& x, double alpha = 1) { return express(Elu{{}, alpha}, x); }
+template <Operand X> XGRAD_INLINE auto elu(X const& x, double alpha = 1) {
+    return express(Elu{{}, alpha}, x);
+}
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
@@ -2784,7 +2786,7 @@ struct ModRelu : Elementwise<C(C, R)> {
 };
 template <class X, class B_>
     requires AnyOperand<X, B_>
-auto modrelu(X&& z, B_&& bias) {
+XGRAD_INLINE auto modrelu(X&& z, B_&& bias) {
     return express(ModRelu{}, z, bias);
 }
 
@@ -2800,7 +2802,7 @@ struct ComplexRelu : Elementwise<C(C)> {
         return wirtinger{x + y, x - y};
     }
 };
-template <Operand X> auto crelu(X const& z) { return express(ComplexRelu{}, z); }
+template <Operand X> XGRAD_INLINE auto crelu(X const& z) { return express(ComplexRelu{}, z); }
 
 /// zReLU: z in the first quadrant, with its edges, else 0 (Guberman, 2016).
 struct QuadrantRelu : Elementwise<C(C)> {
@@ -2812,7 +2814,7 @@ struct QuadrantRelu : Elementwise<C(C)> {
         return selected{(real(z) >= 0) && (imag(z) >= 0)};
     }
 };
-template <Operand X> auto zrelu(X const& z) { return express(QuadrantRelu{}, z); }
+template <Operand X> XGRAD_INLINE auto zrelu(X const& z) { return express(QuadrantRelu{}, z); }
 
 /// Cardioid: (1 + cos(arg z))/2 z, which is relu on the real line (Virtue, Yu and Lustig, 2017).
 struct Cardioid : Elementwise<C(C)> {
@@ -2824,7 +2826,7 @@ struct Cardioid : Elementwise<C(C)> {
         return wirtinger{0.5 * (1 + real(u)) + quarter_sine, -(quarter_sine * u * u)};
     }
 };
-template <Operand X> auto cardioid(X const& z) { return express(Cardioid{}, z); }
+template <Operand X> XGRAD_INLINE auto cardioid(X const& z) { return express(Cardioid{}, z); }
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP

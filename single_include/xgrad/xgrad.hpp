@@ -53,14 +53,14 @@
 #include <tuple>
 
 
-// ======== xgrad/base/callable.hpp
+// ======== xgrad/core/callable.hpp
 // How xgrad stores a callable that the user passes.
 
 #include <functional>
 #include <type_traits>
 
 
-// ======== xgrad/base/config.hpp
+// ======== xgrad/core/config.hpp
 // The version of xgrad and the macros that a build can define. Predefined macros of the compiler
 // say everything else.
 
@@ -160,17 +160,17 @@ using KeptCallable =
 #include <optional>
 
 
-// ======== xgrad/graph/engine.hpp
+// ======== xgrad/autograd/engine.hpp
 // The engine: runs each Node after all its gradients have arrived, the newest Node first,
 // accumulates gradients that meet, and returns captured gradients. Its state belongs to one pass,
 // so a pass may start inside another one, and an exception leaves nothing to clean up. Read next:
-// impl/graph/graph_task.ipp.
+// impl/autograd/graph_task.ipp.
 
 #include <memory>
 #include <span>
 
 
-// ======== xgrad/graph/any_tensor.hpp
+// ======== xgrad/autograd/any_tensor.hpp
 // AnyTensor: a reference-counted handle to a TensorImpl of any scalar type. The graph uses only
 // this type. Tensor<T> (tensor/tensor.hpp) is the same handle with a static element type.
 // TensorImpl has the elements (AnyArray), the autograd state (grad_fn, grad, accumulator) and, for
@@ -182,20 +182,424 @@ using KeptCallable =
 #include <vector>
 
 
-// ======== xgrad/base/array.hpp
-// Storage and Array: memory with a version counter, and a strided view of it. No gradients here.
-//
-// An Array is a pointer to its first element, a shape and strides in elements. Several arrays may
-// share a Storage; an operation in place increments the version of the Storage. AnyArray does not
-// know its element type. Read next: memory.hpp, which allocates the blocks.
+// ======== xgrad/autograd/mode.hpp
+// Grad mode and inference mode: thread-local flags, and guards that set them for a scope and
+// restore them at its end, also after an exception.
+
+namespace xgrad {
+
+namespace detail {
+inline constinit thread_local bool grad_mode = true;
+inline constinit thread_local bool inference_mode = false;
+/// True where operations are recorded. Inference mode overrides grad mode.
+inline bool recording() noexcept { return grad_mode && !inference_mode; }
+
+/// True where the recorded graph will be differentiated: in a function that a transform calls, and
+/// in a pass with create_graph. It is the default of create_graph in transforms, so that they can
+/// be nested without arguments.
+inline constinit thread_local bool differentiated = false;
+
+class DifferentiatedScope {
+public:
+    explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) {
+        differentiated = value;
+    }
+    DifferentiatedScope(DifferentiatedScope const&) = delete;
+    DifferentiatedScope& operator=(DifferentiatedScope const&) = delete;
+    ~DifferentiatedScope() { differentiated = before_; }
+
+private:
+    bool before_;
+};
+} // namespace detail
+
+/// True where operations on the calling thread are recorded; a new thread starts with true.
+inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
+/// True inside an InferenceMode; a new thread starts with false.
+inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode; }
+
+/// Sets grad mode for its scope.
+class AutoGradMode {
+public:
+    explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) {
+        detail::grad_mode = enabled;
+    }
+    AutoGradMode(AutoGradMode const&) = delete;
+    AutoGradMode& operator=(AutoGradMode const&) = delete;
+    ~AutoGradMode() { detail::grad_mode = before_; }
+
+private:
+    bool before_;
+};
+
+namespace detail {
+/// The modes of a pass: with create_graph its operations are recorded, to be differentiated.
+class PassMode : AutoGradMode, DifferentiatedScope {
+public:
+    explicit PassMode(bool create_graph) noexcept
+        : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
+};
+} // namespace detail
+
+/// Nothing is recorded in its scope.
+class NoGradGuard : AutoGradMode {
+public:
+    NoGradGuard() noexcept : AutoGradMode(false) {}
+};
+
+/// Operations are recorded in its scope, also inside a NoGradGuard's.
+class EnableGradGuard : AutoGradMode {
+public:
+    EnableGradGuard() noexcept : AutoGradMode(true) {}
+};
+
+/// Tensors created in its scope are inference tensors: they never take part in a recorded graph,
+/// have no version counter and cannot be saved for backward. InferenceMode(false) disables it for
+/// an inner scope.
+class InferenceMode {
+public:
+    explicit InferenceMode(bool enabled = true) noexcept
+        : grad_(!enabled), before_(detail::inference_mode) {
+        detail::inference_mode = enabled;
+    }
+    InferenceMode(InferenceMode const&) = delete;
+    InferenceMode& operator=(InferenceMode const&) = delete;
+    ~InferenceMode() { detail::inference_mode = before_; }
+
+private:
+    AutoGradMode grad_;
+    bool before_;
+};
+
+} // namespace xgrad
+
+// ======== xgrad/autograd/node.hpp
+// Node and Edge: the recorded graph.
+// A Node is one recorded step. Its type is erased: the engine sees only apply() and the edges.
+// Invariant: among the Nodes of a thread, an edge leads to a smaller sequence number, or to a leaf.
+// Nodes are reference-counted. Releasing the last reference to a chain frees it without recursion
+// (destroy_later), so a long chain cannot overflow the stack.
+// Read next: any_tensor.hpp.
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <string>
 
 
-// ======== xgrad/base/memory.hpp
+// ======== xgrad/autograd/hook.hpp
+// Hooks: thread-safe lists of std::function, called in the order of registration, and HookHandle,
+// which removes a hook from its list.
+// Read next: run_node.hpp.
+
+#include <cstddef>
+#include <utility>
+
+namespace xgrad {
+
+/// Removes the hook for which it was returned. Destroying the handle leaves the hook registered. A
+/// second remove() has no effect.
+class HookHandle {
+public:
+    HookHandle() = default;
+    explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
+    /// Removes the hook: it does not run any more.
+    void remove();
+
+private:
+    std::function<void()> remove_;
+};
+
+namespace detail {
+
+/// A key that is unique in the program. An address is not: memory is reused. Copies are equal.
+class Identity {
+public:
+    Identity() noexcept : id_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
+    bool operator==(Identity const&) const noexcept = default;
+
+private:
+    static inline constinit std::atomic<std::uint64_t> last{0};
+    std::uint64_t id_;
+};
+
+/// A T that the first caller of made() creates; thread-safe, without a lock.
+template <class T> class MadeOnce {
+public:
+    MadeOnce() noexcept = default;
+    MadeOnce(MadeOnce&& o) noexcept : made_(o.made_.exchange(nullptr)) {}
+    MadeOnce& operator=(MadeOnce&& o) noexcept {
+        delete made_.exchange(o.made_.exchange(nullptr));
+        return *this;
+    }
+    ~MadeOnce() { delete made_.load(std::memory_order_relaxed); }
+
+    /// Null where it has not been made.
+    T* get() const noexcept {
+        auto const* const made = made_.load(std::memory_order_acquire);
+        return made ? made->get() : nullptr;
+    }
+    std::shared_ptr<T> const& made(auto... arguments) const {
+        auto* made = made_.load(std::memory_order_acquire);
+        if (!made) {
+            auto fresh = std::make_unique<std::shared_ptr<T>>(std::make_shared<T>(arguments...));
+            if (made_.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel))
+                made = fresh.release();
+        }
+        return *made;
+    }
+
+private:
+    mutable std::atomic<std::shared_ptr<T>*> made_{nullptr};
+};
+
+/// A hook in a list, without its signature.
+struct HookSlot {
+    std::atomic<bool> removed = false;
+
+    HookSlot() noexcept = default;
+    HookSlot(HookSlot const&) = delete;
+    HookSlot& operator=(HookSlot const&) = delete;
+    virtual ~HookSlot() = default;
+};
+using HookSlots = std::vector<std::shared_ptr<HookSlot>>;
+
+/// The part of HookList that does not depend on the signature, compiled once.
+class AnyHookList {
+public:
+    AnyHookList() noexcept = default;
+    AnyHookList(AnyHookList const&) = delete;
+    AnyHookList& operator=(AnyHookList const&) = delete;
+
+    /// True where a hook is in the list.
+    bool any() const;
+
+    /// A copy of the list. A hook that is removed later is not called.
+    HookSlots slots() const;
+
+protected:
+    HookHandle add(std::shared_ptr<HookSlot> slot, bool first);
+
+private:
+    struct Hooks {
+        std::mutex mutex;
+        HookSlots slots;
+    };
+    MadeOnce<Hooks> hooks_;
+};
+
+/// A list of hooks. Any thread may add and remove. During a call of the list a hook may remove
+/// itself or a later hook, which is then not called, and may add hooks, which are called from the
+/// next pass on.
+template <class Signature> class HookList : public AnyHookList {
+public:
+    using Function = std::function<Signature>;
+
+    /// Adds f at the end, or at the beginning.
+    HookHandle add(Function f, bool first = false) {
+        return AnyHookList::add(std::shared_ptr<HookSlot>(new Slot(std::move(f))), first);
+    }
+
+    /// Calls visit(hook) for each hook in order.
+    template <class F> void for_each(F visit) const { for_each(slots(), visit); }
+    /// Calls visit(hook) for each hook of a copy that slots() returned.
+    template <class F> static void for_each(HookSlots const& slots, F visit) {
+        for (auto const& slot : slots)
+            if (!slot->removed) visit(hook(*slot));
+    }
+    static Function const& hook(HookSlot const& slot) noexcept {
+        return static_cast<Slot const&>(slot).hook;
+    }
+
+private:
+    struct Slot final : HookSlot {
+        Function hook;
+        explicit Slot(Function f) noexcept : hook(std::move(f)) {}
+    };
+};
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
+
+// ======== xgrad/impl/autograd/hook.ipp
+// Bodies of hook.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION void HookHandle::remove() {
+    if (auto const r = std::exchange(remove_, nullptr)) r();
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION bool AnyHookList::any() const {
+    auto* const hooks = hooks_.get();
+    if (!hooks) return false;
+    std::lock_guard const lock(hooks->mutex);
+    return !hooks->slots.empty();
+}
+
+XGRAD_FUNCTION HookSlots AnyHookList::slots() const {
+    auto* const hooks = hooks_.get();
+    if (!hooks) return {};
+    std::lock_guard const lock(hooks->mutex);
+    return hooks->slots;
+}
+
+XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
+    auto const& hooks = hooks_.made();
+    HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
+        auto const list = weak.lock();
+        auto const removed = weak_slot.lock();
+        if (!list || !removed) return;
+        removed->removed = true;
+        std::lock_guard const removing(list->mutex);
+        std::erase(list->slots, removed);
+    });
+    std::lock_guard const lock(hooks->mutex);
+    hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
+    return handle;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
+#endif
+
+// ======== xgrad/core/error.hpp
+// The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
+// messages and throw.
+
+#include <initializer_list>
+#include <stdexcept>
+#include <string_view>
+
+namespace xgrad {
+
+/// Base of every exception that xgrad itself throws.
+struct Error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+/// Shapes that do not fit together, or a shape that an operation cannot take.
+struct ShapeError : Error {
+    using Error::Error;
+};
+/// An axis, position or index out of range.
+struct IndexError : Error {
+    using Error::Error;
+};
+/// A scalar type that an operation cannot take, or two that had to be equal.
+struct TypeError : Error {
+    using Error::Error;
+};
+/// A call of backward() or grad() that the recorded graph cannot answer.
+struct GraphError : Error {
+    using Error::Error;
+};
+/// A tensor needed for the gradient was changed after it was saved.
+struct VersionError : GraphError {
+    using GraphError::GraphError;
+};
+
+namespace detail {
+
+/// Appends text, a number, or a range of numbers in PyTorch's form "[2, 3]" to a message.
+inline void append_piece(std::string& message, std::string_view text) { message += text; }
+void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
+template <std::ranges::input_range Range>
+    requires std::integral<std::ranges::range_value_t<Range>> &&
+             (!std::convertible_to<Range const&, std::string_view>)
+[[gnu::cold]] void append_piece(std::string& message, Range const& range) {
+    char const* separator = "[";
+    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
+    message += range.begin() == range.end() ? "[]" : "]";
+}
+
+/// A reference to an argument of a message, formatted only if the message is thrown. It must not
+/// outlive the argument.
+class Piece {
+public:
+    Piece(char const* text) noexcept
+        : of_(text), append_([](std::string& message, void const* of) {
+              append_piece(message, static_cast<char const*>(of));
+          }) {}
+    template <class T>
+    Piece(T const& of) noexcept
+        : of_(&of), append_([](std::string& message, void const* o) {
+              append_piece(message, *static_cast<T const*>(o));
+          }) {}
+
+    void append_to(std::string& message) const { append_(message, of_); }
+
+private:
+    void const* of_;
+    void (*append_)(std::string& message, void const* of);
+};
+[[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
+
+/// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
+/// branch.
+template <class E>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
+    throw E(message_of(pieces));
+}
+template <class E = Error, class... Parts>
+[[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) {
+    fail_with<E>({parts...});
+}
+
+/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
+/// {}`.
+struct Caller {
+    char const* name;
+    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
+};
+
+/// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
+/// undefined. `operation` may have template arguments, which are cut:
+/// "transpose<xgrad::Tensor<double> >".
+[[noreturn, gnu::cold]] void fail_undefined(std::string_view operation, std::string_view what);
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
+    std::string_view operation, std::string_view kind, std::size_t index) {
+    fail_undefined(operation, message_of({kind, " ", index}));
+}
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+
+// ======== xgrad/impl/core/error.ipp
+// Bodies of error.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
+    std::string message;
+    for (auto const& piece : pieces) piece.append_to(message);
+    return message;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
+    std::string_view operation, std::string_view what) {
+    auto const name =
+        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
+    fail<Error>(name, ": ", what,
+        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
+        "of a tensor that no backward pass has reached");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+#endif
+
+// ======== xgrad/core/memory.hpp
 // The buffer cache. Each thread has free lists of blocks by size class, so that a training loop
 // allocates from the system only in its first iteration and touches no new page afterwards.
 // Storages, Nodes and tensors use it. With AddressSanitizer every block comes from the system, so
@@ -421,6 +825,7 @@ public:
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
+    T const& operator[](std::size_t i) const noexcept { return data_[i]; }
     std::span<T> span() noexcept { return {data_, size_}; }
 
 private:
@@ -448,10 +853,10 @@ std::size_t cached_bytes() noexcept;
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_MEMORY_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_MEMORY_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
 
-// ======== xgrad/impl/base/memory.ipp
+// ======== xgrad/impl/core/memory.ipp
 // Bodies of memory.hpp.
 
 namespace xgrad::detail {
@@ -502,20 +907,19 @@ XGRAD_FUNCTION std::size_t cached_bytes() noexcept {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_MEMORY_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_MEMORY_IPP
 #endif
 
-// ======== xgrad/base/ref.hpp
+// ======== xgrad/core/ref.hpp
 // Ref<T>: an intrusive shared pointer. The object contains its reference count, so that a Ref is
 // one pointer.
 
-#include <utility>
 #if __has_include(<sys/single_threaded.h>)
 #    include <sys/single_threaded.h>
 #endif
 
 
-// ======== xgrad/base/optimisation_barrier.hpp
+// ======== xgrad/core/optimisation_barrier.hpp
 // optimisation_barrier(): stops GCC from merging adjacent scalar loads into a vector load, which
 // would defeat store-to-load forwarding: if the values were stored one by one just before, the
 // vector load waits until all of these stores have reached the cache, about as long as sixty
@@ -638,10 +1042,10 @@ private:
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_REF_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_REF_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_REF_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_REF_IPP
 
-// ======== xgrad/impl/base/ref.ipp
+// ======== xgrad/impl/core/ref.ipp
 // Bodies of ref.hpp.
 
 namespace xgrad::detail {
@@ -654,15 +1058,331 @@ XGRAD_FUNCTION bool RefCount::increment_if_owned() noexcept {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_REF_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_REF_IPP
 #endif
 
-// ======== xgrad/base/scalar.hpp
+namespace xgrad {
+
+class AnyTensor;
+class Node;
+class SavedTensor;
+
+namespace detail {
+class GraphTask;
+class NodeLock;
+struct NodeHooks;
+struct Origin;
+
+inline constexpr std::uint64_t leaf_sequence =
+    ~std::uint64_t{0}; // leaves run as soon as they are ready
+inline constinit thread_local std::uint64_t next_sequence = 0;
+} // namespace detail
+
+/// Destination of a gradient: output `input_nr` of a Node.
+struct Edge {
+    detail::Ref<Node> function;
+    std::uint32_t input_nr = 0;
+
+    explicit operator bool() const noexcept { return static_cast<bool>(function); }
+};
+
+/// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result"
+/// for the result.
+struct NamedSavedTensor {
+    std::string name;
+    SavedTensor* tensor;
+};
+
+/// Reads a saved tensor, or sets its pack and unpack hooks. It keeps the Node alive. See
+/// saved_tensor.hpp.
+class SavedTensorHandle;
+
+class Node {
+public:
+    Node(Node const&) = delete;
+    Node& operator=(Node const&) = delete;
+    inline virtual ~Node();
+
+    /// Computes the gradients of the inputs (one for each edge) from the gradients of the outputs.
+    /// An undefined tensor stands for zero.
+    virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
+    /// Returns gradients of the inputs that the forward pass has computed already, for one real
+    /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
+    /// are none. They stay until the Node runs again, also after release_saved().
+    virtual std::span<AnyTensor> ready_gradients() { return {}; }
+    /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
+    /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
+    /// does not support this.
+    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) {
+        return false;
+    }
+    /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
+    /// each edge). An undefined tensor stands for zero.
+    virtual void pushforward(
+        std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) {
+        detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
+    }
+    /// "MulBackward": the outermost operation and what this Node is for.
+    virtual std::string name() const = 0;
+    /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
+    /// tensor has a name of its own: a, b, ...
+    virtual std::string formula() const { return name(); }
+    /// Releases the saved tensors.
+    virtual void release_saved() noexcept {}
+    /// The saved tensors, also after they were released.
+    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
+    /// The saved tensor called `name`; throws IndexError where there is none.
+    SavedTensorHandle saved(std::string const& name);
+
+    /// Registers f to be called before this Node runs, after the tensor hooks. f takes the
+    /// gradients of the outputs, a std::vector<AnyTensor> const&, and returns their replacement (an
+    /// undefined tensor stands for zero), or nothing.
+    template <class F> HookHandle register_prehook(F f);
+    /// Registers f to be called after this Node has run. f takes the gradients of the inputs and of
+    /// the outputs, two std::vector<AnyTensor> const&, and returns the replacement for the
+    /// gradients of the inputs, or nothing.
+    template <class F> HookHandle register_hook(F f);
+    /// libtorch's name for register_prehook().
+    template <class F> HookHandle add_pre_hook(F f) { return register_prehook(std::move(f)); }
+    /// libtorch's name for register_hook().
+    template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
+
+    /// Edges to the Nodes of the inputs. An input that requires no gradient has an empty edge in
+    /// Nodes whose inputs are a list (cat(), stack(), custom Functions), and no edge in other
+    /// Nodes.
+    std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
+    std::uint32_t num_outputs() const noexcept { return outputs_; }
+    /// Increases with each Node that a thread records. An AccumulateGrad Node has the largest
+    /// possible number.
+    std::uint64_t sequence_nr() const noexcept { return sequence_; }
+
+    detail::RefCount refs;
+    /// Ends a Node to which no reference is left.
+    static void destroy(Node* node) noexcept { node->end(); }
+
+    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
+    static void* operator new(std::size_t, void* p) noexcept { return p; }
+    static void operator delete(void* p, std::size_t bytes) noexcept {
+        detail::deallocate(p, bytes);
+    }
+    static void operator delete(void*, void*) noexcept {}
+
+protected:
+    explicit Node(std::uint64_t sequence);
+    Node() : Node(++detail::next_sequence) {}
+    /// Called when the last reference is released.
+    virtual void end() noexcept { destroy_later(this); }
+    /// Destroys the Node and frees its memory.
+    virtual void dispose() noexcept { delete this; }
+    /// The derived class stores its edges and passes their address here.
+    void set_edges(Edge* edges, std::size_t count) noexcept {
+        edges_ = edges;
+        edge_count_ = static_cast<std::uint32_t>(count);
+    }
+    void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
+
+private:
+    friend class detail::GraphTask;
+    friend struct detail::NodeHooks;
+    friend class detail::NodeLock;
+
+    static void destroy_later(Node* node) noexcept;
+
+    std::uint32_t edge_count_ = 0;
+    Edge* edges_ = nullptr;
+    std::uint64_t sequence_;
+    std::atomic<detail::NodeHooks*> hooks_{nullptr};
+    std::atomic<detail::GraphTask*> task_{
+        nullptr}; // the backward pass whose state for this Node has index slot_
+    std::uint32_t slot_ = 0;
+    std::uint32_t outputs_ = 1;
+    std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
+};
+
+namespace detail {
+
+using Gradients = std::vector<AnyTensor>;
+
+/// "Sin" becomes "SinBackward".
+[[gnu::cold]] inline std::string backward_name(std::string_view operation) {
+    std::string name(operation);
+    name += "Backward";
+    return name;
+}
+
+/// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
+/// hooks stay with the Node that computed the value on which they were registered. Threads may
+/// register hooks while others run the Node: all lists are lock-free or have a mutex.
+struct NodeHooks {
+    class OutputHooks {
+    public:
+        using RetainGrad = std::function<void(AnyTensor const&)>;
+
+        explicit OutputHooks(std::uint32_t nr) noexcept : output_nr(nr) {}
+
+        std::uint32_t const output_nr;
+        HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
+        std::atomic<OutputHooks*> next{nullptr};
+
+        RetainGrad retain_grad() const {
+            std::lock_guard const lock(mutex_);
+            return retain_grad_;
+        }
+        RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
+
+    private:
+        mutable std::mutex mutex_;
+        RetainGrad retain_grad_;
+    };
+    std::atomic<OutputHooks*> outputs{nullptr};
+    HookList<Gradients(Gradients const& grad_outputs)> prehooks;
+    HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
+    HookList<void(AnyTensor const& leaf)> post_accumulate;
+    std::shared_ptr<Origin const> origin;
+
+    NodeHooks() noexcept = default;
+    NodeHooks(NodeHooks const&) = delete;
+    NodeHooks& operator=(NodeHooks const&) = delete;
+    ~NodeHooks();
+
+    static NodeHooks* of(Node const& node) noexcept {
+        return node.hooks_.load(std::memory_order_acquire);
+    }
+    static NodeHooks& made(Node& node);
+    static OutputHooks& at(Node& node, std::uint32_t output_nr);
+};
+
+/// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
+/// continues a pass (on_fresh_stack() in engine.hpp).
+inline constinit thread_local char const own_lock_identity = 0;
+inline constinit thread_local void const* lock_identity = nullptr;
+
+/// Lock of a Node: one thread at a time runs or releases it. Recursive: the owner may lock again.
+/// Without a second thread it costs no atomic operation.
+class NodeLock {
+public:
+    explicit NodeLock(Node& node) noexcept;
+    NodeLock(NodeLock const&) = delete;
+    NodeLock& operator=(NodeLock const&) = delete;
+    ~NodeLock();
+
+private:
+    Node* held_ = nullptr;
+};
+
+} // namespace detail
+
+inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_NODE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_NODE_IPP
+
+// ======== xgrad/impl/autograd/node.ipp
+// Bodies of node.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) noexcept
+    -> RetainGrad {
+    std::lock_guard const lock(mutex_);
+    retain_grad_.swap(f);
+    return f;
+}
+
+XGRAD_FUNCTION NodeHooks::~NodeHooks() {
+    for (auto* o = outputs.load(std::memory_order_relaxed); o;)
+        delete std::exchange(o, o->next.load(std::memory_order_relaxed));
+}
+
+XGRAD_FUNCTION NodeHooks& NodeHooks::made(Node& node) {
+    auto* hooks = of(node);
+    if (!hooks) {
+        auto fresh = std::make_unique<NodeHooks>();
+        if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
+            hooks = fresh.release();
+    }
+    return *hooks;
+}
+
+XGRAD_FUNCTION auto NodeHooks::at(Node& node, std::uint32_t output_nr) -> OutputHooks& {
+    std::unique_ptr<OutputHooks> fresh;
+    for (auto* link = &made(node).outputs;;) {
+        auto* found = link->load(std::memory_order_acquire);
+        if (!found) {
+            if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
+            if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+                return *fresh.release();
+        }
+        if (found->output_nr == output_nr) return *found;
+        link = &found->next;
+    }
+}
+
+XGRAD_FUNCTION NodeLock::NodeLock(Node& node) noexcept {
+    if (single_threaded()) return;
+    void const* const me = lock_identity ? lock_identity : &own_lock_identity;
+    void const* before = nullptr;
+    while (!node.owner_.compare_exchange_weak(before, me, std::memory_order_acquire)) {
+        if (before == me) return;
+        if (before) node.owner_.wait(before, std::memory_order_relaxed);
+        before = nullptr;
+    }
+    held_ = &node;
+}
+
+XGRAD_FUNCTION NodeLock::~NodeLock() {
+    if (!held_) return;
+    held_->owner_.store(nullptr, std::memory_order_release);
+    held_->owner_.notify_one();
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+/// Destroying a Node releases the Nodes that only it refers to. They are queued here, so that
+/// destruction is a loop and not a recursion.
+XGRAD_FUNCTION void Node::destroy_later(Node* node) noexcept {
+    struct Queue {
+        Node* first = nullptr;
+        bool running = false;
+    };
+    static constinit thread_local Queue queue;
+    // nobody refers to the Node any more: edges_ becomes the link of the queue
+    node->edge_count_ = 0;
+    node->edges_ = reinterpret_cast<Edge*>(queue.first);
+    queue.first = node;
+    if (queue.running) return;
+    queue.running = true;
+    while (Node* const next = queue.first) {
+        queue.first = reinterpret_cast<Node*>(next->edges_);
+        next->dispose();
+    }
+    queue.running = false;
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_NODE_IPP
+#endif
+
+// ======== xgrad/core/array.hpp
+// Storage and Array: memory with a version counter, and a strided view of it. No gradients here.
+//
+// An Array is a pointer to its first element, a shape and strides in elements. Several arrays may
+// share a Storage; an operation in place increments the version of the Storage. AnyArray does not
+// know its element type. Read next: memory.hpp, which allocates the blocks.
+
+#include <cstring>
+
+
+// ======== xgrad/core/scalar.hpp
 // The scalar types of tensors, the kinds B, Z, R, C that state an operation's domain, and type
 // promotion.
 
 #include <complex>
-#include <string_view>
 
 namespace xgrad {
 
@@ -793,144 +1513,14 @@ using kind_of = std::conditional_t<std::same_as<T, bool>, B,
 
 } // namespace xgrad
 
-// ======== xgrad/base/shape.hpp
+// ======== xgrad/core/shape.hpp
 // Shapes, strides and axes, and the arithmetic on them: layout, reshaping and broadcasting.
 //
 // Dims<T> is a small vector that needs no heap up to four dimensions. Strides count elements.
 // Read next: array.hpp.
 
-#include <initializer_list>
 #include <iterator>
 #include <numeric>
-#include <string>
-
-
-// ======== xgrad/base/error.hpp
-// The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
-// messages and throw.
-
-#include <stdexcept>
-
-namespace xgrad {
-
-/// Base of every exception that xgrad itself throws.
-struct Error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-/// Shapes that do not fit together, or a shape that an operation cannot take.
-struct ShapeError : Error {
-    using Error::Error;
-};
-/// An axis, position or index out of range.
-struct IndexError : Error {
-    using Error::Error;
-};
-/// A scalar type that an operation cannot take, or two that had to be equal.
-struct TypeError : Error {
-    using Error::Error;
-};
-/// A call of backward() or grad() that the recorded graph cannot answer.
-struct GraphError : Error {
-    using Error::Error;
-};
-/// A tensor needed for the gradient was changed after it was saved.
-struct VersionError : GraphError {
-    using GraphError::GraphError;
-};
-
-namespace detail {
-
-/// Appends text, a number, or a range of numbers in PyTorch's form "[2, 3]" to a message.
-inline void append_piece(std::string& message, std::string_view text) { message += text; }
-void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
-template <std::ranges::input_range Range>
-    requires std::integral<std::ranges::range_value_t<Range>> &&
-             (!std::convertible_to<Range const&, std::string_view>)
-[[gnu::cold]] void append_piece(std::string& message, Range const& range) {
-    char const* separator = "[";
-    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
-    message += range.begin() == range.end() ? "[]" : "]";
-}
-
-/// A reference to an argument of a message, formatted only if the message is thrown. It must not
-/// outlive the argument.
-class Piece {
-public:
-    Piece(char const* text) noexcept
-        : of_(text), append_([](std::string& message, void const* of) {
-              append_piece(message, static_cast<char const*>(of));
-          }) {}
-    template <class T>
-    Piece(T const& of) noexcept
-        : of_(&of), append_([](std::string& message, void const* o) {
-              append_piece(message, *static_cast<T const*>(o));
-          }) {}
-
-    void append_to(std::string& message) const { append_(message, of_); }
-
-private:
-    void const* of_;
-    void (*append_)(std::string& message, void const* of);
-};
-[[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
-
-/// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
-/// branch.
-template <class E>
-[[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
-    throw E(message_of(pieces));
-}
-template <class E = Error, class... Parts>
-[[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) {
-    fail_with<E>({parts...});
-}
-
-/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
-/// {}`.
-struct Caller {
-    char const* name;
-    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
-};
-
-/// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
-/// undefined. `operation` may have template arguments, which are cut:
-/// "transpose<xgrad::Tensor<double> >".
-[[noreturn, gnu::cold]] void fail_undefined(std::string_view operation, std::string_view what);
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
-    std::string_view operation, std::string_view kind, std::size_t index) {
-    fail_undefined(operation, message_of({kind, " ", index}));
-}
-
-} // namespace detail
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_ERROR_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_ERROR_IPP
-
-// ======== xgrad/impl/base/error.ipp
-// Bodies of error.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
-    std::string message;
-    for (auto const& piece : pieces) piece.append_to(message);
-    return message;
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
-    std::string_view operation, std::string_view what) {
-    auto const name =
-        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
-    fail<Error>(name, ": ", what,
-        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
-        "of a tensor that no backward pass has reached");
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_ERROR_IPP
-#endif
 
 namespace xgrad {
 
@@ -1186,10 +1776,10 @@ Shape reduced_shape(Shape const& shape, Axes const& axes, bool keepdims);
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_SHAPE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_SHAPE_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_SHAPE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_SHAPE_IPP
 
-// ======== xgrad/impl/base/shape.ipp
+// ======== xgrad/impl/core/shape.ipp
 // Bodies of shape.hpp.
 
 namespace xgrad::detail {
@@ -1364,15 +1954,15 @@ XGRAD_FUNCTION Shape reduced_shape(Shape const& shape, Axes const& axes, bool ke
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_SHAPE_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_SHAPE_IPP
 #endif
 
-// ======== xgrad/base/transposed.hpp
+// ======== xgrad/core/transposed.hpp
 // Copies a column-major matrix to a row-major one. It copies square blocks whose rows fill a cache
 // line, so that each cache line is fetched once.
 
 
-// ======== xgrad/base/vector.hpp
+// ======== xgrad/core/vector.hpp
 // SimdVector<T>: a SIMD register of elements T, with the loads, stores and shuffles that the
 // hand-written kernels (fft.hpp, gemm.hpp) need. simd/batch.hpp builds elementwise kernels on it.
 //
@@ -1384,7 +1974,7 @@ XGRAD_FUNCTION Shape reduced_shape(Shape const& shape, Axes const& axes, bool ke
 // a template argument, so that translation units with different flags can be linked together.
 
 
-// ======== xgrad/base/intrinsics.hpp
+// ======== xgrad/core/intrinsics.hpp
 // Includes the compiler's header of intrinsics for the target processor.
 
 #if defined(__AVX__)
@@ -1745,10 +2335,10 @@ void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_TRANSPOSED_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_TRANSPOSED_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_TRANSPOSED_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_TRANSPOSED_IPP
 
-// ======== xgrad/impl/base/transposed.ipp
+// ======== xgrad/impl/core/transposed.ipp
 // Bodies of transposed.hpp.
 
 namespace xgrad::detail {
@@ -1772,7 +2362,7 @@ XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptr
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_TRANSPOSED_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_TRANSPOSED_IPP
 #endif
 
 namespace xgrad::detail {
@@ -2017,10 +2607,10 @@ bool overlaps_itself(AnyArray const& a);
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_ARRAY_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_ARRAY_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_ARRAY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_ARRAY_IPP
 
-// ======== xgrad/impl/base/array.ipp
+// ======== xgrad/impl/core/array.ipp
 // Bodies of array.hpp.
 
 namespace xgrad::detail {
@@ -2124,595 +2714,7 @@ XGRAD_FUNCTION bool overlaps_itself(AnyArray const& a) {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_ARRAY_IPP
-#endif
-
-// ======== xgrad/graph/mode.hpp
-// Grad mode and inference mode: thread-local flags, and guards that set them for a scope and
-// restore them at its end, also after an exception.
-
-namespace xgrad {
-
-namespace detail {
-inline constinit thread_local bool grad_mode = true;
-inline constinit thread_local bool inference_mode = false;
-/// True where operations are recorded. Inference mode overrides grad mode.
-inline bool recording() noexcept { return grad_mode && !inference_mode; }
-
-/// True where the recorded graph will be differentiated: in a function that a transform calls, and
-/// in a pass with create_graph. It is the default of create_graph in transforms, so that they can
-/// be nested without arguments.
-inline constinit thread_local bool differentiated = false;
-
-class DifferentiatedScope {
-public:
-    explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) {
-        differentiated = value;
-    }
-    DifferentiatedScope(DifferentiatedScope const&) = delete;
-    DifferentiatedScope& operator=(DifferentiatedScope const&) = delete;
-    ~DifferentiatedScope() { differentiated = before_; }
-
-private:
-    bool before_;
-};
-} // namespace detail
-
-/// True where operations on the calling thread are recorded; a new thread starts with true.
-inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
-/// True inside an InferenceMode; a new thread starts with false.
-inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode; }
-
-/// Sets grad mode for its scope.
-class AutoGradMode {
-public:
-    explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) {
-        detail::grad_mode = enabled;
-    }
-    AutoGradMode(AutoGradMode const&) = delete;
-    AutoGradMode& operator=(AutoGradMode const&) = delete;
-    ~AutoGradMode() { detail::grad_mode = before_; }
-
-private:
-    bool before_;
-};
-
-namespace detail {
-/// The modes of a pass: with create_graph its operations are recorded, to be differentiated.
-class PassMode : AutoGradMode, DifferentiatedScope {
-public:
-    explicit PassMode(bool create_graph) noexcept
-        : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
-};
-} // namespace detail
-
-/// Nothing is recorded in its scope.
-class NoGradGuard : AutoGradMode {
-public:
-    NoGradGuard() noexcept : AutoGradMode(false) {}
-};
-
-/// Operations are recorded in its scope, also inside a NoGradGuard's.
-class EnableGradGuard : AutoGradMode {
-public:
-    EnableGradGuard() noexcept : AutoGradMode(true) {}
-};
-
-/// Tensors created in its scope are inference tensors: they never take part in a recorded graph,
-/// have no version counter and cannot be saved for backward. InferenceMode(false) disables it for
-/// an inner scope.
-class InferenceMode {
-public:
-    explicit InferenceMode(bool enabled = true) noexcept
-        : grad_(!enabled), before_(detail::inference_mode) {
-        detail::inference_mode = enabled;
-    }
-    InferenceMode(InferenceMode const&) = delete;
-    InferenceMode& operator=(InferenceMode const&) = delete;
-    ~InferenceMode() { detail::inference_mode = before_; }
-
-private:
-    AutoGradMode grad_;
-    bool before_;
-};
-
-} // namespace xgrad
-
-// ======== xgrad/graph/node.hpp
-// Node and Edge: the recorded graph.
-// A Node is one recorded step. Its type is erased: the engine sees only apply() and the edges.
-// Invariant: among the Nodes of a thread, an edge leads to a smaller sequence number, or to a leaf.
-// Nodes are reference-counted. Releasing the last reference to a chain frees it without recursion
-// (destroy_later), so a long chain cannot overflow the stack.
-// Read next: any_tensor.hpp.
-
-
-// ======== xgrad/graph/hook.hpp
-// Hooks: thread-safe lists of std::function, called in the order of registration, and HookHandle,
-// which removes a hook from its list.
-// Read next: run_node.hpp.
-
-namespace xgrad {
-
-/// Removes the hook for which it was returned. Destroying the handle leaves the hook registered. A
-/// second remove() has no effect.
-class HookHandle {
-public:
-    HookHandle() = default;
-    explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
-    /// Removes the hook: it does not run any more.
-    void remove();
-
-private:
-    std::function<void()> remove_;
-};
-
-namespace detail {
-
-/// A key that is unique in the program. An address is not: memory is reused. Copies are equal.
-class Identity {
-public:
-    Identity() noexcept : id_(last.fetch_add(1, std::memory_order_relaxed) + 1) {}
-    bool operator==(Identity const&) const noexcept = default;
-
-private:
-    static inline constinit std::atomic<std::uint64_t> last{0};
-    std::uint64_t id_;
-};
-
-/// A T that the first caller of made() creates; thread-safe, without a lock.
-template <class T> class MadeOnce {
-public:
-    MadeOnce() noexcept = default;
-    MadeOnce(MadeOnce&& o) noexcept : made_(o.made_.exchange(nullptr)) {}
-    MadeOnce& operator=(MadeOnce&& o) noexcept {
-        delete made_.exchange(o.made_.exchange(nullptr));
-        return *this;
-    }
-    ~MadeOnce() { delete made_.load(std::memory_order_relaxed); }
-
-    /// Null where it has not been made.
-    T* get() const noexcept {
-        auto const* const made = made_.load(std::memory_order_acquire);
-        return made ? made->get() : nullptr;
-    }
-    std::shared_ptr<T> const& made(auto... arguments) const {
-        auto* made = made_.load(std::memory_order_acquire);
-        if (!made) {
-            auto fresh = std::make_unique<std::shared_ptr<T>>(std::make_shared<T>(arguments...));
-            if (made_.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel))
-                made = fresh.release();
-        }
-        return *made;
-    }
-
-private:
-    mutable std::atomic<std::shared_ptr<T>*> made_{nullptr};
-};
-
-/// A hook in a list, without its signature.
-struct HookSlot {
-    std::atomic<bool> removed = false;
-
-    HookSlot() noexcept = default;
-    HookSlot(HookSlot const&) = delete;
-    HookSlot& operator=(HookSlot const&) = delete;
-    virtual ~HookSlot() = default;
-};
-using HookSlots = std::vector<std::shared_ptr<HookSlot>>;
-
-/// The part of HookList that does not depend on the signature, compiled once.
-class AnyHookList {
-public:
-    AnyHookList() noexcept = default;
-    AnyHookList(AnyHookList const&) = delete;
-    AnyHookList& operator=(AnyHookList const&) = delete;
-
-    /// True where a hook is in the list.
-    bool any() const;
-
-    /// A copy of the list. A hook that is removed later is not called.
-    HookSlots slots() const;
-
-protected:
-    HookHandle add(std::shared_ptr<HookSlot> slot, bool first);
-
-private:
-    struct Hooks {
-        std::mutex mutex;
-        HookSlots slots;
-    };
-    MadeOnce<Hooks> hooks_;
-};
-
-/// A list of hooks. Any thread may add and remove. During a call of the list a hook may remove
-/// itself or a later hook, which is then not called, and may add hooks, which are called from the
-/// next pass on.
-template <class Signature> class HookList : public AnyHookList {
-public:
-    using Function = std::function<Signature>;
-
-    /// Adds f at the end, or at the beginning.
-    HookHandle add(Function f, bool first = false) {
-        return AnyHookList::add(std::shared_ptr<HookSlot>(new Slot(std::move(f))), first);
-    }
-
-    /// Calls visit(hook) for each hook in order.
-    template <class F> void for_each(F visit) const { for_each(slots(), visit); }
-    /// Calls visit(hook) for each hook of a copy that slots() returned.
-    template <class F> static void for_each(HookSlots const& slots, F visit) {
-        for (auto const& slot : slots)
-            if (!slot->removed) visit(hook(*slot));
-    }
-    static Function const& hook(HookSlot const& slot) noexcept {
-        return static_cast<Slot const&>(slot).hook;
-    }
-
-private:
-    struct Slot final : HookSlot {
-        Function hook;
-        explicit Slot(Function f) noexcept : hook(std::move(f)) {}
-    };
-};
-
-} // namespace detail
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_HOOK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_HOOK_IPP
-
-// ======== xgrad/impl/graph/hook.ipp
-// Bodies of hook.hpp.
-
-namespace xgrad {
-
-XGRAD_FUNCTION void HookHandle::remove() {
-    if (auto const r = std::exchange(remove_, nullptr)) r();
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION bool AnyHookList::any() const {
-    auto* const hooks = hooks_.get();
-    if (!hooks) return false;
-    std::lock_guard const lock(hooks->mutex);
-    return !hooks->slots.empty();
-}
-
-XGRAD_FUNCTION HookSlots AnyHookList::slots() const {
-    auto* const hooks = hooks_.get();
-    if (!hooks) return {};
-    std::lock_guard const lock(hooks->mutex);
-    return hooks->slots;
-}
-
-XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
-    auto const& hooks = hooks_.made();
-    HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
-        auto const list = weak.lock();
-        auto const removed = weak_slot.lock();
-        if (!list || !removed) return;
-        removed->removed = true;
-        std::lock_guard const removing(list->mutex);
-        std::erase(list->slots, removed);
-    });
-    std::lock_guard const lock(hooks->mutex);
-    hooks->slots.insert(first ? hooks->slots.begin() : hooks->slots.end(), std::move(slot));
-    return handle;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_HOOK_IPP
-#endif
-
-namespace xgrad {
-
-class AnyTensor;
-class Node;
-class SavedTensor;
-
-namespace detail {
-class GraphTask;
-class NodeLock;
-struct NodeHooks;
-struct Origin;
-
-inline constexpr std::uint64_t leaf_sequence =
-    ~std::uint64_t{0}; // leaves run as soon as they are ready
-inline constinit thread_local std::uint64_t next_sequence = 0;
-} // namespace detail
-
-/// Destination of a gradient: output `input_nr` of a Node.
-struct Edge {
-    detail::Ref<Node> function;
-    std::uint32_t input_nr = 0;
-
-    explicit operator bool() const noexcept { return static_cast<bool>(function); }
-};
-
-/// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result"
-/// for the result.
-struct NamedSavedTensor {
-    std::string name;
-    SavedTensor* tensor;
-};
-
-/// Reads a saved tensor, or sets its pack and unpack hooks. It keeps the Node alive. See
-/// saved_tensor.hpp.
-class SavedTensorHandle;
-
-class Node {
-public:
-    Node(Node const&) = delete;
-    Node& operator=(Node const&) = delete;
-    inline virtual ~Node();
-
-    /// Computes the gradients of the inputs (one for each edge) from the gradients of the outputs.
-    /// An undefined tensor stands for zero.
-    virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
-    /// Returns gradients of the inputs that the forward pass has computed already, for one real
-    /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
-    /// are none. They stay until the Node runs again, also after release_saved().
-    virtual std::span<AnyTensor> ready_gradients() { return {}; }
-    /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
-    /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
-    /// does not support this.
-    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) {
-        return false;
-    }
-    /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
-    /// each edge). An undefined tensor stands for zero.
-    virtual void pushforward(
-        std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) {
-        detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
-    }
-    /// "MulBackward": the outermost operation and what this Node is for.
-    virtual std::string name() const = 0;
-    /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
-    /// tensor has a name of its own: a, b, ...
-    virtual std::string formula() const { return name(); }
-    /// Releases the saved tensors.
-    virtual void release_saved() noexcept {}
-    /// The saved tensors, also after they were released.
-    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
-    /// The saved tensor called `name`; throws IndexError where there is none.
-    SavedTensorHandle saved(std::string const& name);
-
-    /// Registers f to be called before this Node runs, after the tensor hooks. f takes the
-    /// gradients of the outputs, a std::vector<AnyTensor> const&, and returns their replacement (an
-    /// undefined tensor stands for zero), or nothing.
-    template <class F> HookHandle register_prehook(F f);
-    /// Registers f to be called after this Node has run. f takes the gradients of the inputs and of
-    /// the outputs, two std::vector<AnyTensor> const&, and returns the replacement for the
-    /// gradients of the inputs, or nothing.
-    template <class F> HookHandle register_hook(F f);
-    /// libtorch's name for register_prehook().
-    template <class F> HookHandle add_pre_hook(F f) { return register_prehook(std::move(f)); }
-    /// libtorch's name for register_hook().
-    template <class F> HookHandle add_post_hook(F f) { return register_hook(std::move(f)); }
-
-    /// Edges to the Nodes of the inputs. An input that requires no gradient has an empty edge in
-    /// Nodes whose inputs are a list (cat(), stack(), custom Functions), and no edge in other
-    /// Nodes.
-    std::span<Edge const> next_edges() const noexcept { return {edges_, edge_count_}; }
-    std::uint32_t num_outputs() const noexcept { return outputs_; }
-    /// Increases with each Node that a thread records. An AccumulateGrad Node has the largest
-    /// possible number.
-    std::uint64_t sequence_nr() const noexcept { return sequence_; }
-
-    detail::RefCount refs;
-    /// Ends a Node to which no reference is left.
-    static void destroy(Node* node) noexcept { node->end(); }
-
-    static void* operator new(std::size_t bytes) { return detail::allocate(bytes); }
-    static void* operator new(std::size_t, void* p) noexcept { return p; }
-    static void operator delete(void* p, std::size_t bytes) noexcept {
-        detail::deallocate(p, bytes);
-    }
-    static void operator delete(void*, void*) noexcept {}
-
-protected:
-    explicit Node(std::uint64_t sequence);
-    Node() : Node(++detail::next_sequence) {}
-    /// Called when the last reference is released.
-    virtual void end() noexcept { destroy_later(this); }
-    /// Destroys the Node and frees its memory.
-    virtual void dispose() noexcept { delete this; }
-    /// The derived class stores its edges and passes their address here.
-    void set_edges(Edge* edges, std::size_t count) noexcept {
-        edges_ = edges;
-        edge_count_ = static_cast<std::uint32_t>(count);
-    }
-    void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
-
-private:
-    friend class detail::GraphTask;
-    friend struct detail::NodeHooks;
-    friend class detail::NodeLock;
-
-    static void destroy_later(Node* node) noexcept;
-
-    std::uint32_t edge_count_ = 0;
-    Edge* edges_ = nullptr;
-    std::uint64_t sequence_;
-    std::atomic<detail::NodeHooks*> hooks_{nullptr};
-    std::atomic<detail::GraphTask*> task_{
-        nullptr}; // the backward pass whose state for this Node has index slot_
-    std::uint32_t slot_ = 0;
-    std::uint32_t outputs_ = 1;
-    std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
-};
-
-namespace detail {
-
-using Gradients = std::vector<AnyTensor>;
-
-/// "Sin" becomes "SinBackward".
-[[gnu::cold]] inline std::string backward_name(std::string_view operation) {
-    std::string name(operation);
-    name += "Backward";
-    return name;
-}
-
-/// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
-/// hooks stay with the Node that computed the value on which they were registered. Threads may
-/// register hooks while others run the Node: all lists are lock-free or have a mutex.
-struct NodeHooks {
-    class OutputHooks {
-    public:
-        using RetainGrad = std::function<void(AnyTensor const&)>;
-
-        explicit OutputHooks(std::uint32_t nr) noexcept : output_nr(nr) {}
-
-        std::uint32_t const output_nr;
-        HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
-        std::atomic<OutputHooks*> next{nullptr};
-
-        RetainGrad retain_grad() const {
-            std::lock_guard const lock(mutex_);
-            return retain_grad_;
-        }
-        RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
-
-    private:
-        mutable std::mutex mutex_;
-        RetainGrad retain_grad_;
-    };
-    std::atomic<OutputHooks*> outputs{nullptr};
-    HookList<Gradients(Gradients const& grad_outputs)> prehooks;
-    HookList<Gradients(Gradients const& grad_inputs, Gradients const& grad_outputs)> posthooks;
-    HookList<void(AnyTensor const& leaf)> post_accumulate;
-    std::shared_ptr<Origin const> origin;
-
-    NodeHooks() noexcept = default;
-    NodeHooks(NodeHooks const&) = delete;
-    NodeHooks& operator=(NodeHooks const&) = delete;
-    ~NodeHooks();
-
-    static NodeHooks* of(Node const& node) noexcept {
-        return node.hooks_.load(std::memory_order_acquire);
-    }
-    static NodeHooks& made(Node& node);
-    static OutputHooks& at(Node& node, std::uint32_t output_nr);
-};
-
-/// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
-/// continues a pass (on_fresh_stack() in engine.hpp).
-inline constinit thread_local char const own_lock_identity = 0;
-inline constinit thread_local void const* lock_identity = nullptr;
-
-/// Lock of a Node: one thread at a time runs or releases it. Recursive: the owner may lock again.
-/// Without a second thread it costs no atomic operation.
-class NodeLock {
-public:
-    explicit NodeLock(Node& node) noexcept;
-    NodeLock(NodeLock const&) = delete;
-    NodeLock& operator=(NodeLock const&) = delete;
-    ~NodeLock();
-
-private:
-    Node* held_ = nullptr;
-};
-
-} // namespace detail
-
-inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_NODE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_NODE_IPP
-
-// ======== xgrad/impl/graph/node.ipp
-// Bodies of node.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) noexcept
-    -> RetainGrad {
-    std::lock_guard const lock(mutex_);
-    retain_grad_.swap(f);
-    return f;
-}
-
-XGRAD_FUNCTION NodeHooks::~NodeHooks() {
-    for (auto* o = outputs.load(std::memory_order_relaxed); o;)
-        delete std::exchange(o, o->next.load(std::memory_order_relaxed));
-}
-
-XGRAD_FUNCTION NodeHooks& NodeHooks::made(Node& node) {
-    auto* hooks = of(node);
-    if (!hooks) {
-        auto fresh = std::make_unique<NodeHooks>();
-        if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
-            hooks = fresh.release();
-    }
-    return *hooks;
-}
-
-XGRAD_FUNCTION auto NodeHooks::at(Node& node, std::uint32_t output_nr) -> OutputHooks& {
-    std::unique_ptr<OutputHooks> fresh;
-    for (auto* link = &made(node).outputs;;) {
-        auto* found = link->load(std::memory_order_acquire);
-        if (!found) {
-            if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
-            if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
-                return *fresh.release();
-        }
-        if (found->output_nr == output_nr) return *found;
-        link = &found->next;
-    }
-}
-
-XGRAD_FUNCTION NodeLock::NodeLock(Node& node) noexcept {
-    if (single_threaded()) return;
-    void const* const me = lock_identity ? lock_identity : &own_lock_identity;
-    void const* before = nullptr;
-    while (!node.owner_.compare_exchange_weak(before, me, std::memory_order_acquire)) {
-        if (before == me) return;
-        if (before) node.owner_.wait(before, std::memory_order_relaxed);
-        before = nullptr;
-    }
-    held_ = &node;
-}
-
-XGRAD_FUNCTION NodeLock::~NodeLock() {
-    if (!held_) return;
-    held_->owner_.store(nullptr, std::memory_order_release);
-    held_->owner_.notify_one();
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-/// Destroying a Node releases the Nodes that only it refers to. They are queued here, so that
-/// destruction is a loop and not a recursion.
-XGRAD_FUNCTION void Node::destroy_later(Node* node) noexcept {
-    struct Queue {
-        Node* first = nullptr;
-        bool running = false;
-    };
-    static constinit thread_local Queue queue;
-    // nobody refers to the Node any more: edges_ becomes the link of the queue
-    node->edge_count_ = 0;
-    node->edges_ = reinterpret_cast<Edge*>(queue.first);
-    queue.first = node;
-    if (queue.running) return;
-    queue.running = true;
-    while (Node* const next = queue.first) {
-        queue.first = reinterpret_cast<Node*>(next->edges_);
-        next->dispose();
-    }
-    queue.running = false;
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_NODE_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ARRAY_IPP
 #endif
 
 namespace xgrad {
@@ -2969,10 +2971,10 @@ private:
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANY_TENSOR_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANY_TENSOR_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANY_TENSOR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANY_TENSOR_IPP
 
-// ======== xgrad/impl/graph/any_tensor.ipp
+// ======== xgrad/impl/autograd/any_tensor.ipp
 // Bodies of any_tensor.hpp.
 
 namespace xgrad::detail {
@@ -3108,14 +3110,14 @@ XGRAD_FUNCTION AnyTensor WeakTensor::lock() const {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANY_TENSOR_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANY_TENSOR_IPP
 #endif
 
-// ======== xgrad/graph/gradient_edge.hpp
+// ======== xgrad/autograd/gradient_edge.hpp
 // GradientEdge: an output of a Node, which backward() and grad() accept like a tensor.
 
 
-// ======== xgrad/graph/accumulate_grad.hpp
+// ======== xgrad/autograd/accumulate_grad.hpp
 // AccumulateGrad: the Node of a leaf. It adds the gradient that arrives to .grad.
 // The leaf owns the Node. References to the Node count as one reference to the leaf, so that an
 // edge keeps the leaf alive without a cycle. The leaf's destructor deletes the Node.
@@ -3193,10 +3195,10 @@ AnyTensor snapshot(AnyTensor const& t);
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ACCUMULATE_GRAD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ACCUMULATE_GRAD_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ACCUMULATE_GRAD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ACCUMULATE_GRAD_IPP
 
-// ======== xgrad/impl/graph/accumulate_grad.ipp
+// ======== xgrad/impl/autograd/accumulate_grad.ipp
 // Bodies of accumulate_grad.hpp.
 
 namespace xgrad::detail {
@@ -3256,7 +3258,7 @@ XGRAD_FUNCTION AnyTensor snapshot(AnyTensor const& t) {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ACCUMULATE_GRAD_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ACCUMULATE_GRAD_IPP
 #endif
 
 namespace xgrad {
@@ -3337,10 +3339,10 @@ private:
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRADIENT_EDGE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRADIENT_EDGE_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRADIENT_EDGE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRADIENT_EDGE_IPP
 
-// ======== xgrad/impl/graph/gradient_edge.ipp
+// ======== xgrad/impl/autograd/gradient_edge.ipp
 // Bodies of gradient_edge.hpp.
 
 namespace xgrad {
@@ -3357,17 +3359,17 @@ XGRAD_FUNCTION GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRADIENT_EDGE_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRADIENT_EDGE_IPP
 #endif
 
-// ======== xgrad/graph/run_node.hpp
+// ======== xgrad/autograd/run_node.hpp
 // Runs one Node: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order. A Node
 // without hooks takes a short path (run_node, run_leaf). Registration of hooks on a Node is here
 // too.
 // Read next: engine.hpp.
 
 
-// ======== xgrad/graph/saved_tensor.hpp
+// ======== xgrad/autograd/saved_tensor.hpp
 // SavedTensor: a value that a Node saves for backward, with its version at that time. Reading it
 // throws VersionError where the memory was changed in place since.
 // A saved operand keeps its grad_fn. A saved result has none: it would be the Node itself, a cycle;
@@ -3375,12 +3377,12 @@ XGRAD_FUNCTION GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
 // Read next: hook.hpp, run_node.hpp.
 
 
-// ======== xgrad/graph/anomaly.hpp
+// ======== xgrad/autograd/anomaly.hpp
 // Anomaly mode: each Node records where it was created, and a NaN in a gradient is an error that
 // reports that location.
 
 
-// ======== xgrad/base/call_stack.hpp
+// ======== xgrad/core/call_stack.hpp
 // The call stack as text, for anomaly mode. It has files and lines if the program has debug
 // information and addr2line is installed; else it has function names.
 
@@ -3394,10 +3396,10 @@ namespace xgrad::detail {
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_CALL_STACK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_CALL_STACK_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_CALL_STACK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_CALL_STACK_IPP
 
-// ======== xgrad/impl/base/call_stack.ipp
+// ======== xgrad/impl/core/call_stack.ipp
 // Bodies of call_stack.hpp. They use <execinfo.h> of glibc and addr2line, where these are.
 
 #include <cstdio>
@@ -3504,10 +3506,10 @@ XGRAD_FUNCTION std::string call_stack_text(std::vector<void*> const&) { return "
 #endif
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_CALL_STACK_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_CALL_STACK_IPP
 #endif
 
-// ======== xgrad/base/source_location.hpp
+// ======== xgrad/core/source_location.hpp
 // SourceLocation: std::source_location, or a replacement where the compiler does not support the
 // library's (clang 14 with libstdc++ 12).
 
@@ -3546,7 +3548,7 @@ private:
 
 } // namespace xgrad::detail
 
-// ======== xgrad/base/warning.hpp
+// ======== xgrad/core/warning.hpp
 // Warnings about calls that are allowed and probably a mistake. A handler of the user receives
 // them.
 
@@ -3585,10 +3587,10 @@ WarningHandler set_warning_handler(WarningHandler handler);
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_WARNING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_WARNING_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
 
-// ======== xgrad/impl/base/warning.ipp
+// ======== xgrad/impl/core/warning.ipp
 // Bodies of warning.hpp.
 
 namespace xgrad::detail {
@@ -3617,7 +3619,7 @@ XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_WARNING_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
 #endif
 
 namespace xgrad {
@@ -3687,10 +3689,10 @@ private:
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANOMALY_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANOMALY_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANOMALY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANOMALY_IPP
 
-// ======== xgrad/impl/graph/anomaly.ipp
+// ======== xgrad/impl/autograd/anomaly.ipp
 // Bodies of anomaly.hpp.
 
 namespace xgrad::detail {
@@ -3701,7 +3703,7 @@ XGRAD_FUNCTION std::string location_text(Origin const& origin) {
 
 XGRAD_FUNCTION bool is_own(SourceLocation const& at) {
     std::string_view headers = __FILE__;
-    if (std::string_view const here = "/graph/anomaly.hpp"; headers.ends_with(here))
+    if (std::string_view const here = "/autograd/anomaly.hpp"; headers.ends_with(here))
         headers.remove_suffix(here.size());
     return std::string_view(at.file_name()).starts_with(headers);
 }
@@ -3747,10 +3749,10 @@ XGRAD_FUNCTION Node::Node(std::uint64_t sequence) : sequence_(sequence) {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ANOMALY_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ANOMALY_IPP
 #endif
 
-// ======== xgrad/graph/saved_tensor_hooks.hpp
+// ======== xgrad/autograd/saved_tensor_hooks.hpp
 // Saved tensor hooks: `pack` converts a tensor that is saved for backward into any object (a file's
 // name, fewer bits), and `unpack` converts it back when backward reads it.
 
@@ -3840,10 +3842,10 @@ private:
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_HOOKS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_HOOKS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_HOOKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_HOOKS_IPP
 
-// ======== xgrad/impl/graph/saved_tensor_hooks.ipp
+// ======== xgrad/impl/autograd/saved_tensor_hooks.ipp
 // Bodies of saved_tensor_hooks.hpp.
 
 namespace xgrad {
@@ -3855,7 +3857,7 @@ XGRAD_FUNCTION DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string me
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_HOOKS_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_HOOKS_IPP
 #endif
 
 namespace xgrad {
@@ -3975,10 +3977,10 @@ private:
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
 
-// ======== xgrad/impl/graph/saved_tensor.ipp
+// ======== xgrad/impl/autograd/saved_tensor.ipp
 // Bodies of saved_tensor.hpp.
 
 namespace xgrad {
@@ -4127,10 +4129,10 @@ XGRAD_FUNCTION SavedTensorHandle Node::saved(std::string const& name) {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SAVED_TENSOR_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SAVED_TENSOR_IPP
 #endif
 
-// ======== xgrad/graph/view.hpp
+// ======== xgrad/autograd/view.hpp
 // Views: tensors that share the memory of a base, and the gradients between the two.
 // Invariant: the version in ViewInfo tells for which version of the memory the view's grad_fn
 // holds. An in-place change through a view gives the base a CopySlices Node. refresh_view() then
@@ -4263,10 +4265,10 @@ void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = fa
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_VIEW_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_VIEW_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_VIEW_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_VIEW_IPP
 
-// ======== xgrad/impl/graph/view.ipp
+// ======== xgrad/impl/autograd/view.ipp
 // Bodies of view.hpp.
 
 namespace xgrad::detail {
@@ -4469,7 +4471,7 @@ XGRAD_FUNCTION void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_VIEW_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_VIEW_IPP
 #endif
 
 namespace xgrad {
@@ -4578,10 +4580,10 @@ template <class F> HookHandle Node::register_hook(F f) {
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_RUN_NODE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_RUN_NODE_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_RUN_NODE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_RUN_NODE_IPP
 
-// ======== xgrad/impl/graph/run_node.ipp
+// ======== xgrad/impl/autograd/run_node.ipp
 // Bodies of run_node.hpp.
 
 namespace xgrad::detail {
@@ -4699,7 +4701,7 @@ XGRAD_FUNCTION void run_node(
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_RUN_NODE_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_RUN_NODE_IPP
 #endif
 
 namespace xgrad {
@@ -4751,18 +4753,18 @@ void queue_callback(std::function<void()> f);
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ENGINE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ENGINE_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ENGINE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ENGINE_IPP
 
-// ======== xgrad/impl/graph/engine.ipp
+// ======== xgrad/impl/autograd/engine.ipp
 // Bodies of engine.hpp.
 
 #include <thread>
 
-#ifndef XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
-#define XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
+#define XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
 
-// ======== xgrad/graph/thread_state.hpp
+// ======== xgrad/autograd/thread_state.hpp
 // ThreadState: registry of thread-local variables that a backward pass takes along when it
 // continues on the stack of another thread (engine.hpp). Caches are not registered: any thread's
 // will do.
@@ -4804,11 +4806,11 @@ private:
 };
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_GRAPH_THREAD_STATE_HPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRAPH_TASK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRAPH_TASK_IPP
+#endif  // XGRAD_SINGLE_XGRAD_AUTOGRAD_THREAD_STATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRAPH_TASK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRAPH_TASK_IPP
 
-// ======== xgrad/impl/graph/graph_task.ipp
+// ======== xgrad/impl/autograd/graph_task.ipp
 // GraphTask: one backward pass, over any graph. Its data structures:
 //
 // - states_: the state of each Node: how many gradients are pending, and where those that arrived
@@ -5114,7 +5116,7 @@ private:
 };
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_GRAPH_TASK_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRAPH_TASK_IPP
 
 namespace xgrad::detail {
 
@@ -5185,14 +5187,14 @@ XGRAD_FUNCTION void queue_callback(std::function<void()> f) {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_ENGINE_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_ENGINE_IPP
 #endif
 
-// ======== xgrad/graph/local_graph.hpp
+// ======== xgrad/autograd/local_graph.hpp
 // LocalGraph: a graph that a Node records and differentiates inside its own pass.
 
 
-// ======== xgrad/graph/second_order.hpp
+// ======== xgrad/autograd/second_order.hpp
 // SecondOrder: table of functions for second derivatives and forward mode. They are called through
 // pointers, so that only programs that use one of the two contain their code.
 
@@ -5216,10 +5218,10 @@ struct SecondOrder {
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SECOND_ORDER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SECOND_ORDER_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SECOND_ORDER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SECOND_ORDER_IPP
 
-// ======== xgrad/impl/graph/second_order.ipp
+// ======== xgrad/impl/autograd/second_order.ipp
 // Bodies of second_order.hpp.
 
 namespace xgrad::detail {
@@ -5233,7 +5235,7 @@ XGRAD_FUNCTION SecondOrder const& SecondOrder::of(Node const& node) {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_SECOND_ORDER_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_SECOND_ORDER_IPP
 #endif
 
 namespace xgrad::detail {
@@ -5321,10 +5323,10 @@ void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_GRAPH_LOCAL_GRAPH_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_GRAPH_LOCAL_GRAPH_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_LOCAL_GRAPH_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_LOCAL_GRAPH_IPP
 
-// ======== xgrad/impl/graph/local_graph.ipp
+// ======== xgrad/impl/autograd/local_graph.ipp
 // Bodies of local_graph.hpp.
 
 namespace xgrad::detail {
@@ -5419,7 +5421,7 @@ XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_GRAPH_LOCAL_GRAPH_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_LOCAL_GRAPH_IPP
 #endif
 
 // ======== xgrad/tensor/gradient_arithmetic.hpp
@@ -5430,26 +5432,26 @@ XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
 // Sums, products, quotients and powers.
 
 
-// ======== xgrad/ops/expression.hpp
+// ======== xgrad/expr/expression.hpp
 // Expressions: an operation applied to operands, evaluated later. The type is the tree. Operands
 // are held by value, so no reference can dangle. Making a Tensor of an elementwise expression
 // evaluates it in one kernel and records one Node (tensor/record.hpp). Read next:
 // flat_expression.hpp.
 
 
-// ======== xgrad/ops/operation_check.hpp
+// ======== xgrad/expr/operation_check.hpp
 // Checks of operations at compile time. A diagnostic is an incomplete type in namespace verdict
 // whose name is the sentence that the compiler prints. Only the first mistake is reported, so there
 // is one error and no cascade.
 
 
-// ======== xgrad/ops/probe.hpp
+// ======== xgrad/expr/probe.hpp
 // Probes: values without numbers that record which arguments a rule reads. Calling `partial` on
 // probes tells a Node what to save for backward, and lets the compiler check a rule without
 // compiling a kernel.
 
 
-// ======== xgrad/ops/operation.hpp
+// ======== xgrad/expr/operation.hpp
 // What an operation is. An elementwise rule states its domain, its value and one partial derivative
 // for each argument, for one element. It is called with batches, dual numbers, probes and traced
 // tensors. The gradient of an argument z of y = f(z) is g conj(df/dz) + conj(g) df/dconj(z), where
@@ -5499,7 +5501,7 @@ XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
 // result of comparing two batches, one boolean a lane. Kernels and the rules of operations compute
 // with batches; the operators also accept plain numbers and broadcast them to all lanes.
 //
-// Both types wrap a vector type of the compiler (base/vector.hpp). A batch has one lane if the
+// Both types wrap a vector type of the compiler (core/vector.hpp). A batch has one lane if the
 // compiler has no vector types or if P is not floating-point. The same code then runs on scalars.
 //
 // Read next: complex_batch.hpp, exp.hpp.
@@ -7151,185 +7153,58 @@ using Uses = std::uint32_t;
 inline constexpr Uses uses_result = 1;
 constexpr Uses uses_argument(std::size_t i) { return Uses{2} << i; }
 
-struct MaskProbe {
+/// A value of kind K. The functions that rules call take it as they take a tensor: express()
+/// applies their operations at once.
+template <class K> struct Probe {
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = K;
+    using precision = bool;
     Uses uses = 0;
-    static MaskProbe of(Uses u) { return {u}; }
-};
-struct RealProbe {
-    Uses uses = 0;
-    RealProbe() = default;
-    template <class A>
-        requires(std::is_arithmetic_v<A>)
-    RealProbe(A) {}
-    RealProbe(MaskProbe m) : uses(m.uses) {}
-    static RealProbe of(Uses u) {
-        RealProbe p;
+
+    constexpr Probe() = default;
+    template <Number A> constexpr Probe(A) {}
+    template <class L>
+        requires(kind_rank<L> < kind_rank<K>)
+    constexpr Probe(Probe<L> x) : uses(x.uses) {}
+    static constexpr Probe of(Uses u) {
+        Probe p;
         p.uses = u;
         return p;
     }
 };
-struct ComplexProbe {
-    Uses uses = 0;
-    ComplexProbe() = default;
-    template <class A>
-        requires(std::is_arithmetic_v<A>)
-    ComplexProbe(A) {}
-    template <class A> ComplexProbe(std::complex<A>) {}
-    ComplexProbe(RealProbe x) : uses(x.uses) {}
-    ComplexProbe(MaskProbe m) : uses(m.uses) {}
-    static ComplexProbe of(Uses u) {
-        ComplexProbe p;
-        p.uses = u;
-        return p;
-    }
+/// The kind and the precision of a value in a rule; a plain number has no precision.
+template <class X> struct RuleValue {
+    using kind = kind_of<X>;
+    using precision = bool;
+};
+template <std::integral X> struct RuleValue<X> {
+    using kind = R;
+    using precision = bool;
+};
+template <class K> struct RuleValue<Probe<K>> {
+    using kind = K;
+    using precision = bool;
 };
 
-template <class X>
-concept Probe =
-    std::same_as<X, MaskProbe> || std::same_as<X, RealProbe> || std::same_as<X, ComplexProbe>;
+template <class X> inline constexpr bool is_probe = false;
+template <class K> inline constexpr bool is_probe<Probe<K>> = true;
 template <class X>
 concept Plain = std::is_arithmetic_v<X>;
-template <class A, class B>
-concept ProbePair = (Probe<A> && (Probe<B> || Plain<B>)) || (Plain<A> && Probe<B>);
 
-template <Probe X> Uses uses_of(X x) { return x.uses; }
-template <Plain X> Uses uses_of(X) { return 0; }
-template <class A, class B>
-using JoinedProbe =
-    std::conditional_t<std::same_as<A, ComplexProbe> || std::same_as<B, ComplexProbe>, ComplexProbe,
-        RealProbe>;
-template <class A, class B> auto joined(A a, B b) {
-    return JoinedProbe<A, B>::of(uses_of(a) | uses_of(b));
-}
+template <class K> constexpr Uses uses_of(Probe<K> x) { return x.uses; }
+template <Number X> constexpr Uses uses_of(X) { return 0; }
+template <class K> constexpr Probe<K> zero_like(Probe<K>) { return {}; }
 
-template <class A, class B>
-    requires ProbePair<A, B>
-auto operator+(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto operator-(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto operator*(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto operator/(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto pow(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto atan2(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto copysign(A a, B b) {
-    return joined(a, b);
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator<(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator<=(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator>(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator>=(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator==(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-MaskProbe operator!=(A a, B b) {
-    return {uses_of(a) | uses_of(b)};
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-ComplexProbe complex(A a, B b) {
-    return ComplexProbe::of(uses_of(a) | uses_of(b));
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-ComplexProbe polar(A a, B b) {
-    return ComplexProbe::of(uses_of(a) | uses_of(b));
-}
-template <class A, class B>
-    requires ProbePair<A, B>
-auto where(MaskProbe m, A a, B b) {
-    return JoinedProbe<A, B>::of(m.uses | uses_of(a) | uses_of(b));
-}
-
-template <Plain A, Plain B> RealProbe where(MaskProbe m, A, B) { return RealProbe::of(m.uses); }
-
-inline MaskProbe operator&&(MaskProbe a, MaskProbe b) { return {a.uses | b.uses}; }
-inline MaskProbe operator||(MaskProbe a, MaskProbe b) { return {a.uses | b.uses}; }
-inline MaskProbe operator!(MaskProbe a) { return a; }
-inline MaskProbe isnan(RealProbe x) { return {x.uses}; }
-template <Probe X> X operator-(X x) { return x; }
-template <Probe X> X zero_like(X) { return {}; }
-template <Probe X> X exp(X x) { return x; }
-template <Probe X> X expm1(X x) { return x; }
-template <Probe X> X sigmoid(X x) { return x; }
-template <Probe X> X log(X x) { return x; }
-template <Probe X> X log1p(X x) { return x; }
-template <Probe X> X log2(X x) { return x; }
-template <Probe X> X log10(X x) { return x; }
-template <Probe X> X sqrt(X x) { return x; }
-template <Probe X> X sin(X x) { return x; }
-template <Probe X> X cos(X x) { return x; }
-template <Probe X> X tan(X x) { return x; }
-template <Probe X> X asin(X x) { return x; }
-template <Probe X> X acos(X x) { return x; }
-template <Probe X> X atan(X x) { return x; }
-template <Probe X> X sinh(X x) { return x; }
-template <Probe X> X cosh(X x) { return x; }
-template <Probe X> X tanh(X x) { return x; }
-template <Probe X> X asinh(X x) { return x; }
-template <Probe X> X acosh(X x) { return x; }
-template <Probe X> X atanh(X x) { return x; }
-template <Probe X> X sgn(X x) { return x; }
-template <Probe X> X conj(X x) { return x; }
-template <Probe X> X reciprocal(X x) { return x; }
-template <Probe X> RealProbe abs(X x) { return RealProbe::of(x.uses); }
-template <Probe X> RealProbe real(X x) { return RealProbe::of(x.uses); }
-template <Probe X> RealProbe imag(X x) { return RealProbe::of(x.uses); }
-template <Probe X> RealProbe abs2(X x) { return RealProbe::of(x.uses); }
-template <Probe X> RealProbe angle(X x) { return RealProbe::of(x.uses); }
-
-template <class L>
-using probe_of = std::conditional_t<std::same_as<L, B>, MaskProbe,
-    std::conditional_t<std::same_as<L, C>, ComplexProbe, RealProbe>>;
+/// The probe for arguments of kind L; rules take integers as real numbers.
+template <class L> using probe_of = Probe<std::conditional_t<std::same_as<L, Z>, R, L>>;
 
 inline Uses derivative_uses(One) { return 0; }
 inline Uses derivative_uses(MinusOne) { return 0; }
 inline Uses derivative_uses(Nothing) { return 0; }
 inline Uses derivative_uses(ImaginaryUnit) { return 0; }
 template <Plain X> Uses derivative_uses(X) { return 0; }
-template <Probe X> Uses derivative_uses(X x) { return uses_of(x); }
+template <class K> Uses derivative_uses(Probe<K> x) { return x.uses; }
 template <class M, class W> Uses derivative_uses(selected<M, W> d) {
     return d.mask.uses | derivative_uses(d.weight);
 }
@@ -7346,6 +7221,18 @@ Uses partial_uses(Op const& op, std::type_identity<Y(X...)>) {
         return derivative_uses(op.partial(
             wrt<I>{}, probe_of<Y>::of(uses_result), probe_of<X>::of(uses_argument(J))...));
     }(std::index_sequence_for<X...>{});
+}
+
+/// Called by express() where an argument is a probe.
+template <class Op, class... X>
+    requires(is_probe<X> || ...)
+constexpr auto evaluate_at_once(Op const&, X... x) {
+    using Signature = signature_for<Op, typename RuleValue<X>::kind...>;
+    constexpr bool is_defined = !std::same_as<Signature, NoSignature>;
+    static_assert(is_defined, "a rule calls a function for arguments of a kind on which that "
+                              "function is not defined: see its domain");
+    if constexpr (is_defined)
+        return probe_of<typename ResultOf<Signature>::type>::of((uses_of(x) | ...));
 }
 
 } // namespace xgrad::detail
@@ -7369,7 +7256,7 @@ template <class Op, class... Kinds> struct is_not_defined_on;
 namespace detail {
 
 template <class D>
-inline constexpr bool is_derivative = (Probe<D> && !std::same_as<D, MaskProbe>) || Plain<D>;
+inline constexpr bool is_derivative = (is_probe<D> && !std::same_as<D, Probe<B>>) || Plain<D>;
 template <> inline constexpr bool is_derivative<bool> = false;
 template <> inline constexpr bool is_derivative<One> = true;
 template <> inline constexpr bool is_derivative<MinusOne> = true;
@@ -7484,11 +7371,44 @@ concept DefinedOn = Accepted<typename decltype(detail::check_application<Op, L..
 
 } // namespace xgrad
 
+// ======== xgrad/expr/recording.hpp
+// The interface of recording: all that operations call in tensor/, the layer above them. Here are
+// the declarations; the definitions stand in tensor/reduce.hpp and tensor/arraywise.hpp, and are
+// chosen by the types of the operands (tensors, expressions, traced tensors). tools/check_layers
+// fails when a function is missing on one of the sides.
+
 namespace xgrad {
 
-/// Tensors, Expressions, and the types on which rules are traced.
+/// Tensors, Expressions, and the types on which rules are called beside batches.
 template <class X>
 concept Operand = requires { typename std::remove_cvref_t<X>::operand_tag; };
+
+/// Evaluates and records an expression; returns a tensor itself.
+template <Operand X> auto materialize_expression(X const& x);
+
+/// Applies an operation on whole arrays, and records a Node for it.
+template <class Op, class... X> auto record_arraywise(Op const& op, X const&... x);
+
+/// Sums over axes (over all where `axes` is null) without storing the values of x, and records a
+/// Node. Masks are summed as int64; the mean of integers is double.
+template <Operand X>
+auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean);
+
+/// True where the result of an operation on x would get a Node.
+template <Operand X> bool needs_graph(X const& x);
+
+/// Reduces x over axes without recording.
+template <template <class> class Fold, Operand X>
+auto fold(X const& x, Axes const& axes, bool keep);
+
+/// The largest real parts along axes, with 0 in place of infinite ones, without recording.
+template <Operand X> auto finite_largest(X const& x, Axes const& axes);
+/// That of all elements.
+template <Operand X> double finite_largest(X const& x);
+
+} // namespace xgrad
+
+namespace xgrad {
 
 namespace detail {
 
@@ -7627,10 +7547,10 @@ namespace detail {
 template <class X> inline constexpr bool is_expression = false;
 template <class Op, class... X> inline constexpr bool is_expression<Expression<Op, X...>> = true;
 
-/// Operands that record each operation at once: a rule is called with these if its gradient will be
-/// differentiated again.
+/// Operands to which operations are applied at once: dual numbers and traced tensors, with which
+/// rules are called. evaluate_at_once() says what an operation does to them.
 template <class X>
-concept RecordsAtOnce = requires { typename std::remove_cvref_t<X>::records_at_once; };
+concept EvaluatedAtOnce = requires { typename std::remove_cvref_t<X>::evaluated_at_once; };
 } // namespace detail
 
 namespace detail {
@@ -7667,14 +7587,16 @@ auto stand_in(First const& first, More const&... more) {
 template <IsElementwise Op, class... X>
     requires AnyOperand<X...>
 XGRAD_INLINE auto express(Op op, X&&... x) {
-    using Diagnostic =
-        typename decltype(detail::check_application<Op, detail::kind_in<X>...>())::type;
-    static_cast<void>(detail::ReportDiagnostic<Diagnostic>());
-    if constexpr (!accepted<Diagnostic>) return detail::stand_in<Op>(x...);
-    else if constexpr ((detail::RecordsAtOnce<X> || ...)) return record_traced(std::move(op), x...);
-    else
-        return Expression<Op, detail::operand_type<X>...>(std::move(op),
-            detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
+    if constexpr ((detail::EvaluatedAtOnce<X> || ...)) return evaluate_at_once(std::move(op), x...);
+    else {
+        using Diagnostic =
+            typename decltype(detail::check_application<Op, detail::kind_in<X>...>())::type;
+        static_cast<void>(detail::ReportDiagnostic<Diagnostic>());
+        if constexpr (!accepted<Diagnostic>) return detail::stand_in<Op>(x...);
+        else
+            return Expression<Op, detail::operand_type<X>...>(std::move(op),
+                detail::OperandTraits<std::remove_cvref_t<X>>::make(std::forward<X>(x))...);
+    }
 }
 
 /// Applies an operation on whole arrays, at once.
@@ -7700,10 +7622,10 @@ auto apply(X const&... x) {
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_EXPRESSION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_EXPRESSION_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_EXPR_EXPRESSION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_EXPR_EXPRESSION_IPP
 
-// ======== xgrad/impl/ops/expression.ipp
+// ======== xgrad/impl/expr/expression.ipp
 // Bodies of expression.hpp.
 
 namespace xgrad::detail {
@@ -7717,7 +7639,7 @@ XGRAD_FUNCTION void check_broadcasts(std::string_view operation, std::string_vie
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_EXPRESSION_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_EXPR_EXPRESSION_IPP
 #endif
 
 namespace xgrad {
@@ -7728,7 +7650,9 @@ struct Neg : Elementwise<Z(Z), R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return -x; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return minus_one; }
 };
-template <Operand X> auto operator-(X&& x) { return express(Neg{}, std::forward<X>(x)); }
+template <Operand X> XGRAD_INLINE auto operator-(X&& x) {
+    return express(Neg{}, std::forward<X>(x));
+}
 
 /// Sum of two operands.
 struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
@@ -7739,7 +7663,7 @@ struct Add : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator+(A&& a, B&& b) {
+XGRAD_INLINE auto operator+(A&& a, B&& b) {
     return express(Add{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -7752,7 +7676,7 @@ struct Sub : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator-(A&& a, B&& b) {
+XGRAD_INLINE auto operator-(A&& a, B&& b) {
     return express(Sub{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -7765,7 +7689,7 @@ struct Mul : Elementwise<Z(Z, Z), R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator*(A&& a, B&& b) {
+XGRAD_INLINE auto operator*(A&& a, B&& b) {
     return express(Mul{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -7780,7 +7704,7 @@ struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto operator/(A&& a, B&& b) {
+XGRAD_INLINE auto operator/(A&& a, B&& b) {
     return express(Div{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -7796,7 +7720,7 @@ struct Lerp : Elementwise<R(R, R, R), C(C, C, R), C(C, C, C)> {
 };
 template <class A, class B, class W>
     requires AnyOperand<A, B, W>
-auto lerp(A&& a, B&& b, W&& w) {
+XGRAD_INLINE auto lerp(A&& a, B&& b, W&& w) {
     return express(Lerp{}, std::forward<A>(a), std::forward<B>(b), std::forward<W>(w));
 }
 
@@ -7806,7 +7730,7 @@ struct Reciprocal : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return reciprocal(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -(y * y); }
 };
-template <Operand X> auto reciprocal(X const& x) { return express(Reciprocal{}, x); }
+template <Operand X> XGRAD_INLINE auto reciprocal(X const& x) { return express(Reciprocal{}, x); }
 
 /// x * x.
 struct Square : Elementwise<Z(Z), R(R), C(C)> {
@@ -7814,7 +7738,7 @@ struct Square : Elementwise<Z(Z), R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return x * x; }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return 2 * x; }
 };
-template <Operand X> auto square(X const& x) { return express(Square{}, x); }
+template <Operand X> XGRAD_INLINE auto square(X const& x) { return express(Square{}, x); }
 
 /// Square root; the gradient at 0 is infinite.
 struct Sqrt : Elementwise<R(R), C(C)> {
@@ -7822,7 +7746,7 @@ struct Sqrt : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return sqrt(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 0.5 * reciprocal(y); }
 };
-template <Operand X> auto sqrt(X const& x) { return express(Sqrt{}, x); }
+template <Operand X> XGRAD_INLINE auto sqrt(X const& x) { return express(Sqrt{}, x); }
 
 /// 1 / sqrt(x).
 struct Rsqrt : Elementwise<R(R), C(C)> {
@@ -7830,12 +7754,12 @@ struct Rsqrt : Elementwise<R(R), C(C)> {
     XGRAD_INLINE auto value(auto x) const { return reciprocal(sqrt(x)); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return -0.5 * (y * y * y); }
 };
-template <Operand X> auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
+template <Operand X> XGRAD_INLINE auto rsqrt(X const& x) { return express(Rsqrt{}, x); }
 
 namespace detail {
 /// Batches and probes: the types on which a rule's result is not differentiated.
 template <class... X>
-concept Undifferentiated = ((simd::AnyBatch<X> || Probe<X>)&&...);
+concept Undifferentiated = ((simd::AnyBatch<X> || is_probe<X>)&&...);
 /// A power a^b that is not computed yet.
 struct NoPower {};
 
@@ -7859,8 +7783,7 @@ template <simd::AnyBatch X> X high_power_factor(int m, int n, X b, X log_a) {
 }
 } // namespace detail
 
-// The derivative of a^b, m times for a and n times for b, given the power itself. For batches and
-// probes.
+// The derivative of a^b, m times for a and n times for b, given the power itself.
 template <class Y, simd::AnyBatch X>
 XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
     X below; // a^(b-m)
@@ -7881,9 +7804,6 @@ XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
         return where(a == 0 && (m == 0 ? b < 0 : b <= m), pole, regular);
     }
 }
-namespace detail {
-template <class Y, Probe X> X pow_derivative(int, int, Y, X a, X b) { return joined(a, b); }
-} // namespace detail
 
 /// The derivative of a^b, m times for a and n times for b. Being one function, it does not depend
 /// on the order of differentiation. At a = 0 it is the limit from above, which may be infinite; but
@@ -7903,7 +7823,7 @@ template <class Y = detail::NoPower> struct PowDerivative : Transcendental<R(R, 
 };
 template <class Y, class A, class B>
     requires AnyOperand<A, B>
-auto pow_derivative(int m, int n, Y const&, A const& a, B const& b) {
+XGRAD_INLINE auto pow_derivative(int m, int n, Y const&, A const& a, B const& b) {
     return express(PowDerivative<>{{}, m, n}, a, b);
 }
 
@@ -7938,7 +7858,7 @@ struct PowNumber : Transcendental<R(R), C(C)> {
 
 template <class A, class B>
     requires AnyOperand<A, B>
-auto pow(A&& a, B&& b) {
+XGRAD_INLINE auto pow(A&& a, B&& b) {
     if constexpr (std::is_arithmetic_v<std::remove_cvref_t<B>>)
         return express(PowNumber{{}, static_cast<double>(b)}, std::forward<A>(a));
     else return express(Pow{}, std::forward<A>(a), std::forward<B>(b));
@@ -8245,7 +8165,7 @@ XGRAD_FUNCTION Axes Permute::normalized(Shape const& shape) const {
 // values that gradients read.
 
 
-// ======== xgrad/ops/flat_expression.hpp
+// ======== xgrad/expr/flat_expression.hpp
 // Flattened expressions: an elementwise Expression whose tensors are replaced by Slots, so its type
 // depends on scalar types only. Data: Values<F, P>, a struct that mirrors the tree and has the
 // value at each vertex for one batch. evaluate() fills it from the leaves to the root;
@@ -8582,10 +8502,10 @@ XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FLAT_EXPRESSION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FLAT_EXPRESSION_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
 
-// ======== xgrad/impl/ops/flat_expression.ipp
+// ======== xgrad/impl/expr/flat_expression.ipp
 // Bodies of flat_expression.hpp.
 
 namespace xgrad::detail {
@@ -8605,7 +8525,7 @@ XGRAD_FUNCTION std::string expression_text(Vertex const*& v, std::size_t& tensor
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FLAT_EXPRESSION_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_EXPR_FLAT_EXPRESSION_IPP
 #endif
 
 namespace xgrad::detail {
@@ -8775,32 +8695,23 @@ XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
 // Read next: bound_operands.hpp, operand_plan.hpp, fused_operands.hpp, fused_node.hpp.
 
 
-// ======== xgrad/ops/reducing.hpp
+// ======== xgrad/fuse/reducing.hpp
 // Reductions other than sums (which gather_scatter.hpp has): products and extrema. A reduction is a
 // type with accumulator, start() and join(). An expression is reduced tile by tile, without storing
 // its values.
 
 
-// ======== xgrad/ops/evaluate_into.hpp
+// ======== xgrad/fuse/evaluate_into.hpp
 // Evaluates an expression over an index space. Chooses the cheapest loop that the layout of the
 // operands allows.
 
 
-// ======== xgrad/ops/block_loop.hpp
-// The block loop: calls a kernel on blocks of contiguous operands, some of which are broadcast:
-// scalars; rows, whose extents are the last ones of the index space; and columns, whose extents are
-// the first ones. A buffer for each broadcast operand repeats its elements over one block; a
-// gradient of one is accumulated in a buffer. Invariant: a block is a whole number of rows, so all
-// blocks read the same buffers and only columns are gathered again. For scalar parameters, biases
-// and means over an axis this loop costs less than the start of the tile loop (bench_broadcast).
-
-
-// ======== xgrad/ops/element_type.hpp
+// ======== xgrad/fuse/element_type.hpp
 // What the loops, which are compiled once, know of a kernel: a KernelTable of function pointers for
 // each expression, and an ElementType for the scalar type of each operand.
 
 
-// ======== xgrad/ops/dual_kernel.hpp
+// ======== xgrad/fuse/dual_kernel.hpp
 // The kernel of second derivatives and of forward mode: forward over reverse. It evaluates an
 // expression on dual numbers and backpropagates the gradient of the result through them. The
 // tangent of the result is the derivative of the gradients with respect to grad_output; the
@@ -8808,692 +8719,16 @@ XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
 // derivatives are symmetric. Read kernel.hpp first.
 
 
-// ======== xgrad/ops/dual.hpp
+// ======== xgrad/expr/dual.hpp
 // Dual numbers: a batch and its tangent, the derivative in one direction. The same rules that give
 // gradients, called with dual numbers, give tangents (forward mode) and second derivatives. Read
 // next: dual_kernel.hpp.
 
-
-// ======== xgrad/ops/complex.hpp
-// Operations on complex numbers: parts, modulus, direction, conjugate. Real operands are complex
-// numbers with imaginary part 0.
-
-
-// ======== xgrad/ops/comparison.hpp
-// Comparisons (to bool tensors), choices between operands, and bounds.
-
 namespace xgrad {
-
-/// a < b.
-struct Less : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = "<";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto operator<(A&& a, B&& b) {
-    return express(Less{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a <= b.
-struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = "<=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto operator<=(A&& a, B&& b) {
-    return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a > b.
-struct Greater : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = ">";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto operator>(A&& a, B&& b) {
-    return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a >= b.
-struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = ">=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto operator>=(A&& a, B&& b) {
-    return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a == b, elementwise.
-struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    static constexpr std::string_view written = "==";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto operator==(A&& a, B&& b) {
-    return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a != b, elementwise.
-struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    static constexpr std::string_view written = "!=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto operator!=(A&& a, B&& b) {
-    return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Both of two masks.
-struct And : Elementwise<B(B, B)> {
-    static constexpr std::string_view written = "&&";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto operator&&(A&& a, B&& b) {
-    return express(And{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Either of two masks.
-struct Or : Elementwise<B(B, B)> {
-    static constexpr std::string_view written = "||";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto operator||(A&& a, B&& b) {
-    return express(Or{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// The opposite of a mask.
-struct Not : Elementwise<B(B)> {
-    static constexpr std::string_view written = "!";
-    XGRAD_INLINE auto value(auto a) const { return !a; }
-};
-template <Operand A> auto operator!(A&& a) { return express(Not{}, std::forward<A>(a)); }
-
-/// True where x, or a part of it, is not a number.
-struct IsNan : Elementwise<B(R), B(C)> {
-    static constexpr std::string_view written = "isnan";
-    XGRAD_INLINE auto value(auto x) const { return x != x; }
-};
-template <Operand X> auto isnan(X const& x) { return express(IsNan{}, x); }
-
-/// True where x, or a part of it, is infinite.
-struct IsInf : Elementwise<B(R), B(C)> {
-    static constexpr std::string_view written = "isinf";
-    XGRAD_INLINE auto value(auto x) const {
-        return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL;
-    }
-};
-template <Operand X> auto isinf(X const& x) { return express(IsInf{}, x); }
-
-/// True where x, with all its parts, is neither infinite nor NaN.
-struct IsFinite : Elementwise<B(R), B(C)> {
-    static constexpr std::string_view written = "isfinite";
-    XGRAD_INLINE auto value(auto x) const { return x - x == 0; }
-};
-template <Operand X> auto isfinite(X const& x) { return express(IsFinite{}, x); }
-
-/// a where the mask is true, else b.
-struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
-    static constexpr std::string_view written = "where";
-    XGRAD_INLINE auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
-    XGRAD_INLINE auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
-};
-template <class M, class A, class B>
-    requires AnyOperand<M, A, B>
-auto where(M&& mask, A&& a, B&& b) {
-    return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
-}
-
-/// The larger of two; where they are equal each gets half the gradient. NaN is propagated, and both
-/// get the gradient.
-struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
-    static constexpr std::string_view written = "maximum";
-    XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
-        return selected{!(a < b), where(a == b, 0.5, 1.)};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
-        return selected{!(a > b), where(a == b, 0.5, 1.)};
-    }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto maximum(A&& a, B&& b) {
-    return express(Maximum{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// The smaller of two; ties and NaN as for maximum.
-struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
-    static constexpr std::string_view written = "minimum";
-    XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
-        return selected{!(a > b), where(a == b, 0.5, 1.)};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
-        return selected{!(a < b), where(a == b, 0.5, 1.)};
-    }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto minimum(A&& a, B&& b) {
-    return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Clamps x to [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; where a
-/// bound is the result, the bound gets the gradient instead of x; where lower > upper, upper gets
-/// all of it.
-struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
-    static constexpr std::string_view written = "clamp";
-    XGRAD_INLINE auto value(auto x, auto lower, auto upper) const {
-        auto const raised = where(x >= lower || x != x, x, lower);
-        return where(raised <= upper || raised != raised, raised, upper);
-    }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const {
-        return selected{x >= lower && x <= upper};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const {
-        return selected{x < lower && lower < upper};
-    }
-    XGRAD_INLINE auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const {
-        return selected{x > upper || upper < lower};
-    }
-};
-template <class X, class L, class U>
-    requires AnyOperand<X, L, U>
-auto clamp(X&& x, L&& lower, U&& upper) {
-    return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
-}
-
-/// Clamps x to a lower bound; gradient 1 for x at the bound.
-struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
-    static constexpr std::string_view written = "clamp_min";
-    XGRAD_INLINE auto value(auto x, auto lower) const {
-        return where(x >= lower || x != x, x, lower);
-    }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const {
-        return selected{x >= lower};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const {
-        return selected{x < lower};
-    }
-};
-template <class X, class L>
-    requires AnyOperand<X, L>
-auto clamp_min(X&& x, L&& lower) {
-    return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
-}
-
-/// Clamps x to an upper bound; gradient 1 for x at the bound.
-struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
-    static constexpr std::string_view written = "clamp_max";
-    XGRAD_INLINE auto value(auto x, auto upper) const {
-        return where(x <= upper || x != x, x, upper);
-    }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const {
-        return selected{x <= upper};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const {
-        return selected{x > upper};
-    }
-};
-template <class X, class U>
-    requires AnyOperand<X, U>
-auto clamp_max(X&& x, U&& upper) {
-    return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
-}
-
-/// Replaces NaN and infinities by other numbers; gradient 0 where x was replaced.
-struct NanToNum : Elementwise<R(R)> {
-    static constexpr std::string_view written = "nan_to_num";
-    double nan = 0, posinf = std::numeric_limits<double>::max(),
-           neginf = std::numeric_limits<double>::lowest();
-    XGRAD_INLINE auto value(auto x) const {
-        return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x)));
-    }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }
-};
-/// By default NaN becomes 0, and an infinity the largest number of its sign that x's type has.
-template <Operand X>
-auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {},
-    std::optional<double> neginf = {}) {
-    double const largest =
-        std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();
-    return express(NanToNum{{}, nan, posinf.value_or(largest), neginf.value_or(-largest)}, x);
-}
-
-} // namespace xgrad
-
-namespace xgrad {
-
-/// Modulus |x|; gradient 0 at 0.
-struct Abs : Elementwise<Z(Z), R(R), R(C)> {
-    static constexpr std::string_view written = "abs";
-    XGRAD_INLINE auto value(auto x) const { return abs(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const r = abs(z);
-        return std::pair(r, gradient{sgn(z, r)});
-    }
-};
-template <Operand X> auto abs(X const& x) { return express(Abs{}, x); }
-
-/// |x|^2, without a root.
-struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
-    static constexpr std::string_view written = "abs2";
-    XGRAD_INLINE auto value(auto x) const { return abs2(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
-};
-template <Operand X> auto abs2(X const& x) { return express(Abs2{}, x); }
-
-/// Sign of a real number: -1, 0 or 1.
-struct Sign : Elementwise<Z(Z), R(R)> {
-    static constexpr std::string_view written = "sign";
-    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
-};
-template <Operand X> auto sign(X const& x) { return express(Sign{}, x); }
-
-/// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
-struct Copysign : Elementwise<R(R, R)> {
-    static constexpr std::string_view written = "copysign";
-    XGRAD_INLINE auto value(auto a, auto b) const { return copysign(a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return sgn(a) * sgn(y); }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return nothing; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto copysign(A&& a, B&& b) {
-    return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
-struct Sgn : Elementwise<C(C)> {
-    static constexpr std::string_view written = "sgn";
-    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
-        auto const r = abs(x);
-        auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
-        return wirtinger{h, -(h * y * y)};
-    }
-};
-template <Operand X> auto sgn(X const& x) {
-    if constexpr (std::same_as<typename X::kind, C>) return express(Sgn{}, x);
-    else {
-        detail::check_defined("sgn", x);
-        return express(Sign{}, x);
-    }
-}
-
-namespace detail {
-/// True if a value in a rule is real: then real() returns its own type.
-template <class X>
-inline constexpr bool is_real_value = std::same_as<decltype(real(std::declval<X>())), X>;
-} // namespace detail
-
-/// Argument, in (-pi, pi]; gradient 0 at 0, and for a real number.
-struct Angle : Transcendental<R(R), R(C)> {
-    static constexpr std::string_view written = "angle";
-    XGRAD_INLINE auto value(auto x) const { return angle(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
-        else {
-            auto const w = where(x == 0, 0, reciprocal(conj(x)));
-            return gradient{complex(-imag(w), real(w))};
-        }
-    }
-};
-template <Operand X> auto angle(X const& x) { return express(Angle{}, x); }
-
-/// Real part; a real operand is its own.
-struct RealPart : Elementwise<R(C)> {
-    static constexpr std::string_view written = "real";
-    XGRAD_INLINE auto value(auto x) const { return real(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
-};
-template <Operand X> auto real(X const& x) {
-    if constexpr (std::same_as<typename X::kind, C>) return express(RealPart{}, x);
-    else return x;
-}
-
-/// Imaginary part; that of a real operand is 0.
-struct ImagPart : Elementwise<R(R), R(C)> {
-    static constexpr std::string_view written = "imag";
-    XGRAD_INLINE auto value(auto x) const { return imag(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, [[maybe_unused]] auto x) const {
-        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
-        else return gradient{imaginary_unit};
-    }
-};
-template <Operand X> auto imag(X const& x) { return express(ImagPart{}, x); }
-
-/// Conjugate; a real operand is its own.
-struct Conj : Elementwise<C(C)> {
-    static constexpr std::string_view written = "conj";
-    XGRAD_INLINE auto value(auto x) const { return conj(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
-};
-template <Operand X> auto conj(X const& x) {
-    if constexpr (std::same_as<typename X::kind, C>) return express(Conj{}, x);
-    else return x;
-}
-
-/// re + i im.
-struct Complex : Elementwise<C(R, R)> {
-    static constexpr std::string_view written = "complex";
-    XGRAD_INLINE auto value(auto re, auto im) const { return complex(re, im); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
-};
-template <class Re, class Im>
-    requires AnyOperand<Re, Im>
-auto complex(Re&& re, Im&& im) {
-    return express(Complex{}, re, im);
-}
-
-/// r e^(i phi).
-struct Polar : Transcendental<C(R, R)> {
-    static constexpr std::string_view written = "polar";
-    XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const {
-        return complex(cos(phi), sin(phi));
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const {
-        return complex(-imag(y), real(y));
-    }
-};
-template <class R_, class Phi>
-    requires AnyOperand<R_, Phi>
-auto polar(R_&& r, Phi&& phi) {
-    return express(Polar{}, r, phi);
-}
-
-} // namespace xgrad
-
-// ======== xgrad/ops/exponential.hpp
-// Exponentials and logarithms, and the sigmoid family.
-
-namespace xgrad {
-
-/// e^x.
-struct Exp : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "exp";
-    XGRAD_INLINE auto value(auto x) const { return exp(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
-};
-template <Operand X> auto exp(X const& x) { return express(Exp{}, x); }
-
-/// e^x - 1, accurate near 0.
-struct Expm1 : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "expm1";
-    XGRAD_INLINE auto value(auto x) const { return expm1(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
-};
-template <Operand X> auto expm1(X const& x) { return express(Expm1{}, x); }
-
-/// Natural logarithm.
-struct Log : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "log";
-    XGRAD_INLINE auto value(auto x) const { return log(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
-    XGRAD_INLINE auto value_and_partial(auto x) const { return std::pair(log(x), reciprocal(x)); }
-};
-template <Operand X> auto log(X const& x) { return express(Log{}, x); }
-
-/// log(1 + x), accurate near 0.
-struct Log1p : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "log1p";
-    XGRAD_INLINE auto value(auto x) const { return log1p(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
-};
-template <Operand X> auto log1p(X const& x) { return express(Log1p{}, x); }
-
-/// Logarithm to base 2.
-struct Log2 : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "log2";
-    XGRAD_INLINE auto value(auto x) const { return log2(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        return reciprocal(std::numbers::ln2 * x);
-    }
-};
-template <Operand X> auto log2(X const& x) { return express(Log2{}, x); }
-
-/// Logarithm to base 10.
-struct Log10 : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "log10";
-    XGRAD_INLINE auto value(auto x) const { return log10(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        return reciprocal(std::numbers::ln10 * x);
-    }
-};
-template <Operand X> auto log10(X const& x) { return express(Log10{}, x); }
-
-/// Logistic function 1 / (1 + e^-x).
-struct Sigmoid : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "sigmoid";
-    XGRAD_INLINE auto value(auto x) const { return sigmoid(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
-};
-template <Operand X> auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
-
-/// log(1 + e^x), without overflow.
-struct Softplus : Transcendental<R(R)> {
-    static constexpr std::string_view written = "softplus";
-    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sigmoid(x); }
-};
-template <Operand X> auto softplus(X const& x) { return express(Softplus{}, x); }
-
-/// x where it is positive, else 0; gradient 0 at 0.
-struct Relu : Elementwise<Z(Z), R(R)> {
-    static constexpr std::string_view written = "relu";
-    XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return selected{!(y <= 0)}; }
-};
-template <Operand X> auto relu(X const& x) { return express(Relu{}, x); }
-
-} // namespace xgrad
-
-// ======== xgrad/ops/trigonometric.hpp
-// Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones
-// have the branch cuts of the C++ standard.
-
-namespace xgrad {
-
-/// Sine.
-struct Sin : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "sin";
-    XGRAD_INLINE auto value(auto x) const { return sin(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
-        auto const unit = unit_at(x);
-        return std::pair(unit.im, unit.re);
-    }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const [s, c] = simd::detail::circular(z);
-        return std::pair(s, c);
-    }
-};
-template <Operand X> auto sin(X const& x) { return express(Sin{}, x); }
-
-/// Cosine.
-struct Cos : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "cos";
-    XGRAD_INLINE auto value(auto x) const { return cos(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
-        auto const unit = unit_at(x);
-        return std::pair(unit.re, -unit.im);
-    }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const [s, c] = simd::detail::circular(z);
-        return std::pair(c, -s);
-    }
-};
-template <Operand X> auto cos(X const& x) { return express(Cos{}, x); }
-
-/// Tangent.
-struct Tan : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "tan";
-    XGRAD_INLINE auto value(auto x) const { return tan(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
-};
-template <Operand X> auto tan(X const& x) { return express(Tan{}, x); }
-
-/// Arc sine.
-struct Asin : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "asin";
-    XGRAD_INLINE auto value(auto x) const { return asin(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
-};
-template <Operand X> auto asin(X const& x) { return express(Asin{}, x); }
-
-/// Arc cosine.
-struct Acos : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "acos";
-    XGRAD_INLINE auto value(auto x) const { return acos(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
-};
-template <Operand X> auto acos(X const& x) { return express(Acos{}, x); }
-
-/// Arc tangent.
-struct Atan : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "atan";
-    XGRAD_INLINE auto value(auto x) const { return atan(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
-};
-template <Operand X> auto atan(X const& x) { return express(Atan{}, x); }
-
-/// Hyperbolic sine.
-struct Sinh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "sinh";
-    XGRAD_INLINE auto value(auto x) const { return sinh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const [s, c] = simd::detail::hyperbolic(z);
-        return std::pair(s, c);
-    }
-};
-template <Operand X> auto sinh(X const& x) { return express(Sinh{}, x); }
-
-/// Hyperbolic cosine.
-struct Cosh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "cosh";
-    XGRAD_INLINE auto value(auto x) const { return cosh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const [s, c] = simd::detail::hyperbolic(z);
-        return std::pair(c, s);
-    }
-};
-template <Operand X> auto cosh(X const& x) { return express(Cosh{}, x); }
-
-/// Hyperbolic tangent.
-struct Tanh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "tanh";
-    XGRAD_INLINE auto value(auto x) const { return tanh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
-};
-template <Operand X> auto tanh(X const& x) { return express(Tanh{}, x); }
-
-/// Inverse hyperbolic sine.
-struct Asinh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "asinh";
-    XGRAD_INLINE auto value(auto x) const { return asinh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
-};
-template <Operand X> auto asinh(X const& x) { return express(Asinh{}, x); }
-
-/// Inverse hyperbolic cosine.
-struct Acosh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "acosh";
-    XGRAD_INLINE auto value(auto x) const { return acosh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        return reciprocal(sqrt(x - 1) * sqrt(x + 1));
-    }
-};
-template <Operand X> auto acosh(X const& x) { return express(Acosh{}, x); }
-
-/// Inverse hyperbolic tangent.
-struct Atanh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "atanh";
-    XGRAD_INLINE auto value(auto x) const { return atanh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
-};
-template <Operand X> auto atanh(X const& x) { return express(Atanh{}, x); }
-
-/// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
-struct Atan2 : Transcendental<R(R, R)> {
-    static constexpr std::string_view written = "atan2";
-    XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const {
-        return x * reciprocal(x * x + y * y);
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const {
-        return -y * reciprocal(x * x + y * y);
-    }
-};
-template <class Y, class X>
-    requires AnyOperand<Y, X>
-auto atan2(Y&& y, X&& x) {
-    return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
-}
-
-/// The distance of the point (a, b) from the origin, without overflow; the gradient there is 0, as
-/// that of the modulus of a complex number.
-struct Hypot : Elementwise<R(R, R)> {
-    static constexpr std::string_view written = "hypot";
-    XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return cosine(y, a); }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return cosine(y, b); }
-
-private:
-    // The divisor is 1 at the origin, so that the derivatives of the quotient are finite there.
-    XGRAD_INLINE static auto cosine(auto y, auto side) {
-        return where(y == 0, 0, side / where(y == 0, 1, y));
-    }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-auto hypot(A&& a, B&& b) {
-    return express(Hypot{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-} // namespace xgrad
-
-namespace xgrad {
-
-/// A batch and its tangent.
-template <class Batch> struct Dual {
-    Batch value, tangent;
-};
-template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
 
 namespace detail {
 
-template <class X> inline constexpr bool is_dual = false;
-template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
-template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
-
-/// The kind and the precision of a value in a rule; a plain number has no precision.
-template <class X> struct RuleValue {
-    using kind = kind_of<X>;
-    using precision = bool;
-};
-template <std::integral X> struct RuleValue<X> {
-    using kind = R;
-    using precision = bool;
-};
+// The kinds and the precisions of batches in rules.
 template <class P> struct RuleValue<simd::Mask<P>> {
     using kind = B;
     using precision = P;
@@ -9506,6 +8741,25 @@ template <class P> struct RuleValue<simd::ComplexBatch<P>> {
     using kind = C;
     using precision = P;
 };
+} // namespace detail
+
+/// A batch and its tangent. The functions that rules call take it as they take a tensor: express()
+/// applies their operations at once.
+template <class Batch> struct Dual {
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = typename detail::RuleValue<Batch>::kind;
+    using precision = typename detail::RuleValue<Batch>::precision;
+    Batch value, tangent;
+};
+template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
+
+namespace detail {
+
+template <class X> inline constexpr bool is_dual = false;
+template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
+template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
+
 template <class Batch> struct RuleValue<Dual<Batch>> : RuleValue<Batch> {};
 
 template <class X> XGRAD_INLINE X value_of(X x) { return x; }
@@ -9593,181 +8847,36 @@ template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x)
         widest_precision<typename RuleValue<X>::precision...>>(op, x...);
 }
 
-template <class X>
-concept DualNumber = is_dual<X>;
-template <class A, class B>
-concept DualPair = (is_dual<A> || is_dual<B>)&&requires {
-    typename RuleValue<A>::kind;
-    typename RuleValue<B>::kind;
-};
-
 } // namespace detail
 
-// The functions that rules call, applied to dual numbers.
-template <detail::DualNumber X> XGRAD_INLINE auto operator-(X x) {
-    return detail::on_duals(Neg{}, x);
+/// Called by express() where an argument is a dual number.
+template <class Op, class... X>
+    requires(detail::count_duals<X...> > 0)
+XGRAD_INLINE auto evaluate_at_once(Op const& op, X... x) {
+    return detail::on_duals(op, x...);
 }
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator+(A a, B b) {
-    return detail::on_duals(Add{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator-(A a, B b) {
-    return detail::on_duals(Sub{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator*(A a, B b) {
-    return detail::on_duals(Mul{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator/(A a, B b) {
-    return detail::on_duals(Div{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto pow(A a, B b) {
-    if constexpr (std::is_arithmetic_v<B>)
-        return detail::on_duals(PowNumber{{}, static_cast<double>(b)}, a);
-    else return detail::on_duals(Pow{}, a, b);
-}
-template <class Y, class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto pow_derivative(int m, int n, Y y, A a, B b) {
-    auto const power = detail::value_of(y);
-    return detail::on_duals(
-        PowDerivative<std::remove_const_t<decltype(power)>>{{}, m, n, power}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto atan2(A a, B b) {
-    return detail::on_duals(Atan2{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto copysign(A a, B b) {
-    return detail::on_duals(Copysign{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto complex(A a, B b) {
-    return detail::on_duals(Complex{}, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto polar(A a, B b) {
-    return detail::on_duals(Polar{}, a, b);
-}
-template <class P, class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto where(simd::Mask<P> m, A a, B b) {
-    return detail::on_duals(Where{}, m, a, b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator<(A a, B b) {
-    return detail::value_of(a) < detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator<=(A a, B b) {
-    return detail::value_of(a) <= detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator>(A a, B b) {
-    return detail::value_of(a) > detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator>=(A a, B b) {
-    return detail::value_of(a) >= detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator==(A a, B b) {
-    return detail::value_of(a) == detail::value_of(b);
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto operator!=(A a, B b) {
-    return detail::value_of(a) != detail::value_of(b);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto isnan(X x) { return isnan(x.value); }
-template <detail::DualNumber X> XGRAD_INLINE auto reciprocal(X x) {
-    return detail::on_duals(Reciprocal{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto sqrt(X x) { return detail::on_duals(Sqrt{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto exp(X x) { return detail::on_duals(Exp{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto expm1(X x) {
-    return detail::on_duals(Expm1{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto sigmoid(X x) {
-    return detail::on_duals(Sigmoid{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto log(X x) { return detail::on_duals(Log{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto log1p(X x) {
-    return detail::on_duals(Log1p{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto log2(X x) { return detail::on_duals(Log2{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto log10(X x) {
-    return detail::on_duals(Log10{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto sin(X x) { return detail::on_duals(Sin{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto cos(X x) { return detail::on_duals(Cos{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto tan(X x) { return detail::on_duals(Tan{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto asin(X x) { return detail::on_duals(Asin{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto acos(X x) { return detail::on_duals(Acos{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto atan(X x) { return detail::on_duals(Atan{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto sinh(X x) { return detail::on_duals(Sinh{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto cosh(X x) { return detail::on_duals(Cosh{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto tanh(X x) { return detail::on_duals(Tanh{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto asinh(X x) {
-    return detail::on_duals(Asinh{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto acosh(X x) {
-    return detail::on_duals(Acosh{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto atanh(X x) {
-    return detail::on_duals(Atanh{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto abs(X x) { return detail::on_duals(Abs{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto abs2(X x) { return detail::on_duals(Abs2{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto angle(X x) {
-    return detail::on_duals(Angle{}, x);
-}
-template <class P> XGRAD_INLINE auto sgn(Dual<simd::Batch<P>> x) {
-    return detail::on_duals(Sign{}, x);
-}
-template <class P> XGRAD_INLINE auto sgn(Dual<simd::ComplexBatch<P>> x) {
-    return detail::on_duals(Sgn{}, x);
-}
-template <class P> XGRAD_INLINE auto real(Dual<simd::Batch<P>> x) { return x; }
-template <class P> XGRAD_INLINE auto real(Dual<simd::ComplexBatch<P>> x) {
-    return detail::on_duals(RealPart{}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto imag(X x) {
-    return detail::on_duals(ImagPart{}, x);
-}
-template <class P> XGRAD_INLINE auto conj(Dual<simd::Batch<P>> x) { return x; }
-template <class P> XGRAD_INLINE auto conj(Dual<simd::ComplexBatch<P>> x) {
-    return detail::on_duals(Conj{}, x);
-}
+// A rule may combine a dual number with values that have no tangent.
+template <class P> struct detail::OperandTraits<simd::Mask<P>> {
+    using type = simd::Mask<P>;
+};
+template <class P> struct detail::OperandTraits<simd::Batch<P>> {
+    using type = simd::Batch<P>;
+};
+template <class P> struct detail::OperandTraits<simd::ComplexBatch<P>> {
+    using type = simd::ComplexBatch<P>;
+};
 
 } // namespace xgrad
 
-// ======== xgrad/ops/kernel.hpp
+// ======== xgrad/fuse/kernel.hpp
 // Kernels: the loops over the batches of a tile, for the value, the gradients, or a sum with its
 // gradients. Only this header, flat_expression.hpp and dual_kernel.hpp are compiled for each
 // expression. Each loop runs over whole batches; the tail is copied to padded buffers and is one
 // more batch (Remainder in simd/tail.hpp). Invariant: a lane of the padding is never written to an
-// operand. Read next: tile_loop.hpp, which is compiled once and calls kernels on tiles.
+// operand. Read next: nd_loop.hpp, which is compiled once and calls kernels on tiles.
 
 
-// ======== xgrad/ops/load_store.hpp
+// ======== xgrad/simd/load_store.hpp
 // Loads and stores of kernels: batches of any scalar type in a tile.
 
 namespace xgrad::detail {
@@ -9989,26 +9098,12 @@ struct BackwardPlan {
     /// True for a leaf that writes a gradient instead of adding it to that of an earlier leaf.
     bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
     /// Leaf k writes its own gradient.
-    void keep(std::size_t k) noexcept {
-        target[k] = static_cast<std::uint8_t>(k);
-        if (k < paired_leaves) routes |= stored(k);
-    }
+    void keep(std::size_t k) noexcept;
     /// The gradient of leaf k is added to that of `nearest`, the previous leaf that is the same
     /// tensor.
-    void send_to(std::size_t nearest, std::size_t k) noexcept {
-        target[k] = target[nearest];
-        add |= LeafMask{1} << k;
-        if (k < paired_leaves) routes |= meets(k) | pair(nearest, k);
-    }
+    void send_to(std::size_t nearest, std::size_t k) noexcept;
     /// The plan restricted to some leaves. Of the leaves of one tensor, `leaves` has all or none.
-    BackwardPlan only(LeafMask leaves) const noexcept {
-        BackwardPlan plan = *this;
-        auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
-        plan.wanted &= leaves;
-        plan.add &= leaves;
-        plan.routes &= ~(left_out | left_out << paired_leaves);
-        return plan;
-    }
+    BackwardPlan only(LeafMask leaves) const noexcept;
 };
 
 template <class T, class P>
@@ -10293,6 +9388,39 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
 
 } // namespace xgrad::detail
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
+
+// ======== xgrad/impl/fuse/kernel.ipp
+// Bodies of kernel.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void BackwardPlan::keep(std::size_t k) noexcept {
+    target[k] = static_cast<std::uint8_t>(k);
+    if (k < paired_leaves) routes |= stored(k);
+}
+
+XGRAD_FUNCTION void BackwardPlan::send_to(std::size_t nearest, std::size_t k) noexcept {
+    target[k] = target[nearest];
+    add |= LeafMask{1} << k;
+    if (k < paired_leaves) routes |= meets(k) | pair(nearest, k);
+}
+
+XGRAD_FUNCTION BackwardPlan BackwardPlan::only(LeafMask leaves) const noexcept {
+    BackwardPlan plan = *this;
+    auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
+    plan.wanted &= leaves;
+    plan.add &= leaves;
+    plan.routes &= ~(left_out | left_out << paired_leaves);
+    return plan;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
+#endif
+
 namespace xgrad::detail {
 
 /// The order of the kernel's operands: the values of the leaves, their tangents, the gradient of
@@ -10465,42 +9593,46 @@ XGRAD_NOINLINE std::size_t dual_kernel(
 
 } // namespace xgrad::detail
 
-// ======== xgrad/ops/gather_scatter.hpp
+// ======== xgrad/fuse/gather_scatter.hpp
 // Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
 // (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
 // accumulated in double, and long sums tile by tile, which bounds the rounding error. These
 // functions are instantiated for each pair of scalar types, not for each expression.
 
 
-// ======== xgrad/ops/tile_loop.hpp
-// The tile loop: cuts a broadcast index space into tiles of about 256 elements, which fit in the L1
-// cache, and calls a kernel on each. A contiguous operand is used in place. Any other (broadcast,
-// strided, of another type) has a tile of its own: an input is gathered before the kernel is
-// called, an output is scattered or accumulated afterwards. So one kernel serves all shapes, and
-// the gradient of a broadcast operand is summed in the same pass. Data: TileOperands, whose axes
-// CoalescedOperands has coalesced, and one buffer for all tiles. Three loops: run_simple
-// (contiguous operands and scalars), run_rows (tiles are parts of long rows) and run_short_rows
-// (tiles are several short rows). bench_broadcast measures them. Read next: block_loop.hpp and
-// part_loop.hpp, then evaluate_into.hpp, which chooses.
+// ======== xgrad/fuse/nd_loop.hpp
+// NdLoop: the loop driver. It brings operands of any shape, strides and element type to a kernel,
+// as NumPy's nditer and ATen's TensorIterator do.
+//
+// Data structures: an axis has an extent; each operand has a Walk, with a stride for each axis (0
+// where it is broadcast) and with how it meets a box. A box is the part of the index space that a
+// kernel processes at once, in row-major order: the inner axes as a whole while they are short, and
+// a part of the next one. It fits in the L1 cache.
+//
+// Invariant: a kernel sees contiguous elements only. An operand that is contiguous in the box is
+// used in place; any other has a buffer. An input is gathered into it, an output is scattered or
+// accumulated from it. A buffer whose elements do not move from box to box is kept: an input is not
+// gathered again, and a kernel that can add to an output does so until it is flushed. So one kernel
+// serves all shapes, and the gradient of a broadcast operand is summed in the same pass.
+//
+// bench_broadcast and bench_permutations measure it. Read next: run() and choose_box() in
+// impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
 
 
-// ======== xgrad/ops/coalesced_operands.hpp
-// The operands of a loop over a broadcast index space. Adjacent axes that all operands traverse
-// with one stride are coalesced to one, as NumPy's nditer and ATen's TensorIterator do. Data: the
-// extent of each axis, and for each operand a stride along each axis (0 if it is broadcast).
-
-
-// ======== xgrad/ops/tile_operand.hpp
-// TileOperand: an input or an output of a kernel over an index space, with the functions that copy
+// ======== xgrad/fuse/loop_operand.hpp
+// LoopOperand: an input or an output of a kernel over an index space, with the functions that copy
 // its elements between the array and a tile. A tile is a buffer of up to tile_size elements.
 
 namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
+/// The most operands of a forward or a backward kernel.
+inline constexpr std::size_t max_operands = 2 * 64 + 2;
 /// The longest run that is summed at once; a longer one would lose digits.
 inline constexpr std::size_t max_summed = 4096;
 
-/// How elements move between a tile and an array.
+/// How elements are copied or reduced between an array and a tile: one object for each pair of
+/// types.
 struct Transfer {
     /// Copies n elements; in the array they are `stride` elements apart.
     using Strided = void (*)(void* tile, void* array, std::ptrdiff_t stride, std::size_t n);
@@ -10508,9 +9640,14 @@ struct Transfer {
     /// the array.
     using Rows = void (*)(std::byte* tile, std::size_t tile_gap, std::byte* array,
         std::ptrdiff_t gap, std::ptrdiff_t stride, std::size_t n, std::size_t rows);
+    /// Reduces rows of n adjacent elements to an array of n.
+    using Columns = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
 
-    Strided strided = nullptr;
-    Rows rows = nullptr;
+    std::size_t element, tile_element; // bytes of an element of the array, and of the tile
+    bool same_type;                    // an element of the array has the type of one of the tile
+    Strided strided;
+    Rows rows;
+    Columns columns; // null: row by row
 
     void operator()(void* tile, void* array, std::ptrdiff_t stride, std::size_t n) const {
         strided(tile, array, stride, n);
@@ -10521,31 +9658,24 @@ void transfer_rows_by(std::byte* tile, std::size_t tile_gap, std::byte* array, s
     std::ptrdiff_t stride, std::size_t n, std::size_t rows) {
     for (; rows > 0; --rows, tile += tile_gap, array += gap) run(tile, array, stride, n);
 }
-template <Transfer::Strided run> inline constexpr Transfer transfer_by{run, &transfer_rows_by<run>};
+/// Of an array of T and a tile of E.
+template <class T, class E, Transfer::Strided run, Transfer::Rows rows = &transfer_rows_by<run>,
+    Transfer::Columns columns = nullptr>
+inline constexpr Transfer transfer_by{sizeof(T), sizeof(E), std::same_as<T, E>, run, rows, columns};
 
-/// Reduces rows of n adjacent elements to an array of n.
-using ReduceColumns = void (*)(void* from, void* array, std::size_t n, std::size_t rows);
-
-/// An input or an output of a kernel over an index space.
-struct TileOperand {
+/// An input or an output of a kernel over an index space; at first an output without an array,
+/// which no kernel writes.
+struct LoopOperand {
     AnyArray const* array = nullptr;
-    std::size_t element = 0;      // bytes of an element of the array
-    std::size_t tile_element = 0; // bytes of an element of a tile
-    Transfer transfer;
-    ReduceColumns reduce_columns =
-        nullptr;           // a faster way to transfer rows one after another, if there is one
-    bool in_place = false; // an array element has the type of a tile element
-    bool whole = false;    // it covers the index space in row-major order
-    bool output = false;
-    bool reduces = false; // an output into which tiles are summed or otherwise reduced
-    bool absent =
-        false; // an input that is not read is a tile of zeros; an output has no destination
-    bool constant = false;    // one element for the whole index space
+    Transfer const* transfer = nullptr;
+    bool output = true;
+    bool reduces = false;     // an output into which tiles are summed or otherwise reduced
     bool kernel_adds = false; // the kernel can add to this output instead of overwriting it
     std::int8_t from = -1;    // an output that is a copy of this input
     std::int8_t over = -1;    // an output that may overwrite this input
 
-    bool needs_tile() const noexcept { return !(whole && in_place); }
+    /// True where a kernel can use contiguous elements in place.
+    bool in_place() const noexcept { return !reduces && from < 0 && transfer->same_type; }
 };
 
 /// A buffer for a tile of any scalar type. zero_tile serves the inputs that no gradient reads.
@@ -10553,11 +9683,58 @@ struct TileBuffer {
     alignas(64) std::byte elements[tile_size * 16];
 };
 inline constinit TileBuffer zero_tile{};
+/// Zero, without dimensions, for element types of any size.
+AnyArray const& zero_array();
 
 /// Prefetches the cache lines of an output that a kernel writes in place. Stores retire in order,
 /// so stores to tiles, which hit the L1 cache, would wait behind a store that misses. AMD's
 /// processors since Zen 3 lose by it.
-inline void prefetch_for_stores(
+void prefetch_for_stores([[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes);
+
+/// Properties of the first 64 operands in a tile, one bit each. `constant`: inputs with one value.
+/// `added_to`: outputs to which the kernel adds.
+struct LoopFacts {
+    std::uint64_t constant = 0, added_to = 0;
+
+    static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
+};
+
+/// A kernel and its context. It gets pointers to the operands' elements and the number of
+/// elements.
+struct LoopBody {
+    void (*call)(void* context, void** operands, std::size_t n, LoopFacts facts);
+    void* context;
+};
+
+template <class F> LoopBody loop_body(F& f) {
+    return {[](void* context, void** operands, std::size_t n, LoopFacts facts) {
+                (*static_cast<F*>(context))(operands, n, facts);
+            },
+        &f};
+}
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_LOOP_OPERAND_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_LOOP_OPERAND_IPP
+
+// ======== xgrad/impl/fuse/loop_operand.ipp
+// Bodies of loop_operand.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyArray const& zero_array() {
+    static AnyArray const zero = [] {
+        AnyArray a;
+        a.data = zero_tile.elements;
+        a.numel = 1;
+        return a;
+    }();
+    return zero;
+}
+
+XGRAD_FUNCTION void prefetch_for_stores(
     [[maybe_unused]] void const* place, [[maybe_unused]] std::size_t bytes) {
 #if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
     constexpr std::size_t line = 64;
@@ -10566,474 +9743,534 @@ inline void prefetch_for_stores(
 #endif
 }
 
-/// Properties of the first 64 operands in a tile, one bit each. `constant`: inputs with one value.
-/// `added_to`: outputs to which the kernel adds.
-struct TileFacts {
-    std::uint64_t constant = 0, added_to = 0;
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_LOOP_OPERAND_IPP
+#endif
 
-    static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
+namespace xgrad::detail {
+
+class NdLoop {
+public:
+    /// A loop over all positions of an index space, for a kernel with so many operands.
+    NdLoop(Shape const& space, std::size_t operands);
+    NdLoop(NdLoop const&) = delete;
+    NdLoop& operator=(NdLoop const&) = delete;
+    ~NdLoop() {
+        if (buffers_) deallocate(buffers_, bytes_);
+    }
+
+    /// Declares operand k of the kernel. One that is not declared, or has no array, is null.
+    void add(std::size_t k, LoopOperand const& operand);
+
+    /// Calls the kernel on all elements, box by box.
+    void run(LoopBody body);
+
+private:
+    /// How an operand meets the box.
+    enum class Access : std::uint8_t {
+        in_place, // contiguous
+        rows,     // each row is contiguous: used in place where a kernel is called for each row
+        constant, // one element: the buffer repeats it, or sums to it
+        buffered,
+        transposed, // buffered, and copied in square blocks
+    };
+    struct Walk {
+        LoopOperand operand;
+        std::ptrdiff_t* stride; // along each axis, in elements
+        std::byte* at;          // the element at the first index of the box
+        std::uint8_t index;     // of the operand
+        bool direct;            // a kernel can use contiguous elements in place
+        bool adds;              // a kernel can add to the buffer of this output
+        bool added_to = false;  // the kernel adds to it in this box
+        Access access = Access::in_place;
+        std::byte* buffer = nullptr; // null where it needs none
+        std::byte* held = nullptr;   // the elements that the buffer has, or is owed to, if any
+        std::ptrdiff_t row_gap = 0;  // bytes between two rows, as a kernel sees them
+        std::size_t bytes = 0;       // of the buffer
+        std::size_t held_columns = 0, held_last = 0; // the extents of what is owed
+        std::size_t calls = 0;                       // of the kernel since the buffer was flushed
+        Walk* overwrites = nullptr;                  // an input whose buffer this output shares
+
+        /// Bytes from one index along an axis to the next.
+        std::ptrdiff_t step(std::size_t axis) const {
+            return stride[axis] * static_cast<std::ptrdiff_t>(operand.transfer->element);
+        }
+        std::uint64_t bit() const { return LoopFacts::bit(index); }
+    };
+    /// An input that is the same array as an earlier one.
+    struct Same {
+        std::uint8_t operand, as;
+    };
+    struct Axis {
+        std::size_t extent, step, index; // of the whole, of a box, of the first element of a box
+        std::size_t dimension;           // of the index space
+    };
+
+    void order_axes();
+    void coalesce();
+    void choose_box();
+    void cut_row(std::size_t longest);
+    void choose_access(Walk& walk);
+    void make_buffers();
+    Walk* find_walk(std::int8_t operand);
+    bool is_transposed(Walk const& walk) const;
+    Access access_of(Walk const& walk) const;
+
+    void transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap, std::byte* array,
+        std::size_t columns, std::size_t last) const;
+    void open_input(Walk& walk) const;
+    void open_sum(Walk& walk) const;
+    void flush_sum(Walk const& walk) const;
+    void scatter(Walk const& walk);
+    bool next_box();
+
+    std::size_t rank_, axes_ = 0, strides_used_ = 0;
+    InlineVector<Walk, 12> walks_;
+    InlineVector<Same, 16> same_;
+    LocalArray<std::ptrdiff_t, 48> strides_;  // of each walk along each axis, in elements
+    LocalArray<Axis, 5> axis_;                // the innermost first, as everywhere here
+    LocalArray<void*, 16> at_;                // what the kernel gets
+    std::size_t last_ = 0;                    // the outermost axis of a box
+    std::size_t inner_ = 1;                   // elements of a box for each index of that axis
+    std::size_t columns_ = 0, positions_ = 0; // extents of this box along axes 0 and last_
+    std::size_t widest_ = 1;                  // bytes of the largest element in a buffer
+    bool by_row_ = false;                     // the kernel is called for each row of a box
+    LoopFacts facts_;
+    std::byte* buffers_ = nullptr;
+    std::size_t bytes_ = 0;
 };
 
-/// A kernel and its context. It gets pointers to the operands' elements, may set those of absent
-/// operands, and the number of elements.
-struct TileBody {
-    void (*call)(void* context, void** operands, std::size_t n, TileFacts facts);
-    void* context;
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
+
+// ======== xgrad/impl/fuse/nd_loop.ipp
+// Bodies of nd_loop.hpp. First the plan, which is made once for each loop: the order of the axes,
+// the box, and how each operand meets it. Then the loop over boxes.
+
+#ifndef XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
+
+// ======== xgrad/core/scratch.hpp
+// Scratch<T>: an uninitialised temporary buffer for one call of a kernel, usually without an
+// allocation.
+//
+// Each thread keeps one buffer, up to a size limit. A Scratch takes it out and its destructor puts
+// it back. A kernel that runs inside another finds no buffer and allocates its own, so nesting is
+// safe.
+
+namespace xgrad::detail::kernel {
+
+/// n / by, rounded up.
+constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
+/// n rounded up to a multiple of `step`.
+constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
+    return divided_up(n, step) * step;
+}
+
+/// Memory aligned to a cache line, which is the alignment of the widest SIMD vector.
+class AlignedBytes {
+public:
+    static constexpr std::align_val_t alignment{64};
+
+    AlignedBytes() = default;
+    explicit AlignedBytes(std::size_t size)
+        : begin_(::operator new(size, alignment)), size_(size) {}
+
+    void* begin() const { return begin_.get(); }
+    std::size_t size() const { return begin_ ? size_ : 0; }
+
+private:
+    struct Free {
+        void operator()(void* p) const { ::operator delete(p, alignment); }
+    };
+    std::unique_ptr<void, Free> begin_;
+    std::size_t size_ = 0;
 };
 
-template <class F> TileBody tile_body(F& f) {
-    return {[](void* context, void** operands, std::size_t n, TileFacts facts) {
-                (*static_cast<F*>(context))(operands, n, facts);
-            },
-        &f};
+/// The buffer that this thread keeps for the next Scratch.
+inline AlignedBytes& kept_scratch() {
+    thread_local AlignedBytes bytes;
+    return bytes;
+}
+
+/// A buffer of `count` elements T that lives as long as this object.
+template <class T> class Scratch {
+public:
+    explicit Scratch(std::size_t count)
+        : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
+        if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
+        if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
+    }
+    ~Scratch() {
+        if (bytes_.size() == 0 || bytes_.size() > limit) return;
+        if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
+    }
+    Scratch(Scratch const&) = delete;
+    Scratch& operator=(Scratch const&) = delete;
+
+    T* data() const { return static_cast<T*>(bytes_.begin()); }
+
+private:
+    static constexpr std::size_t limit = std::size_t{32} << 20;
+
+    AlignedBytes bytes_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
+
+namespace xgrad::detail {
+
+namespace loop {
+
+inline constexpr std::size_t max_accumulated =
+    16; // calls in which a kernel adds to a buffer before it is flushed: more would lose digits
+inline constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
+inline constexpr std::size_t longest_part = 1024; // elements of a part of a row
+inline constexpr std::size_t shortest_row = 128;  // for calls row by row
+inline constexpr std::size_t batch = 16; // boxes are whole batches of every type where they can be
+
+/// The pitch of rows of so many elements in the buffer of an operand: an odd number of cache lines,
+/// so that the rows of a square block fall in different cache sets.
+inline std::size_t pitch_of(LoopOperand const& o, std::size_t elements) {
+    std::size_t const line = 64 / o.transfer->tile_element, lines = (elements + line - 1) / line;
+    return (lines | 1) * line;
+}
+
+} // namespace loop
+
+XGRAD_FUNCTION NdLoop::NdLoop(Shape const& space, std::size_t operands)
+    : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
+      axis_(std::max(rank_, std::size_t{1})), at_(operands) {
+    for (std::size_t d = rank_; d-- > 0;)
+        if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
+}
+
+XGRAD_FUNCTION void NdLoop::add(std::size_t k, LoopOperand const& o) {
+    if (!o.array) return;
+    auto const index = static_cast<std::uint8_t>(k);
+    auto const& array = *o.array;
+    auto const& transfer = *o.transfer;
+    if (!o.output)
+        for (auto const& walk : walks_)
+            if (walk.operand.array == &array && walk.operand.transfer == &transfer) {
+                same_.emplace_back(index, walk.index);
+                return;
+            }
+    // A kernel adds in the precision of the buffer, so the array must have that precision too.
+    bool const adds =
+        o.kernel_adds && transfer.element == transfer.tile_element && LoopFacts::bit(k);
+    auto* const stride = strides_.data() + std::exchange(strides_used_, strides_used_ + axes_);
+    std::size_t const lead = rank_ - array.shape.size();
+    for (std::size_t i = 0; i < axes_; ++i)
+        if (std::size_t const d = axis_[i].dimension; d >= lead && array.shape[d - lead] != 1)
+            stride[i] = array.strides[d - lead];
+    walks_.emplace_back(o, stride, array.data, index, o.reduces ? adds : o.in_place(), adds);
+    widest_ = std::max(widest_, transfer.tile_element);
+}
+
+/// The walk of an operand; null where it has none of its own.
+XGRAD_FUNCTION NdLoop::Walk* NdLoop::find_walk(std::int8_t operand) {
+    for (auto& walk : walks_)
+        if (walk.index == operand) return &walk;
+    return nullptr;
+}
+
+/// Sorts the axes by stride: an axis is further in than another where most operands have a smaller
+/// stride along it.
+XGRAD_FUNCTION void NdLoop::order_axes() {
+    auto const magnitude = [](std::ptrdiff_t s) { return s < 0 ? -s : s; };
+    for (std::size_t d = 1; d < axes_; ++d)
+        for (std::size_t e = d; e > 0; --e) {
+            int votes = 0;
+            for (auto const& walk : walks_) {
+                auto const outer = magnitude(walk.stride[e]), inner = magnitude(walk.stride[e - 1]);
+                if (outer != 0 && inner != 0) votes += (outer < inner) - (inner < outer);
+            }
+            if (votes <= 0) break;
+            std::swap(axis_[e], axis_[e - 1]);
+            for (auto& walk : walks_) std::swap(walk.stride[e], walk.stride[e - 1]);
+        }
+}
+
+/// Merges neighbouring axes that all operands traverse with one stride.
+XGRAD_FUNCTION void NdLoop::coalesce() {
+    std::size_t last = 0;
+    for (std::size_t d = 1; d < axes_; ++d) {
+        auto const extent = static_cast<std::ptrdiff_t>(axis_[last].extent);
+        bool joins = true;
+        for (auto const& walk : walks_) joins &= walk.stride[d] == walk.stride[last] * extent;
+        if (joins) {
+            axis_[last].extent *= axis_[d].extent;
+            continue;
+        }
+        if (++last == d) continue;
+        axis_[last].extent = axis_[d].extent;
+        for (auto& walk : walks_) walk.stride[last] = walk.stride[d];
+    }
+    if (axes_ == 0) axis_[0] = {1, 1, 0, 0};
+    axes_ = last + 1;
+}
+
+/// Cuts the rows into equal parts of at most so many elements.
+XGRAD_FUNCTION void NdLoop::cut_row(std::size_t longest) {
+    std::size_t const row = axis_[0].extent;
+    if (row <= longest) return;
+    std::size_t const parts = kernel::divided_up(row, longest);
+    axis_[0].step = std::min(row, kernel::rounded_up(kernel::divided_up(row, parts), loop::batch));
+}
+
+XGRAD_FUNCTION void NdLoop::choose_box() {
+    std::size_t const row = axis_[0].extent;
+    axis_[0].step = row;
+    // Elements of a box, a power of two.
+    std::size_t const block = loop::block_bytes >> std::countr_zero(widest_);
+    bool const many_rows = axes_ > 1 && 2 * row <= block;
+    std::size_t side = 1;
+    bool buffers = false;
+    if (axes_ > 1 || row > loop::longest_part)
+        for (auto const& walk : walks_) {
+            buffers |= !(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1));
+            if (is_transposed(walk))
+                side = std::max(side, square_side(walk.operand.transfer->element));
+        }
+    if (side > 1) {
+        by_row_ = row >= loop::shortest_row;
+        if (by_row_) cut_row(loop::longest_part);
+        last_ = 1;
+        inner_ = axis_[0].step;
+        axis_[1].step = std::min(
+            axis_[1].extent, by_row_ ? side : std::max(block / row / side, std::size_t{1}) * side);
+        return;
+    }
+    if (!many_rows) return cut_row(buffers ? loop::longest_part : axes_ == 1 ? row : max_summed);
+    std::size_t elements = row;
+    for (std::size_t d = 1; d < axes_; ++d) {
+        auto& axis = axis_[d];
+        last_ = d;
+        inner_ = elements;
+        axis.step = axis.extent;
+        if (axis.extent > block || axis.extent * elements > block) {
+            std::size_t const even = loop::batch >> std::min(4, std::countr_zero(elements));
+            axis.step = block / elements;
+            if (axis.step > even) axis.step &= ~(even - 1);
+            break;
+        }
+        elements *= axis.step;
+        if (2 * elements > block) break;
+    }
+}
+
+/// True if an operand has stride 1 along the second axis, like a transposed matrix, and its
+/// elements can be copied in square blocks.
+XGRAD_FUNCTION bool NdLoop::is_transposed(Walk const& walk) const {
+    if (axes_ < 2 || !walk.direct || walk.stride[1] != 1 || walk.stride[0] == 0) return false;
+    std::size_t const side = square_side(walk.operand.transfer->element);
+    return !walk.operand.reduces && axis_[0].extent >= side && axis_[1].extent >= side;
+}
+
+XGRAD_FUNCTION NdLoop::Access NdLoop::access_of(Walk const& walk) const {
+    bool constant = inner_ * axis_[last_].step > 1, contiguous = true;
+    std::ptrdiff_t expected = 1;
+    for (std::size_t d = 0; d <= last_; ++d) {
+        auto const step = static_cast<std::ptrdiff_t>(axis_[d].step);
+        if (step == 1) continue;
+        constant &= walk.stride[d] == 0;
+        contiguous &= walk.stride[d] == expected;
+        expected *= step;
+    }
+    if (walk.direct && contiguous) return Access::in_place;
+    if (constant && !(by_row_ && walk.operand.output)) return Access::constant;
+    if (walk.direct && by_row_ && walk.stride[0] == 1) return Access::rows;
+    return is_transposed(walk) ? Access::transposed : Access::buffered;
+}
+
+XGRAD_FUNCTION void NdLoop::choose_access(Walk& walk) {
+    auto const& o = walk.operand;
+    walk.access = access_of(walk);
+    if (walk.access <= Access::rows) {
+        walk.row_gap = walk.step(last_ ? 1 : 0);
+        walk.added_to = o.reduces;
+        return;
+    }
+    std::size_t const row = axis_[0].step, tile_element = o.transfer->tile_element;
+    std::size_t elements = inner_ * axis_[last_].step, pitch = row;
+    if (by_row_) {
+        pitch = loop::pitch_of(o, row);
+        elements = walk.access == Access::constant ? row : pitch * axis_[1].step;
+    }
+    if (walk.access == Access::constant) {
+        if (!o.output) facts_.constant |= walk.bit();
+        walk.adds = false; // the sum of a buffer costs less than the additions
+    } else walk.row_gap = static_cast<std::ptrdiff_t>(pitch * tile_element);
+    if (o.from < 0) walk.bytes = (elements * tile_element + 63) & ~std::size_t{63};
+}
+
+/// Allocates the buffers of all operands. A transposed output may share that of an input.
+XGRAD_FUNCTION void NdLoop::make_buffers() {
+    for (auto& walk : walks_) {
+        if (walk.access == Access::transposed && walk.operand.over >= 0)
+            if (auto* const input = find_walk(walk.operand.over);
+                input && input->access == Access::transposed && input->bytes == walk.bytes) {
+                walk.overwrites = input;
+                continue;
+            }
+        bytes_ += walk.bytes;
+    }
+    if (bytes_ == 0) return;
+    auto* free = buffers_ = static_cast<std::byte*>(allocate(bytes_));
+    for (auto& walk : walks_)
+        walk.buffer =
+            walk.overwrites ? walk.overwrites->buffer : std::exchange(free, free + walk.bytes);
+}
+
+/// Transfers a box between a buffer and an array. It has `columns` elements along the first axis
+/// and `last` along the last one; rows are `gap` bytes apart in the buffer.
+XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap,
+    std::byte* array, std::size_t columns, std::size_t last) const {
+    auto const& o = walk.operand;
+    auto const across = walk.stride[0];
+    if (last_ == 0) return (*o.transfer)(tile, array, across, columns);
+    std::size_t const rows = last_ == 1 ? last : axis_[1].extent;
+    bool const reduces_columns =
+        o.transfer->columns && across == 1 && walk.stride[1] == 0 &&
+        gap == static_cast<std::ptrdiff_t>(columns * o.transfer->tile_element);
+    auto const plane = [&] {
+        if (walk.access == Access::transposed) {
+            auto const pitch = gap / static_cast<std::ptrdiff_t>(o.transfer->tile_element);
+            return o.output ? copy_transposed(
+                                  o.transfer->element, array, across, tile, pitch, columns, rows)
+                            : copy_transposed(
+                                  o.transfer->element, tile, pitch, array, across, rows, columns);
+        }
+        if (reduces_columns) return o.transfer->columns(tile, array, columns, rows);
+        o.transfer->rows(
+            tile, static_cast<std::size_t>(gap), array, walk.step(1), across, columns, rows);
+    };
+    if (last_ == 1) return plane();
+    LocalArray<std::size_t, 6> index(last_ + 1);
+    for (;;) {
+        plane();
+        tile += static_cast<std::ptrdiff_t>(rows) * gap;
+        std::size_t d = 2;
+        for (; d <= last_; ++d) {
+            std::size_t const extent = d == last_ ? last : axis_[d].extent;
+            array += walk.step(d);
+            if (++index[d] < extent) break;
+            array -= walk.step(d) * static_cast<std::ptrdiff_t>(extent);
+            index[d] = 0;
+        }
+        if (d > last_) return;
+    }
+}
+
+XGRAD_FUNCTION void NdLoop::open_input(Walk& walk) const {
+    if (std::exchange(walk.held, walk.at) == walk.at) return;
+    if (walk.access == Access::constant)
+        (*walk.operand.transfer)(
+            walk.buffer, walk.at, 0, by_row_ ? axis_[0].step : inner_* axis_[last_].step);
+    else transfer(walk, walk.buffer, walk.row_gap, walk.at, columns_, positions_);
+}
+
+/// Decides whether the kernel stores to the buffer of a sum or adds to it.
+XGRAD_FUNCTION void NdLoop::open_sum(Walk& walk) const {
+    std::size_t const calls = by_row_ ? positions_ : 1;
+    if (walk.held == walk.at && walk.calls < loop::max_accumulated) {
+        walk.added_to = true;
+        walk.calls += calls;
+        return;
+    }
+    flush_sum(walk);
+    // Along an axis on which the array does not move, all of the buffer is owed.
+    walk.held = walk.at;
+    walk.held_columns = walk.stride[0] ? columns_ : axis_[0].step;
+    walk.held_last = walk.stride[last_] ? positions_ : axis_[last_].step;
+    walk.calls = calls;
+    walk.added_to = by_row_ || columns_ < axis_[0].step || positions_ < axis_[last_].step;
+    if (walk.added_to) std::memset(walk.buffer, 0, walk.bytes);
+}
+XGRAD_FUNCTION void NdLoop::flush_sum(Walk const& walk) const {
+    if (walk.held)
+        transfer(walk, walk.buffer, walk.row_gap, walk.held, walk.held_columns, walk.held_last);
+}
+
+/// Scatters an output that is no sum of a kernel, or reduces it into its array.
+XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
+    auto const from = walk.operand.from;
+    auto const& source = from < 0 ? walk : *find_walk(from);
+    auto* const tile = source.access <= Access::rows ? source.at : source.buffer;
+    if (walk.access == Access::constant)
+        (*walk.operand.transfer)(tile, walk.at, 0, last_ ? inner_* positions_ : columns_);
+    else transfer(walk, tile, source.row_gap, walk.at, columns_, positions_);
+    if (walk.overwrites) walk.overwrites->held = nullptr;
+}
+
+/// Moves to the next box; false after the last one.
+XGRAD_FUNCTION bool NdLoop::next_box() {
+    for (std::size_t d = 0; d < axes_; ++d) {
+        auto& axis = axis_[d];
+        if (axis.step == axis.extent) continue;
+        bool const carries = axis.index + axis.step >= axis.extent;
+        auto const by = carries ? -static_cast<std::ptrdiff_t>(axis.index)
+                                : static_cast<std::ptrdiff_t>(axis.step);
+        axis.index = carries ? 0 : axis.index + axis.step;
+        for (auto& walk : walks_) walk.at += by * walk.step(d);
+        if (!carries) return true;
+    }
+    return false;
+}
+
+XGRAD_FUNCTION void NdLoop::run(LoopBody body) {
+    for (std::size_t d = 0; d < axes_; ++d)
+        if (axis_[d].extent == 0) return;
+    if (axes_ > 1) order_axes();
+    coalesce();
+    choose_box();
+    for (auto& walk : walks_) choose_access(walk);
+    make_buffers();
+    for (auto const [k, as] : same_)
+        if (facts_.constant & LoopFacts::bit(as)) facts_.constant |= LoopFacts::bit(k);
+    auto const call = [&](std::size_t elements) {
+        for (auto const [k, as] : same_) at_[k] = at_[as];
+        body.call(body.context, at_.data(), elements, facts_);
+    };
+    auto const here = [&](std::size_t d) {
+        return std::min(axis_[d].step, axis_[d].extent - axis_[d].index);
+    };
+    do {
+        columns_ = here(0);
+        positions_ = here(last_);
+        std::size_t const elements = by_row_ || last_ == 0 ? columns_ : inner_ * positions_;
+        facts_.added_to = 0;
+        for (auto& walk : walks_) {
+            auto const& o = walk.operand;
+            at_[walk.index] = walk.buffer;
+            if (walk.access <= Access::rows) {
+                at_[walk.index] = walk.at;
+                if (o.output && buffers_ && !by_row_)
+                    prefetch_for_stores(walk.at, elements * o.transfer->element);
+            } else if (!o.output) open_input(walk);
+            else if (walk.adds) open_sum(walk);
+            if (walk.added_to) facts_.added_to |= walk.bit();
+        }
+        call(elements);
+        for (std::size_t row = 1; by_row_ && row < positions_; ++row) {
+            for (auto const& walk : walks_)
+                at_[walk.index] = static_cast<std::byte*>(at_[walk.index]) + walk.row_gap;
+            call(elements);
+        }
+        for (auto const& walk : walks_)
+            if (walk.operand.output && walk.access > Access::rows && !walk.adds) scatter(walk);
+    } while (next_box());
+    for (auto const& walk : walks_)
+        if (walk.adds && walk.access > Access::rows) flush_sum(walk);
 }
 
 } // namespace xgrad::detail
-
-namespace xgrad::detail {
-
-struct CoalescedOperands {
-    Shape const& shape_;
-    TileOperand* operands_;
-    std::size_t count_;
-    Shape extent_ = {};
-    Strides* step_ = nullptr; // of each operand; only the first extent_.size() elements count
-
-    /// Coalesces adjacent axes.
-    void coalesce() {
-        std::size_t const rank = shape_.size(), capacity = std::max(rank, std::size_t{1});
-        for (std::size_t k = 0; k < count_; ++k) {
-            if (operands_[k].absent) continue;
-            auto const& a = *operands_[k].array;
-            std::size_t const lead = rank - a.shape.size();
-            step_[k].reserve_exactly(capacity);
-            step_[k][0] = 0;
-            for (std::size_t d = 0; d < rank; ++d)
-                step_[k][d] = d < lead || a.shape[d - lead] == 1 ? 0 : a.strides[d - lead];
-        }
-        extent_.reserve_exactly(capacity);
-        std::size_t axes = 0;
-        for (std::size_t d = 0; d < rank; ++d) {
-            auto const extent = static_cast<std::ptrdiff_t>(shape_[d]);
-            if (extent == 1) continue;
-            bool joins = axes > 0;
-            for (std::size_t k = 0; joins && k < count_; ++k)
-                joins = operands_[k].absent || step_[k][axes - 1] == step_[k][d] * extent;
-            if (!joins) extent_[axes++] = 1;
-            extent_[axes - 1] *= shape_[d];
-            for (std::size_t k = 0; k < count_; ++k)
-                if (!operands_[k].absent) step_[k][axes - 1] = step_[k][d];
-        }
-        if (axes == 0) extent_[axes++] = 1;
-        if (axes < capacity) extent_ = Shape(extent_.begin(), extent_.begin() + axes);
-    }
-
-    /// True if an operand has stride 1 along the last axis but one, like a transposed matrix, and
-    /// its elements can be copied in square blocks.
-    bool is_transposed(std::size_t k) const {
-        auto const& o = operands_[k];
-        std::size_t const last = extent_.size() - 1;
-        return o.in_place && !o.reduces && o.from < 0 && last > 0 && step_[k][last - 1] == 1 &&
-               step_[k][last] != 0;
-    }
-
-    /// True for a transposed output that may overwrite a transposed input. Both then share a tile,
-    /// which halves the footprint in the L1 cache.
-    bool overwrites_input(std::size_t k) const {
-        if (operands_[k].over < 0) return false;
-        auto const input = static_cast<std::size_t>(operands_[k].over);
-        return !operands_[input].absent && operands_[input].element == operands_[k].element &&
-               is_transposed(input) && is_transposed(k);
-    }
-
-    /// The number of rows that are processed at once if some operands are transposed, so that
-    /// square blocks fill up; 1 if none is.
-    std::size_t rows_of_squares() const {
-        std::size_t rows = 1;
-        for (std::size_t k = 0; k < count_; ++k)
-            if (!operands_[k].absent && is_transposed(k))
-                rows = std::max(rows, square_side(operands_[k].element));
-        return rows;
-    }
-
-    /// The pitch of rows of so many elements in the tile of a transposed operand: an odd number of
-    /// cache lines, so that the rows of a square block fall in different cache sets.
-    static std::size_t pitch_of(TileOperand const& o, std::size_t elements) {
-        std::size_t const line = 64 / o.element, lines = (elements + line - 1) / line;
-        return (lines | 1) * line;
-    }
-
-    /// Copies some rows of an operand between its array and a tile.
-    void transfer_rows(std::size_t k, void* tile, std::size_t first, std::size_t rows) const {
-        auto const& o = operands_[k];
-        auto const& step = step_[k];
-        auto const element = static_cast<std::ptrdiff_t>(o.element);
-        std::size_t const last = extent_.size() - 1, row = extent_[last];
-        auto* t = static_cast<std::byte*>(tile);
-        bool const transposed = is_transposed(k);
-        if (last == 1 && !transposed)
-            return o.transfer.rows(t, row * o.tile_element,
-                o.array->data + static_cast<std::ptrdiff_t>(first) * step[0] * element,
-                step[0] * element, step[1], row, rows);
-        for (std::size_t run; rows > 0; first += run, rows -= run) {
-            auto* place = o.array->data;
-            run = 1; // rows along the last axis but one
-            for (std::size_t d = last, at = first; d-- > 0; at /= extent_[d]) {
-                std::size_t const i = at % extent_[d];
-                place += static_cast<std::ptrdiff_t>(i) * step[d] * element;
-                if (d == last - 1) run = std::min(rows, extent_[d] - i);
-            }
-            if (!transposed)
-                o.transfer.rows(t, row * o.tile_element, place, last ? step[last - 1] * element : 0,
-                    step[last], row, run);
-            else if (o.output)
-                copy_transposed(
-                    o.element, place, step[last], t, static_cast<std::ptrdiff_t>(row), row, run);
-            else
-                copy_transposed(
-                    o.element, t, static_cast<std::ptrdiff_t>(row), place, step[last], run, row);
-            t += run * row * o.tile_element;
-        }
-    }
-};
-
-} // namespace xgrad::detail
-
-namespace xgrad::detail {
-
-class TileLoop : CoalescedOperands {
-public:
-    // of 63 tensors: values, tangents, gradients, and what a DualPass has beside them
-    static constexpr std::size_t max_operands = 3 * 63 + 3;
-    static constexpr std::size_t shortest_row = tile_size / 2; // for run_rows
-    static constexpr std::size_t max_accumulated =
-        16; // tiles that a kernel adds up before they are accumulated in the array
-
-    TileLoop(Shape const& shape, TileOperand* operands, std::size_t count)
-        : CoalescedOperands{shape, operands, count} {}
-    TileLoop(TileLoop const&) = delete;
-    TileLoop& operator=(TileLoop const&) = delete;
-    ~TileLoop() {
-        if (tiles_) deallocate(tiles_, tile_bytes_);
-    }
-
-    void run(TileBody body) {
-        std::size_t const n = numel(shape_);
-        if (n == 0) return;
-        bool simple = true, tiled = false;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            if (o.absent && o.output) continue;
-            bool const direct = !o.absent && !o.needs_tile();
-            tiled |= !direct;
-            simple &= direct || o.absent || o.constant;
-        }
-        if (!simple) return run_general(n, body);
-        if (!tiled) return run_at_once(n, body);
-        make_tiles(std::min(n, tile_size));
-        run_simple(n, body);
-    }
-
-private:
-    std::byte* tile(std::size_t k) const {
-        return operands_[k].absent && operands_[k].output ? nullptr : tiles_ + tile_at_[k];
-    }
-
-    std::uint64_t constant_inputs() const {
-        std::uint64_t constant = 0;
-        for (std::size_t k = 0; k < count_; ++k)
-            if (auto const& o = operands_[k]; (o.constant || o.absent) && !o.output)
-                constant |= TileFacts::bit(k);
-        return constant;
-    }
-    /// True if the kernel itself adds to this output. It adds in the precision of the tile, so the
-    /// sums must have that type, too.
-    bool accumulates(std::size_t k) const {
-        return operands_[k].kernel_adds && operands_[k].element == operands_[k].tile_element &&
-               TileFacts::bit(k);
-    }
-
-    /// Clears the tile of an output and tells the kernel to add to it.
-    void begin_accumulating(std::size_t k, std::size_t elements, TileFacts& facts) const {
-        std::memset(tile(k), 0, elements * operands_[k].tile_element);
-        facts.added_to |= TileFacts::bit(k);
-    }
-
-    /// Allocates the tiles; those of transposed operands have `transposed_rows` rows.
-    void make_tiles(std::size_t elements, std::size_t transposed_rows = 1) {
-        std::size_t total = 0, zeros = 0;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            tile_at_[k] = 0;
-            if (o.absent) zeros = std::max(zeros, o.tile_element * elements);
-            else if (transposed_rows > 1 && overwrites_input(k))
-                tile_at_[k] = tile_at_[static_cast<std::size_t>(o.over)];
-            else if (o.needs_tile()) {
-                std::size_t const size = transposed_rows > 1 && is_transposed(k)
-                                             ? transposed_rows * pitch_of(o, elements)
-                                             : elements;
-                tile_at_[k] = total;
-                total += (o.tile_element * size + 63) / 64 * 64;
-            }
-        }
-        for (std::size_t k = 0; k < count_; ++k)
-            if (operands_[k].absent) tile_at_[k] = total;
-        tile_bytes_ = total + zeros;
-        tiles_ = static_cast<std::byte*>(allocate(tile_bytes_));
-        std::memset(tiles_ + total, 0, zeros);
-    }
-
-    /// All operands are contiguous; outputs may be absent. One call of the kernel.
-    void run_at_once(std::size_t n, TileBody body) {
-        std::array<void*, max_operands> at;
-        for (std::size_t k = 0; k < count_; ++k)
-            at[k] = operands_[k].absent ? nullptr : operands_[k].array->data;
-        body.call(body.context, at.data(), n, {});
-    }
-
-    /// Each operand is contiguous, absent or a scalar. A scalar input is gathered once, a scalar
-    /// output accumulates.
-    void run_simple(std::size_t n, TileBody body) {
-        constexpr std::size_t chunk = tile_size;
-        std::array<void*, max_operands> at;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            if (!o.absent && !o.needs_tile()) {
-                at[k] = o.array->data;
-                continue;
-            }
-            at[k] = tile(k);
-            if (!o.absent && !o.output) o.transfer(at[k], o.array->data, 0, std::min(n, chunk));
-        }
-        TileFacts facts{constant_inputs()};
-        for (std::size_t k = 0; n > chunk && k < count_; ++k)
-            if (operands_[k].output && accumulates(k)) begin_accumulating(k, chunk, facts);
-        std::size_t accumulated = 0;
-        for (std::size_t i = 0; i < n; i += chunk) {
-            std::size_t const count = std::min(chunk, n - i);
-            for (std::size_t k = 0; n > chunk && k < count_; ++k)
-                if (auto const& o = operands_[k]; o.output && !o.absent && !o.needs_tile())
-                    prefetch_for_stores(at[k], count * o.element);
-            body.call(body.context, at.data(), count, facts);
-            bool const flushes = ++accumulated % max_accumulated == 0 || i + count == n;
-            for (std::size_t k = 0; k < count_; ++k) {
-                auto const& o = operands_[k];
-                if (o.absent || !o.output || !o.needs_tile()) continue;
-                if (!(facts.added_to & TileFacts::bit(k)))
-                    o.transfer(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)], o.array->data,
-                        0, count);
-                else if (flushes) {
-                    o.transfer(at[k], o.array->data, 0, chunk);
-                    begin_accumulating(k, chunk, facts);
-                }
-            }
-            for (std::size_t k = 0; k < count_; ++k)
-                if (auto const& o = operands_[k]; !o.absent && !o.needs_tile())
-                    at[k] = static_cast<std::byte*>(at[k]) + chunk * o.element;
-        }
-    }
-
-    void run_general(std::size_t n, TileBody body) {
-        LocalArray<Strides, 14> steps(count_);
-        step_ = steps.data();
-        coalesce();
-        std::size_t const row = extent_.back(), transposed_rows = rows_of_squares();
-        if (row >= shortest_row) {
-            std::size_t const part = transposed_rows > 1 ? part_of_row(row) : tile_size;
-            make_tiles(std::min(n, part), transposed_rows);
-            return run_rows(transposed_rows, part, body);
-        }
-        std::size_t const longest = rows_of_a_tile(row, transposed_rows) * row;
-        make_tiles(std::min(n, longest));
-        run_short_rows(n, longest, body);
-    }
-
-    /// The length of the parts of a row if operands are transposed: equal parts of whole square
-    /// blocks.
-    static std::size_t part_of_row(std::size_t row) {
-        constexpr std::size_t longest = 4 * tile_size, square = 16;
-        std::size_t const parts = (row + longest - 1) / longest, part = (row + parts - 1) / parts;
-        return (part + square - 1) / square * square;
-    }
-
-    /// The number of short rows in a tile. It fills the square blocks of transposed operands;
-    /// without these, it avoids a tail, unless that makes the tile too long.
-    static std::size_t rows_of_a_tile(std::size_t row, std::size_t transposed_rows) {
-        constexpr std::size_t batch = 8;
-        std::size_t const usual = tile_size / row, even = batch / std::gcd(row, batch);
-        if (transposed_rows > 1)
-            return std::max(usual / transposed_rows, std::size_t{1}) * transposed_rows;
-        if (usual >= even) return usual / even * even;
-        return even * row <= 2 * tile_size ? even : usual;
-    }
-
-    /// Tiles are parts of rows. Operands with stride 1 are used in place. If operands are
-    /// transposed, several rows are processed at once and their elements are copied in square
-    /// blocks.
-    void run_rows(std::size_t transposed_rows, std::size_t part, TileBody body) {
-        enum class Access : std::uint8_t {
-            ready,
-            in_place,
-            broadcast,
-            gathered,
-            scattered,
-            transposed
-        };
-        struct Walk {
-            Access access = Access::ready;
-            std::byte *place = nullptr, *filled = nullptr; // the first element of the rows; where
-                                                           // broadcast elements were gathered from
-            std::ptrdiff_t step = 0, row_step = 0;         // in bytes
-
-            std::byte* at(std::size_t row, std::size_t column) const {
-                return place + static_cast<std::ptrdiff_t>(row) * row_step +
-                       static_cast<std::ptrdiff_t>(column) * step;
-            }
-        };
-        std::size_t const row = extent_.back(), last = extent_.size() - 1;
-        std::array<void*, max_operands> at;
-        TileFacts facts{constant_inputs()};
-        LocalArray<Walk, 14> walks(count_);
-        bool const transposes = transposed_rows > 1;
-        bool tiled = transposes;
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            auto& walk = walks[k];
-            at[k] = tile(k);
-            tiled |= o.absent && !o.output;
-            if (o.absent) continue;
-            auto const step = step_[k][last], row_step = last ? step_[k][last - 1] : 0;
-            walk.place = o.array->data;
-            walk.step = step * static_cast<std::ptrdiff_t>(o.element);
-            walk.row_step = row_step * static_cast<std::ptrdiff_t>(o.element);
-            bool const added_to = o.output && step == 1 && accumulates(k);
-            bool const direct = added_to || (o.in_place && (o.whole || (!o.output && step == 1)));
-            walk.access = direct             ? Access::in_place
-                          : is_transposed(k) ? Access::transposed
-                          : o.output         ? Access::scattered
-                          : step == 0        ? Access::broadcast
-                                             : Access::gathered;
-            if (walk.access == Access::broadcast) facts.constant |= TileFacts::bit(k);
-            if (added_to) facts.added_to |= TileFacts::bit(k);
-            tiled |= !direct && o.from < 0;
-        }
-        bool const prefetches = tiled && !transposes; // transposed rows fill the L1 cache
-        std::size_t const longest = std::min(row, tiled ? part : max_summed);
-        Shape index(last, 0);
-        for (;;) {
-            std::size_t const rows =
-                transposes ? std::min(transposed_rows, extent_[last - 1] - index[last - 1]) : 1;
-            for (std::size_t done = 0, count; done < row; done += count) {
-                count = std::min(longest, row - done);
-                for (std::size_t k = 0; transposes && k < count_; ++k)
-                    if (auto const& o = operands_[k];
-                        walks[k].access == Access::transposed && !o.output)
-                        copy_transposed(o.element, tile(k),
-                            static_cast<std::ptrdiff_t>(pitch_of(o, longest)), walks[k].at(0, done),
-                            step_[k][last], rows, count);
-                for (std::size_t r = 0; r < rows; ++r) {
-                    for (std::size_t k = 0; k < count_; ++k) {
-                        auto& walk = walks[k];
-                        auto const& o = operands_[k];
-                        auto* const place = walk.at(r, done);
-                        if (walk.access == Access::in_place) {
-                            at[k] = place;
-                            if (o.output && prefetches)
-                                prefetch_for_stores(place, count * o.element);
-                        } else if (walk.access == Access::transposed)
-                            at[k] = tile(k) + r * pitch_of(o, longest) * o.element;
-                        else if (walk.access == Access::gathered)
-                            o.transfer(at[k], place, step_[k][last], count);
-                        else if (walk.access == Access::broadcast &&
-                                 std::exchange(walk.filled, place) != place)
-                            o.transfer(at[k], place, 0, longest);
-                    }
-                    body.call(body.context, at.data(), count, facts);
-                    for (std::size_t k = 0; k < count_; ++k)
-                        if (auto const& o = operands_[k]; walks[k].access == Access::scattered)
-                            o.transfer(at[o.from < 0 ? k : static_cast<std::size_t>(o.from)],
-                                walks[k].at(r, done), step_[k][last], count);
-                }
-                for (std::size_t k = 0; transposes && k < count_; ++k)
-                    if (auto const& o = operands_[k];
-                        walks[k].access == Access::transposed && o.output)
-                        copy_transposed(o.element, walks[k].at(0, done), step_[k][last], tile(k),
-                            static_cast<std::ptrdiff_t>(pitch_of(o, longest)), count, rows);
-            }
-            std::size_t d = last, moved = rows;
-            for (; d-- > 0; moved = 1) {
-                bool const carries = (index[d] += moved) == extent_[d];
-                if (carries) index[d] = 0;
-                auto const steps = static_cast<std::ptrdiff_t>(moved) -
-                                   (carries ? static_cast<std::ptrdiff_t>(extent_[d]) : 0);
-                for (std::size_t k = 0; k < count_; ++k)
-                    if (walks[k].place)
-                        walks[k].place +=
-                            steps * step_[k][d] * static_cast<std::ptrdiff_t>(operands_[k].element);
-                if (!carries) break;
-            }
-            if (d == static_cast<std::size_t>(-1)) return;
-        }
-    }
-
-    /// Tiles are several whole rows.
-    void run_short_rows(std::size_t n, std::size_t longest, TileBody body) {
-        enum class Access : std::uint8_t {
-            ready,
-            in_place,
-            gathered,
-            scattered,
-            accumulated
-        }; // ready: absent, or gathered once
-        std::size_t const row = extent_.back();
-        longest = std::min(n, longest);
-        std::array<void*, max_operands> at;
-        LocalArray<Access, 32> access(count_);
-        TileFacts facts{constant_inputs()};
-        for (std::size_t k = 0; k < count_; ++k) {
-            auto const& o = operands_[k];
-            at[k] = tile(k);
-            if (o.absent) continue;
-            bool const is_broadcast = std::all_of(step_[k].begin(),
-                step_[k].begin() + extent_.size() - 1, [](auto step) { return step == 0; });
-            access[k] = o.in_place && o.whole ? Access::in_place
-                        : !o.output           ? (is_broadcast ? Access::ready : Access::gathered)
-                        : is_broadcast && accumulates(k) ? Access::accumulated
-                                                         : Access::scattered;
-            if (access[k] == Access::accumulated) begin_accumulating(k, longest, facts);
-            else if (access[k] == Access::ready) transfer_rows(k, at[k], 0, longest / row);
-        }
-        std::size_t accumulated = 0;
-        for (std::size_t i = 0, count; i < n; i += count) {
-            count = std::min(longest, n - i);
-            std::size_t const first = i / row, rows = count / row;
-            for (std::size_t k = 0; k < count_; ++k) {
-                auto const& o = operands_[k];
-                if (access[k] == Access::in_place) {
-                    at[k] = o.array->data + i * o.element;
-                    if (o.output) prefetch_for_stores(at[k], count * o.element);
-                } else if (access[k] == Access::gathered) transfer_rows(k, at[k], first, rows);
-            }
-            body.call(body.context, at.data(), count, facts);
-            bool const flushes = ++accumulated % max_accumulated == 0 || i + count == n;
-            for (std::size_t k = 0; k < count_; ++k) {
-                if (access[k] == Access::scattered)
-                    transfer_rows(k,
-                        at[operands_[k].from < 0 ? k : static_cast<std::size_t>(operands_[k].from)],
-                        first, rows);
-                else if (access[k] == Access::accumulated && flushes) {
-                    transfer_rows(k, at[k], 0, longest / row);
-                    begin_accumulating(k, longest, facts);
-                }
-            }
-        }
-    }
-    std::array<std::size_t, max_operands> tile_at_;
-    std::byte* tiles_ = nullptr;
-    std::size_t tile_bytes_ = 0;
-};
-
-} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -11348,7 +10585,6 @@ struct ElementType {
     bool in_place; // T is E: a kernel can read the array itself
     bool differentiable;
     Transfer gather, scatter, accumulate;
-    ReduceColumns accumulate_columns;
     void (*narrow)(AnyArray& sums); // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor); // of a wide sum
     Transfer::Strided scatter_wide;                     // elements of a wide sum as elements of T
@@ -11375,74 +10611,31 @@ template <class W> void scale(AnyArray const& a, double factor) {
 
 template <class T, class E = T>
 inline constexpr ElementType element_type{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>,
-    Differentiable<T>, Transfer{&gather_strided<T, E>, &gather_rows<T, E>},
-    transfer_by<&scatter_strided<T, E>>,
-    Transfer{&accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>},
-    &accumulate_columns<wide<E>, E>, &narrow<wide<E>, T>, &scale<wide<E>>,
-    &scatter_strided<T, wide<E>>};
+    Differentiable<T>, transfer_by<T, E, &gather_strided<T, E>, &gather_rows<T, E>>,
+    transfer_by<T, E, &scatter_strided<T, E>>,
+    transfer_by<wide<E>, E, &accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>,
+        &accumulate_columns<wide<E>, E>>,
+    &narrow<wide<E>, T>, &scale<wide<E>>, &scatter_strided<T, wide<E>>};
 
-inline TileOperand input_operand(AnyArray const& a, ElementType const& info, Shape const& space) {
-    TileOperand o;
-    o.array = &a;
-    o.element = info.element;
-    o.tile_element = info.tile_element;
-    o.transfer = info.gather;
-    o.in_place = info.in_place;
-    o.whole = a.contiguous && a.shape == space;
-    o.constant = a.numel == 1;
-    return o;
-}
+LoopOperand input_operand(AnyArray const& a, ElementType const& info);
 
 /// An output with an element for each position of the index space.
-inline TileOperand output_operand(AnyArray const& a, ElementType const& info) {
-    TileOperand o;
-    o.array = &a;
-    o.element = info.element;
-    o.tile_element = info.tile_element;
-    o.transfer = info.scatter;
-    o.in_place = info.in_place;
-    o.whole = a.contiguous;
-    o.output = true;
-    return o;
-}
+LoopOperand output_operand(AnyArray const& a, ElementType const& info);
 
 /// An output that `transfer` reduces to an array smaller than the index space. The array has the
 /// initial values of the reduction.
-inline TileOperand reduce_operand(
-    AnyArray const& a, std::size_t element, std::size_t tile_element, Transfer const& transfer) {
-    TileOperand o;
-    o.array = &a;
-    o.element = element;
-    o.tile_element = tile_element;
-    o.transfer = transfer;
-    o.constant = a.numel == 1;
-    o.output = o.reduces = true;
-    return o;
-}
+LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer);
 /// An output that is summed into an array of wide elements, initially zero.
-inline TileOperand sum_operand(AnyArray const& a, ElementType const& info) {
-    TileOperand o = reduce_operand(a, info.wide_element, info.tile_element, info.accumulate);
-    o.reduce_columns = info.accumulate_columns;
-    return o;
+inline LoopOperand sum_operand(AnyArray const& a, ElementType const& info) {
+    return reduce_operand(a, info.accumulate);
 }
 
 /// An array of zeros with elements of this many bytes.
-inline AnyArray zeroed(Shape const& shape, std::size_t element) {
-    AnyArray a(shape, element);
-    std::memset(a.data, 0, a.numel * element);
-    return a;
-}
+AnyArray zeroed(Shape const& shape, std::size_t element);
 
-inline TileOperand absent_input(std::size_t tile_element) {
-    TileOperand o;
-    o.absent = true;
-    o.tile_element = tile_element;
-    return o;
-}
-inline TileOperand absent_output() {
-    TileOperand o;
-    o.absent = o.output = true;
-    return o;
+/// An input that a kernel does not read: zeros.
+inline LoopOperand absent_input(ElementType const& info) {
+    return input_operand(zero_array(), info);
 }
 
 /// All that is compiled for one expression, behind function pointers.
@@ -11528,260 +10721,57 @@ inline bool is_direct(AnyArray const& a, ElementType const& info, Shape const& s
 
 } // namespace xgrad::detail
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_ELEMENT_TYPE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_ELEMENT_TYPE_IPP
+
+// ======== xgrad/impl/fuse/element_type.ipp
+// Bodies of element_type.hpp.
+
 namespace xgrad::detail {
 
-/// The leaves that are broadcast.
-struct BroadcastOperands {
-    static constexpr std::size_t longest = 4096; // the tile loop takes longer rows
-
-    LeafMask all = 0, scalars = 0,
-             columns = 0;      // subsets of `all`
-    std::size_t period = 1;    // elements of the longest row; the others divide it
-    std::size_t positions = 1; // positions for which one element of a column stands
-
-    /// Adds a leaf. False if it is broadcast along other axes.
-    bool add(std::size_t k, Shape const& shape, Shape const& space) {
-        std::size_t const n = shape.empty() ? 1 : numel(shape);
-        if (n == 1) scalars |= LeafMask{1} << k;
-        else if (is_row(shape, space)) {
-            if (n > longest) return false;
-            period = std::max(period, n);
-        } else {
-            if (n == 0 || !is_column(shape, space)) return false;
-            std::size_t const count = numel(space) / n;
-            if (count > longest || (columns && positions != count)) return false;
-            positions = count;
-            columns |= LeafMask{1} << k;
-        }
-        all |= LeafMask{1} << k;
-        return true;
-    }
-    /// A block is a multiple of this. Of `period` and `positions`, the shorter divides the longer.
-    std::size_t row() const noexcept { return std::max(period, positions); }
-
-private:
-    static bool is_row(Shape const& shape, Shape const& space) {
-        std::size_t first = 0;
-        while (first < shape.size() && shape[first] == 1) ++first;
-        return std::equal(shape.begin() + first, shape.end(), space.end() - (shape.size() - first));
-    }
-    static bool is_column(Shape const& shape, Shape const& space) {
-        std::size_t last = shape.size();
-        while (last > 0 && shape[last - 1] == 1) --last;
-        return shape.size() == space.size() &&
-               std::equal(shape.begin(), shape.begin() + last, space.begin());
-    }
-};
-
-/// The leaves that are broadcast, if a kernel can read all others in place; nothing if it cannot.
-inline std::optional<BroadcastOperands> find_broadcast(
-    KernelTable const& table, AnyArray const* const* leaves, Shape const& space) {
-    BroadcastOperands broadcast;
-    for (std::size_t k = 0; k < table.leaves; ++k)
-        if (auto const& leaf = *leaves[k];
-            !is_direct(leaf, *table.leaf[k], space) &&
-            !(table.leaf[k]->in_place && leaf.contiguous && broadcast.add(k, leaf.shape, space)))
-            return {};
-    return broadcast;
+XGRAD_FUNCTION LoopOperand input_operand(AnyArray const& a, ElementType const& info) {
+    LoopOperand o;
+    o.array = &a;
+    o.transfer = &info.gather;
+    o.output = false;
+    return o;
 }
 
-class BlockLoop {
-public:
-    /// A loop over `count` elements. `buffers_each`: how many operands for each broadcast leaf need
-    /// a buffer.
-    BlockLoop(std::size_t count, KernelTable const& table, BroadcastOperands const& broadcast,
-        std::size_t buffers_each)
-        : table_(table), broadcast_(broadcast), count_(count),
-          block_(block_of(count, table, broadcast.row())),
-          buffer_size_((std::max({block_ * table.largest_element, broadcast.period * widest,
-                            broadcast.columns ? block_ / broadcast.positions * widest : 0}) +
-                           63) /
-                       64 * 64),
-          bytes_((static_cast<std::size_t>(std::popcount(broadcast.all)) * (buffers_each + 1) + 1) *
-                 buffer_size_),
-          buffers_(static_cast<std::byte*>(allocate(bytes_))), free_(buffers_) {}
-    BlockLoop(BlockLoop const&) = delete;
-    BlockLoop& operator=(BlockLoop const&) = delete;
-    ~BlockLoop() { deallocate(buffers_, bytes_); }
+XGRAD_FUNCTION LoopOperand output_operand(AnyArray const& a, ElementType const& info) {
+    LoopOperand o;
+    o.array = &a;
+    o.transfer = &info.scatter;
+    return o;
+}
 
-    /// Adds the leaves as inputs; leaves that are the same tensor share a buffer.
-    void inputs(AnyArray const* const* leaves) {
-        for (std::size_t k = 0; k < table_.leaves; ++k) {
-            std::size_t same = 0;
-            while (leaves[same] != leaves[k]) ++same;
-            if (same < k) put(k, at_[same], step_[same]);
-            else if (broadcast_.all >> k & 1)
-                broadcast(k, leaves[k]->data, leaves[k]->numel, *table_.leaf[k]);
-            else contiguous(k, leaves[k]->data, table_.leaf[k]->element);
-        }
-    }
-    // Each operand is declared by one of the following functions.
-    void contiguous(std::size_t k, void* data, std::size_t element) noexcept {
-        put(k, data, element);
-    }
-    /// Operand k is a broadcast leaf.
-    void broadcast(std::size_t k, void* data, std::size_t elements, ElementType const& info) {
-        if (broadcast_.columns >> k & 1) {
-            columns_[column_count_++] = {
-                &info, static_cast<std::byte*>(data), static_cast<std::uint8_t>(k)};
-            return put(k, take(), 0);
-        }
-        if (elements == block_) return put(k, data, 0);
-        if (elements == 1) return scalar(k, data, info);
-        put(k, take(), 0);
-        std::size_t const bytes = elements * info.element;
-        for (std::size_t done = 0; done < block_ * info.element; done += bytes)
-            std::memcpy(static_cast<std::byte*>(at_[k]) + done, data, bytes);
-    }
-    void scalar(std::size_t k, void* data, ElementType const& info) {
-        put(k, take(), 0);
-        info.gather(at_[k], data, 0, block_);
-    }
-    void zeros(std::size_t k) {
-        if (!zeros_ && buffer_size_ <= sizeof zero_tile) zeros_ = zero_tile.elements;
-        if (!zeros_) std::memset(zeros_ = take(), 0, buffer_size_);
-        put(k, zeros_, 0);
-    }
-    void absent(std::size_t k) noexcept { put(k, nullptr, 0); }
-    /// Output k is the gradient of a broadcast leaf. run() writes its sum.
-    void sum(
-        std::size_t k, std::size_t leaf, void* to, std::size_t elements, ElementType const& info) {
-        bool const is_column = broadcast_.columns >> leaf & 1;
-        if (!is_column && elements == block_ && elements > 1 && info.wide_element == info.element) {
-            added_at_once_ |= LeafMask{1} << leaf;
-            return put(k, to, 0);
-        }
-        put(k, take(), 0);
-        auto* const total = take();
-        if (is_column) {
-            column_sums_[column_sum_count_++] = {
-                &info, static_cast<std::byte*>(to), total, 0, static_cast<std::uint8_t>(k)};
-            return;
-        }
-        std::memset(total, 0, elements * info.wide_element);
-        sums_[sum_count_++] = {
-            &info, static_cast<std::byte*>(to), total, elements, static_cast<std::uint8_t>(k)};
-        summed_ |= LeafMask{1} << leaf;
-        adds_rows_ |= elements > 1;
-        widens_ |= info.wide_element > info.element;
-    }
-    /// The leaves that have one value in a block.
-    LeafMask constant() const noexcept {
-        return broadcast_.scalars | (block_ == broadcast_.positions ? broadcast_.columns : 0);
-    }
+XGRAD_FUNCTION LoopOperand reduce_operand(AnyArray const& a, Transfer const& transfer) {
+    LoopOperand o;
+    o.array = &a;
+    o.transfer = &transfer;
+    o.reduces = true;
+    return o;
+}
 
-    /// Calls kernel(operands, elements, leaves whose gradients are added to what the destination
-    /// has) for each block.
-    template <class Kernel> void run(std::size_t operands, Kernel kernel) {
-        std::size_t const max_accumulated =
-            adds_rows_ != widens_ ? 16 : 1; // blocks that a kernel adds up before they are
-                                            // accumulated; rows of float would lose digits
-        bool const sums = sum_count_ || column_sum_count_ || added_at_once_;
-        for (std::size_t done = 0, accumulated = 0;;) {
-            std::size_t const n = std::min(block_, count_ - done);
-            gather_columns(n);
-            if (sums)
-                for (std::size_t k = operands - table_.leaves; k < operands; ++k)
-                    prefetch_for_stores(at_[k], n * step_[k]); // gradients are the last operands
-            kernel(at_, n, (done ? added_at_once_ : 0) | (accumulated ? summed_ : 0));
-            done += n;
-            scatter_columns(n);
-            if (sum_count_ &&
-                (++accumulated == max_accumulated || done == count_ || count_ - done < block_))
-                accumulate(n), accumulated = 0;
-            if (done == count_) return write_sums();
-            for (std::size_t k = 0; k < operands; ++k)
-                if (step_[k]) at_[k] = static_cast<std::byte*>(at_[k]) + n * step_[k];
-        }
-    }
-
-private:
-    static constexpr std::size_t buffer_bytes = sizeof(TileBuffer), widest = 16;
-
-    struct Column {
-        ElementType const* info;
-        std::byte* at; // the element of the next row
-        std::uint8_t operand;
-    };
-    struct Sum {
-        ElementType const* info;
-        std::byte *to, *total;
-        std::size_t elements;
-        std::uint8_t operand;
-    };
-
-    /// The number of elements of a block: whole rows that fit into a buffer.
-    static std::size_t block_of(std::size_t count, KernelTable const& table, std::size_t row) {
-        return std::min(
-            count, std::max<std::size_t>(1, buffer_bytes / table.largest_element / row) * row);
-    }
-    std::byte* take() noexcept { return std::exchange(free_, free_ + buffer_size_); }
-    void put(std::size_t k, void* at, std::size_t step) noexcept {
-        at_[k] = at;
-        step_[k] = step;
-    }
-    void gather_columns(std::size_t n) {
-        for (std::size_t i = 0; i < column_count_; ++i) {
-            auto& [info, at, operand] = columns_[i];
-            std::size_t const rows = n / broadcast_.positions;
-            info->gather.rows(static_cast<std::byte*>(at_[operand]),
-                broadcast_.positions * info->element, at,
-                static_cast<std::ptrdiff_t>(info->element), 0, broadcast_.positions, rows);
-            at += rows * info->element;
-        }
-    }
-    void scatter_columns(std::size_t n) {
-        for (std::size_t i = 0; i < column_sum_count_; ++i) {
-            auto& sum = column_sums_[i];
-            std::size_t const rows = n / broadcast_.positions;
-            std::memset(sum.total, 0, rows * sum.info->wide_element);
-            sum.info->accumulate.rows(static_cast<std::byte*>(at_[sum.operand]),
-                broadcast_.positions * sum.info->element, sum.total,
-                static_cast<std::ptrdiff_t>(sum.info->wide_element), 0, broadcast_.positions, rows);
-            sum.info->scatter_wide(sum.total, sum.to, 1, rows);
-            sum.to += rows * sum.info->element;
-        }
-    }
-    void accumulate(std::size_t n) {
-        for (std::size_t i = 0; i < sum_count_; ++i) {
-            auto const& sum = sums_[i];
-            if (sum.elements == 1) sum.info->accumulate(at_[sum.operand], sum.total, 0, n);
-            else
-                sum.info->accumulate_columns(
-                    at_[sum.operand], sum.total, sum.elements, n / sum.elements);
-        }
-    }
-    void write_sums() {
-        for (std::size_t i = 0; i < sum_count_; ++i)
-            sums_[i].info->scatter_wide(sums_[i].total, sums_[i].to, 1, sums_[i].elements);
-    }
-
-    KernelTable const& table_;
-    BroadcastOperands const& broadcast_;
-    std::size_t count_, block_, buffer_size_, bytes_, column_count_ = 0, sum_count_ = 0,
-                                                      column_sum_count_ = 0;
-    bool adds_rows_ = false, widens_ = false; // some sums are rows; some have a wider type
-    LeafMask summed_ = 0, added_at_once_ = 0;
-    std::byte *buffers_, *free_;
-    void* zeros_ = nullptr;
-    void* at_[TileLoop::max_operands];
-    std::size_t step_[TileLoop::max_operands];
-    Column columns_[64];
-    Sum sums_[64], column_sums_[64];
-};
+XGRAD_FUNCTION AnyArray zeroed(Shape const& shape, std::size_t element) {
+    AnyArray a(shape, element);
+    std::memset(a.data, 0, a.numel * element);
+    return a;
+}
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_ELEMENT_TYPE_IPP
+#endif
 
-// ======== xgrad/ops/part_loop.hpp
-// PartLoop: calls a kernel on many contiguous elements, in parts of part_size elements. Parts may
-// be processed by several threads, and results larger than the caches may be written with
-// non-temporal stores. Invariant: the parts, and the elements of each call of the kernel, depend on
-// neither choice, so results are bit-identical.
+// ======== xgrad/fuse/part_loop.hpp
+// PartLoop: calls a kernel on many contiguous elements, in parts of part_size elements. Several
+// threads may process parts, and a result larger than the caches is written with non-temporal
+// stores, which save the read of each of its cache lines (bench_rational, rows "hand, streaming").
+// Invariant: the parts, and the elements of each call of the kernel, depend on neither, so results
+// are bit-identical.
 
-#include <chrono>
 
-
-// ======== xgrad/base/parallel.hpp
+// ======== xgrad/core/parallel.hpp
 // A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
 // the same parts, so that results do not depend on the number of threads.
 
@@ -11854,10 +10844,10 @@ inline std::size_t get_num_threads() noexcept {
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_PARALLEL_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_PARALLEL_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
 
-// ======== xgrad/impl/base/parallel.ipp
+// ======== xgrad/impl/core/parallel.ipp
 // Bodies of parallel.hpp.
 
 #include <condition_variable>
@@ -11963,10 +10953,10 @@ XGRAD_FUNCTION void set_num_threads(std::size_t n) {
 }
 
 } // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_PARALLEL_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
 #endif
 
-// ======== xgrad/base/stream.hpp
+// ======== xgrad/core/stream.hpp
 // Non-temporal stores for results larger than the last-level cache: the processor does not read the
 // overwritten cache lines first, which saves a third of the memory traffic of a copy.
 
@@ -11994,10 +10984,10 @@ inline void finish_streaming() noexcept {
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_STREAM_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_STREAM_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
 
-// ======== xgrad/impl/base/stream.ipp
+// ======== xgrad/impl/core/stream.ipp
 // Bodies of stream.hpp.
 
 namespace xgrad::detail {
@@ -12030,45 +11020,10 @@ XGRAD_FUNCTION void stream(std::byte* to, std::byte const* from, std::size_t byt
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_STREAM_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
 #endif
 
 namespace xgrad::detail {
-
-/// Chooses between non-temporal and ordinary stores. Non-temporal stores save the read for
-/// ownership of each cache line, but a kernel with enough arithmetic hides those reads and then
-/// waits for the stores; this depends on the processor. The first parts alternate between both, the
-/// others use the faster one (bench_rational, rows "hand, streaming").
-class StreamingTrial {
-public:
-    /// Calls f(true if this part uses non-temporal stores).
-    template <class F> void run(std::size_t part, F f) {
-        bool const non_temporal = streams(part);
-        if (part >= trials) return f(non_temporal);
-        auto const start = Clock::now();
-        f(non_temporal);
-        double const seconds = std::chrono::duration<double>(Clock::now() - start).count() /
-                               (non_temporal ? 1 : preference);
-        for (double shortest = shortest_[non_temporal].load(std::memory_order_relaxed);
-             seconds < shortest && !shortest_[non_temporal].compare_exchange_weak(
-                                       shortest, seconds, std::memory_order_relaxed);) {}
-    }
-
-private:
-    using Clock = std::chrono::steady_clock;
-    static constexpr std::size_t trials = 8;
-    static constexpr double preference =
-        0.9; // lines that stay in a cache are written back later, which a trial does not measure
-
-    bool streams(std::size_t part) const noexcept {
-        return part < trials ? part % 2 == 0
-                             : shortest_[true].load(std::memory_order_relaxed) <=
-                                   shortest_[false].load(std::memory_order_relaxed);
-    }
-
-    std::array<std::atomic<double>, 2> shortest_{
-        std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-};
 
 class PartLoop {
 public:
@@ -12078,24 +11033,10 @@ public:
 
     /// Operand k is contiguous; `element` is the size of an element, or 0 if each call gets the
     /// same pointer. It may be null.
-    void contiguous(std::size_t k, void* data, std::size_t element) noexcept {
-        for (; operands_ <= k; ++operands_) at_[operands_] = nullptr, step_[operands_] = 0;
-        at_[k] = static_cast<std::byte*>(data);
-        step_[k] = data ? element : 0;
-    }
+    void contiguous(std::size_t k, void* data, std::size_t element) noexcept;
     /// Operand k is an output. It may be one of the operands before it; then the kernel reads it,
     /// too.
-    void result(std::size_t k, void* data, std::size_t element) noexcept {
-        bool const is_read = std::find(at_, at_ + operands_, data) != at_ + operands_;
-        bool const is_large = count_ * element >= streamed_bytes &&
-                              reinterpret_cast<std::uintptr_t>(data) % block_alignment == 0;
-        contiguous(k, data, element);
-        if (data && is_large && !is_read && k < 64 &&
-            static_cast<std::size_t>(std::popcount(streamed_)) < buffers) {
-            streamed_ |= std::uint64_t{1} << k;
-            max_at_once_ = std::min(max_at_once_, buffer_bytes / element);
-        }
-    }
+    void result(std::size_t k, void* data, std::size_t element) noexcept;
 
     /// Calls kernel(part, operands, elements) for all elements; within a part, from the first to
     /// the last.
@@ -12119,58 +11060,125 @@ private:
         buffers = 6,
         buffer_bytes = 1024; // small enough that non-temporal stores do not fill the store buffer
 
-    void run(Body body) const {
-        if (!streamed_)
-            return for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) {
-                run_part(body, part, first, n);
-            });
-        StreamingTrial trial;
-        for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) {
-            trial.run(part, [&](bool streams) {
-                streams ? stream_part(body, part, first, n) : run_part(body, part, first, n);
-            });
-        });
-    }
-    /// run_part and stream_part call the kernel with the same elements at once, so that results are
-    /// bit-identical.
-    void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const {
-        void* here[TileLoop::max_operands];
-        for (std::size_t done = 0, n; done < elements; done += n) {
-            n = std::min(max_at_once_, elements - done);
-            for (std::size_t k = 0; k < operands_; ++k) here[k] = place(k, first + done);
-            body(part, here, n);
-        }
-    }
-    void stream_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const {
-        alignas(block_alignment) std::byte buffer[buffers][buffer_bytes];
-        void* here[TileLoop::max_operands];
-        auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
-        for (std::size_t done = 0, n; done < elements; done += n) {
-            n = std::min(max_at_once_, elements - done);
-            for (std::size_t k = 0, next = 0; k < operands_; ++k)
-                here[k] = is_streamed(k) ? buffer[next++] : place(k, first + done);
-            body(part, here, n);
-            for (std::size_t k = 0, next = 0; next < streamed; ++k)
-                if (is_streamed(k)) stream(place(k, first + done), buffer[next++], n * step_[k]);
-        }
-        finish_streaming();
-    }
+    void run(Body body) const;
+    void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const;
+    void stream_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const;
 
     bool is_streamed(std::size_t k) const noexcept { return k < 64 && streamed_ >> k & 1; }
     std::byte* place(std::size_t k, std::size_t i) const noexcept { return at_[k] + i * step_[k]; }
 
     std::size_t count_, max_at_once_, operands_ = 0;
     std::uint64_t streamed_ = 0; // operands, one bit each
-    std::byte* at_[TileLoop::max_operands];
-    std::size_t step_[TileLoop::max_operands];
+    std::byte* at_[max_operands];
+    std::size_t step_[max_operands];
 };
 
 } // namespace xgrad::detail
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_PART_LOOP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_PART_LOOP_IPP
+
+// ======== xgrad/impl/fuse/part_loop.ipp
+// Bodies of part_loop.hpp.
+
 namespace xgrad::detail {
 
-[[gnu::noinline]] inline void evaluate_parts(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, AnyArray const& out) {
+XGRAD_FUNCTION void PartLoop::contiguous(std::size_t k, void* data, std::size_t element) noexcept {
+    for (; operands_ <= k; ++operands_) at_[operands_] = nullptr, step_[operands_] = 0;
+    at_[k] = static_cast<std::byte*>(data);
+    step_[k] = data ? element : 0;
+}
+
+XGRAD_FUNCTION void PartLoop::result(std::size_t k, void* data, std::size_t element) noexcept {
+    bool const is_read = std::find(at_, at_ + operands_, data) != at_ + operands_;
+    bool const is_large = count_ * element >= streamed_bytes &&
+                          reinterpret_cast<std::uintptr_t>(data) % block_alignment == 0;
+    contiguous(k, data, element);
+    if (data && is_large && !is_read && k < 64 &&
+        static_cast<std::size_t>(std::popcount(streamed_)) < buffers) {
+        streamed_ |= std::uint64_t{1} << k;
+        max_at_once_ = std::min(max_at_once_, buffer_bytes / element);
+    }
+}
+
+XGRAD_FUNCTION void PartLoop::run(Body body) const {
+    for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) {
+        streamed_ ? stream_part(body, part, first, n) : run_part(body, part, first, n);
+    });
+}
+
+XGRAD_FUNCTION void PartLoop::run_part(
+    Body body, std::size_t part, std::size_t first, std::size_t elements) const {
+    void* here[max_operands];
+    for (std::size_t done = 0, n; done < elements; done += n) {
+        n = std::min(max_at_once_, elements - done);
+        for (std::size_t k = 0; k < operands_; ++k) here[k] = place(k, first + done);
+        body(part, here, n);
+    }
+}
+
+/// The kernel writes the results to buffers, which non-temporal stores copy.
+XGRAD_FUNCTION void PartLoop::stream_part(
+    Body body, std::size_t part, std::size_t first, std::size_t elements) const {
+    alignas(block_alignment) std::byte buffer[buffers][buffer_bytes];
+    void* here[max_operands];
+    auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
+    for (std::size_t done = 0, n; done < elements; done += n) {
+        n = std::min(max_at_once_, elements - done);
+        for (std::size_t k = 0, next = 0; k < operands_; ++k)
+            here[k] = is_streamed(k) ? buffer[next++] : place(k, first + done);
+        body(part, here, n);
+        for (std::size_t k = 0, next = 0; next < streamed; ++k)
+            if (is_streamed(k)) stream(place(k, first + done), buffer[next++], n * step_[k]);
+    }
+    finish_streaming();
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_PART_LOOP_IPP
+#endif
+
+namespace xgrad::detail {
+
+void evaluate_parts(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
+    AnyArray const& out);
+
+/// Evaluates an expression whose leaves are all contiguous, like `out`.
+void evaluate_contiguous(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, AnyArray const& out);
+
+/// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
+std::optional<std::array<std::size_t, 3>> reduced_extents(Shape const& space, Shape const& kept);
+
+/// Reduces contiguous elements in place, without a tile.
+void reduce_contiguous(
+    std::byte* from, std::array<std::size_t, 3> const& extent, LoopOperand const& out);
+
+void evaluate_in_loop(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, Shape const& space, LoopOperand const& out);
+
+/// Reduces all elements to one, if all leaves are contiguous.
+void reduce_all(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
+    std::size_t count, LoopOperand const& out);
+
+/// Evaluates an expression over an index space into `out`, an array or a reduction.
+void evaluate_into(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
+    Shape const& space, LoopOperand const& out);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
+
+// ======== xgrad/impl/fuse/evaluate_into.ipp
+// Bodies of evaluate_into.hpp.
+
+namespace xgrad::detail {
+
+[[gnu::noinline]] XGRAD_FUNCTION void evaluate_parts(KernelTable const& table,
+    void const* expression, AnyArray const* const* leaves, AnyArray const& out) {
     PartLoop loop(out.numel);
     for (std::size_t k = 0; k < table.leaves; ++k)
         loop.contiguous(k, leaves[k]->data, table.leaf[k]->element);
@@ -12180,8 +11188,7 @@ namespace xgrad::detail {
     });
 }
 
-/// Evaluates an expression whose leaves are all contiguous, like `out`.
-inline void evaluate_contiguous(KernelTable const& table, void const* expression,
+XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
     AnyArray const* const* leaves, AnyArray const& out) {
     if (out.numel > part_size) return evaluate_parts(table, expression, leaves, out);
     void* at[64];
@@ -12190,8 +11197,7 @@ inline void evaluate_contiguous(KernelTable const& table, void const* expression
     if (out.numel) table.forward(expression, at, out.numel, 0);
 }
 
-/// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
-inline std::optional<std::array<std::size_t, 3>> reduced_extents(
+XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
     Shape const& space, Shape const& kept) {
     std::array<std::size_t, 3> extent{1, 1, 1};
     std::size_t at = 0;
@@ -12205,51 +11211,40 @@ inline std::optional<std::array<std::size_t, 3>> reduced_extents(
     return extent;
 }
 
-/// Reduces contiguous elements in place, without a tile.
-inline void reduce_contiguous(
-    std::byte* from, std::array<std::size_t, 3> const& extent, TileOperand const& out) {
+XGRAD_FUNCTION void reduce_contiguous(
+    std::byte* from, std::array<std::size_t, 3> const& extent, LoopOperand const& out) {
     auto const [rows, reduced, columns] = extent;
     std::size_t const run = columns == 1 ? max_summed : 1;
     auto* to = out.array->data;
-    for (std::size_t row = 0; row < rows;
-         ++row, from += reduced * columns * out.tile_element, to += columns * out.element) {
-        if (columns > 1 && out.reduce_columns) out.reduce_columns(from, to, columns, reduced);
+    for (std::size_t row = 0; row < rows; ++row,
+                     from += reduced * columns * out.transfer->tile_element,
+                     to += columns * out.transfer->element) {
+        if (columns > 1 && out.transfer->columns) out.transfer->columns(from, to, columns, reduced);
         else
             for (std::size_t i = 0; i < reduced; i += run)
-                out.transfer(from + i * columns * out.tile_element, to, columns != 1,
+                (*out.transfer)(from + i * columns * out.transfer->tile_element, to, columns != 1,
                     std::min(run, reduced - i) * columns);
     }
 }
 
-[[gnu::noinline]] inline void evaluate_tiled(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, TileOperand const& out) {
+[[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
+    void const* expression, AnyArray const* const* leaves, Shape const& space,
+    LoopOperand const& out) {
     std::size_t const n = table.leaves;
-    LocalArray<TileOperand, 8> operands(n + 1);
-    for (std::size_t k = 0; k < n; ++k)
-        operands[k] = input_operand(*leaves[k], *table.leaf[k], space);
-    operands[n] = out;
-    bool const copies = table.is_identity && out.needs_tile();
-    if (copies) operands[n].from = 0;
-    auto body = [&](void* const* at, std::size_t elements, TileFacts facts) {
+    NdLoop loop(space, n + 1);
+    for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*leaves[k], *table.leaf[k]));
+    auto result = out;
+    bool const copies = table.is_identity && !(out.in_place() && out.array->contiguous);
+    if (copies) result.from = 0;
+    loop.add(n, result);
+    auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
         if (!copies) table.forward(expression, at, elements, facts.constant);
     };
-    TileLoop(space, operands.data(), n + 1).run(tile_body(body));
+    loop.run(loop_body(body));
 }
 
-[[gnu::noinline]] inline void evaluate_in_blocks(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, BroadcastOperands const& broadcast, AnyArray const& out) {
-    std::size_t const n = table.leaves;
-    BlockLoop loop(out.numel, table, broadcast, 1);
-    loop.inputs(leaves);
-    loop.contiguous(n, out.data, table.result->element);
-    loop.run(n + 1, [&](void* const* at, std::size_t elements, LeafMask) {
-        table.forward(expression, at, elements, loop.constant());
-    });
-}
-
-/// Reduces all elements to one, if all leaves are contiguous.
-inline void reduce_all(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, std::size_t count, TileOperand const& out) {
+XGRAD_FUNCTION void reduce_all(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, std::size_t count, LoopOperand const& out) {
     if (table.is_identity) return reduce_contiguous(leaves[0]->data, {1, count, 1}, out);
     void* at[64];
     for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
@@ -12258,32 +11253,32 @@ inline void reduce_all(KernelTable const& table, void const* expression,
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
         table.forward(expression, at, elements, 0);
-        out.transfer(tile.elements, out.array->data, 0, elements);
+        (*out.transfer)(tile.elements, out.array->data, 0, elements);
         for (std::size_t k = 0; k < table.leaves; ++k)
             at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
     }
 }
 
-/// Evaluates an expression over an index space into `out`, an array or a reduction.
-inline void evaluate_into(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, TileOperand const& out) {
+XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expression,
+    AnyArray const* const* leaves, Shape const& space, LoopOperand const& out) {
     std::size_t const count = numel(space);
     if (count == 0) return;
-    auto const broadcast = find_broadcast(table, leaves, space);
-    bool const all_contiguous = broadcast && broadcast->all == 0;
-    if (all_contiguous && out.reduces && out.constant)
+    bool contiguous = true;
+    for (std::size_t k = 0; k < table.leaves; ++k)
+        contiguous &= is_direct(*leaves[k], *table.leaf[k], space);
+    if (contiguous && out.reduces && out.array->numel == 1)
         return reduce_all(table, expression, leaves, count, out);
-    if (all_contiguous && out.reduces && table.is_identity)
+    if (contiguous && out.reduces && table.is_identity)
         if (auto const extent = reduced_extents(space, out.array->shape))
             return reduce_contiguous(leaves[0]->data, *extent, out);
-    if (out.needs_tile() || !broadcast)
-        return evaluate_tiled(table, expression, leaves, space, out);
-    if (!all_contiguous)
-        return evaluate_in_blocks(table, expression, leaves, *broadcast, *out.array);
-    evaluate_contiguous(table, expression, leaves, *out.array);
+    if (contiguous && out.in_place() && out.array->contiguous)
+        return evaluate_contiguous(table, expression, leaves, *out.array);
+    evaluate_in_loop(table, expression, leaves, space, out);
 }
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -12373,7 +11368,7 @@ Array<T> reduce_expression(KernelTable const& table, void const* expression,
     using A = typename Combine::accumulator;
     Array<A> out(reduced_shape(space, axes, true), Combine::start());
     evaluate_into(table, expression, leaves, space,
-        reduce_operand(out, sizeof(A), sizeof(T), transfer_by<&reduce_strided<Combine, T>>));
+        reduce_operand(out, transfer_by<A, T, &reduce_strided<Combine, T>>));
     narrow<A, T>(out);
     if (!keep) out.reshape(reduced_shape(space, axes, false));
     return std::move(as<T>(out));
@@ -12406,23 +11401,11 @@ template <Operand X> Axes checked_axes(std::string_view operation, X const& x, A
 }
 
 /// The number of elements that are reduced to one.
-inline std::size_t count_over(Shape const& shape, Axes const& axes) {
-    std::size_t n = 1;
-    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
-    return n;
-}
+std::size_t count_over(Shape const& shape, Axes const& axes);
 
 /// All axes, those of `over` last.
-[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank) {
-    Axes order;
-    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
-        if (!std::ranges::binary_search(over, i)) order.push_back(i);
-    for (auto const axis : over) order.push_back(axis);
-    return order;
-}
-inline bool are_last(Axes const& over, std::size_t rank) {
-    return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank;
-}
+[[gnu::cold]] Axes axes_with_last(Axes const& over, std::size_t rank);
+bool are_last(Axes const& over, std::size_t rank);
 
 /// The elements as W, contiguous, with the axes `over` last: the array itself if it is so, else a
 /// copy in `buffer`.
@@ -12470,6 +11453,37 @@ template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
 
 } // namespace xgrad
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_REDUCING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_REDUCING_IPP
+
+// ======== xgrad/impl/fuse/reducing.ipp
+// Bodies of reducing.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t count_over(Shape const& shape, Axes const& axes) {
+    std::size_t n = 1;
+    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
+    return n;
+}
+
+XGRAD_FUNCTION Axes axes_with_last(Axes const& over, std::size_t rank) {
+    Axes order;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
+        if (!std::ranges::binary_search(over, i)) order.push_back(i);
+    for (auto const axis : over) order.push_back(axis);
+    return order;
+}
+
+XGRAD_FUNCTION bool are_last(Axes const& over, std::size_t rank) {
+    return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_REDUCING_IPP
+#endif
+
 // ======== xgrad/tensor/fused_gradient_node.hpp
 // FusedGradientNode: the recorded backward pass of a FusedNode, as one Node. Its own backward pass
 // is one pass over dual numbers (dual_pass.hpp). Where that pass is recorded too, for third
@@ -12487,8 +11501,7 @@ template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
 //
 // - gradients that a full sum computed already (fused_sum.hpp);
 // - apply_if_simple(): all operands are contiguous and have one shape;
-// - apply_in_blocks(): broadcast operands are periodic (block_loop.hpp; benchmark: broadcast);
-// - apply_tiled(): any strides, shapes and element types (tile_loop.hpp).
+// - apply_in_loop(): any strides, shapes and element types (nd_loop.hpp; benchmark: broadcast).
 //
 // Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
 
@@ -13071,29 +12084,10 @@ namespace xgrad::detail {
 
 class alignas(16) FusedOperands : public Node {
 public:
-    [[gnu::cold]] std::string name() const override {
-        auto const root = table().kernels.vertices->name;
-        return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
-    }
-    [[gnu::cold]] std::string formula() const override {
-        auto const* first = table().kernels.vertices;
-        std::size_t tensors = 0;
-        auto const inner = expression_text(first, tensors);
-        return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
-    }
-    void release_saved() noexcept override {
-        for (auto& value : saved_values()) value.storage = nullptr;
-        if (saved_tensors_) release_saved_tensors();
-        release_ready();
-    }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
-        make_saved_tensors();
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (plan_.saved >> k & 1) all.push_back({tensor_name(k), &saved_tensors_[k]});
-        if (saves_result()) all.push_back({"result", &saved_tensors_[leaves()]});
-        return all;
-    }
+    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
+    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
+    XGRAD_FUNCTION void release_saved() noexcept override;
+    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
     // Read by second derivatives.
     RecordTable const& table() const noexcept { return plan_.table; }
@@ -13102,10 +12096,7 @@ public:
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return space_; }
     std::size_t leaves() const noexcept { return table().kernels.leaves; }
-    Shape const& leaf_shape(std::size_t k) const {
-        static Shape const of_a_number;
-        return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
-    }
+    Shape const& leaf_shape(std::size_t k) const;
     BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
     LeafMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
@@ -13115,10 +12106,7 @@ public:
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
-    AnyTensor unpack_leaf(std::size_t k) {
-        make_saved_tensors();
-        return saved_tensors_[first_of(k)].unpack(*this);
-    }
+    AnyTensor unpack_leaf(std::size_t k);
     AnyTensor unpack_result() {
         make_saved_tensors();
         return saved_tensors_[leaves()].unpack(*this);
@@ -13133,16 +12121,9 @@ protected:
     SavedValue const& saved_value(std::size_t i) const noexcept {
         return reinterpret_cast<SavedValue const*>(behind())[i];
     }
-    std::span<SavedValue> saved_values() noexcept {
-        return {reinterpret_cast<SavedValue*>(behind()), plan_.saved_values()};
-    }
-    std::span<Edge> edges() noexcept {
-        return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges};
-    }
-    std::span<AnyTensor> ready() noexcept {
-        return {
-            reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges};
-    }
+    std::span<SavedValue> saved_values() noexcept;
+    std::span<Edge> edges() noexcept;
+    std::span<AnyTensor> ready() noexcept;
     static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
         return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes);
     }
@@ -13177,13 +12158,7 @@ protected:
         std::ranges::destroy(saved_values());
         if (auto const destroy = table().destroy) destroy(behind() + plan_.expression_at);
     }
-    [[gnu::noinline]] void destroy_sum() noexcept {
-        if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0)
-            table().use->fetch_sub(1, std::memory_order_relaxed);
-        release_ready();
-        std::ranges::destroy(ready());
-        std::destroy_at(sum_);
-    }
+    void destroy_sum() noexcept;
 
     /// Prepares the saved values for a pass (checks versions, unpacks), and drops what was unpacked
     /// at its end.
@@ -13203,66 +12178,28 @@ protected:
 
     private:
         explicit UnpackGuard(FusedOperands* n) noexcept : node_(*n) {}
-        [[gnu::cold]] void open() {
-            node_.make_saved_tensors();
-            std::size_t const n = node_.leaves();
-            for (std::size_t k = 0; k < n; ++k)
-                if (node_.plan_.saved >> k & 1 && node_.saved_tensors_[k].open(node_))
-                    unpacked_ |= LeafMask{1} << k;
-            if (node_.saves_result() && node_.saved_tensors_[n].open(node_))
-                unpacked_ |= LeafMask{1} << n;
-        }
-        [[gnu::cold]] void close() noexcept {
-            for (std::size_t k = 0; unpacked_ >> k; ++k)
-                if (unpacked_ >> k & 1) node_.saved_tensors_[k].close();
-        }
+        [[gnu::cold]] void open();
+        [[gnu::cold]] void close() noexcept;
 
         FusedOperands& node_;
         LeafMask unpacked_ = 0;
     };
     /// True where all SavedValues are there and unchanged, and there are no SavedTensors.
-    bool is_intact() const noexcept {
-        if (saved_tensors_) return false;
-        bool intact = true;
-        for (std::size_t i = 0; i < plan_.saved_values(); ++i) intact &= saved_value(i).is_intact();
-        return intact;
-    }
+    bool is_intact() const noexcept;
     /// The values of operand k, and those of the result, during the life of a guard.
     AnyArray saved_array(std::size_t k) const { return slot_array(plan_.slot[k]); }
-    AnyArray saved_result() const {
-        return saved_tensors_ ? saved_tensors_[leaves()].array()
-                              : contiguous_array(saved_value(plan_.slots), space_);
-    }
+    AnyArray saved_result() const;
     /// The values of slot i.
-    AnyArray slot_array(std::size_t i) const {
-        std::size_t const k = plan_.slot_operand[i];
-        return saved_tensors_ ? saved_tensors_[k].array()
-                              : contiguous_array(saved_value(i), leaf_shape(k));
-    }
+    AnyArray slot_array(std::size_t i) const;
     /// Address of the values of operand k, which are contiguous.
-    std::byte* saved_data(std::size_t k) const {
-        return saved_tensors_ ? saved_tensors_[first_of(k)].array().data
-                              : saved_value(plan_.slot[k]).data;
-    }
-    std::byte* saved_result_data() const {
-        return saved_tensors_ ? saved_tensors_[leaves()].array().data
-                              : saved_value(plan_.slots).data;
-    }
-    static AnyArray contiguous_array(SavedValue const& value, Shape const& shape) {
-        AnyArray a(shape);
-        a.storage = value.storage;
-        a.data = value.data;
-        return a;
-    }
+    std::byte* saved_data(std::size_t k) const;
+    std::byte* saved_result_data() const;
+    static AnyArray contiguous_array(SavedValue const& value, Shape const& shape);
 
     void stop_waiting() noexcept {
         if (waiting_) WaitingGradients::end(std::exchange(waiting_, 0));
     }
-    void release_ready() noexcept {
-        if (!waiting_) return;
-        for (auto& gradient : ready()) gradient = {};
-        stop_waiting();
-    }
+    void release_ready() noexcept;
 
 private:
     /// Saves what the gradients read. Returns false where SavedTensors must be used instead.
@@ -13288,65 +12225,16 @@ private:
             ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
         set_edges(edges, i);
     }
-    [[gnu::noinline]] void save_shapes(BoundOperands const& in) {
-        std::size_t const n = leaves();
-        BroadcastOperands repeats;
-        in_blocks_ = table().kernels.in_place && table().result.in_place;
-        for (std::size_t k = 0; k < n; ++k) {
-            std::size_t const first = first_of(k);
-            if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
-            else if (in.arrays[k]->shape != space_) {
-                auto const& array = *in.arrays[k];
-                broadcast_ |= LeafMask{1} << k;
-                in_blocks_ = in_blocks_ && repeats.add(k, array.shape, space_);
-                if (array.shape.empty()) continue;
-                if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
-                shapes_[k] = array.shape;
-            }
-        }
-    }
-    [[gnu::cold]] void save_tensors(AnyTensor const* const* operands, AnyTensor const& result) {
-        std::size_t const n = leaves();
-        saved_tensors_ = std::make_unique<SavedTensor[]>(n + 1);
-        for (auto& value : saved_values()) value.storage = nullptr;
-        for (std::size_t k = 0; k < n; ++k)
-            if (plan_.saved >> k & 1) saved_tensors_[k] = SavedTensor::operand(*operands[k]);
-        if (saves_result()) saved_tensors_[n] = SavedTensor::result(result);
-    }
+    void save_shapes(BoundOperands const& in);
+    [[gnu::cold]] void save_tensors(AnyTensor const* const* operands, AnyTensor const& result);
 
     /// Converts SavedValues to SavedTensors.
-    [[gnu::cold]] void make_saved_tensors() {
-        NodeLock const lock(*this);
-        if (saved_tensors_) return;
-        std::size_t const n = leaves();
-        auto saved = std::make_unique<SavedTensor[]>(n + 1);
-        auto const restore = [](SavedValue const& value, Edge const& edge, TypeInfo const& type,
-                                 Shape const& shape) {
-            return SavedTensor::restored(type, contiguous_array(value, shape), value.version, edge);
-        };
-        for (std::size_t i = 0; i < plan_.slots; ++i) {
-            std::size_t const k = plan_.slot_operand[i];
-            if (!saved_value(i).storage) continue;
-            std::size_t at = k;
-            while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
-            saved[k] = restore(saved_value(i), at < n ? edges()[plan_.edge[at]] : Edge(),
-                *table().leaf_types[k], leaf_shape(k));
-        }
-        if (saves_result() && saved_value(plan_.slots).storage)
-            saved[n] = SavedTensor::restored_result(
-                restore(saved_value(plan_.slots), Edge(), table().result_type, space_));
-        saved_tensors_ = std::move(saved);
-        for (auto& value : saved_values()) value.storage = nullptr;
-    }
-    [[gnu::cold, gnu::noinline]] void release_saved_tensors() noexcept {
-        for (std::size_t k = 0; k <= leaves(); ++k) saved_tensors_[k].release();
-    }
+    [[gnu::cold]] void make_saved_tensors();
+    [[gnu::cold]] void release_saved_tensors() noexcept;
 
 protected:
     OperandPlan const& plan_;
-    bool contiguous_; // all operands were contiguous when they were saved
-    bool in_blocks_ =
-        false; // broadcast operands are periodic, and kernels read all operands directly
+    bool contiguous_;          // all operands were contiguous when they were saved
     bool handed_over_ = false; // a pass has taken the gradients
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
@@ -13359,17 +12247,190 @@ protected:
 
 } // namespace xgrad::detail
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_OPERANDS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_OPERANDS_IPP
+
+// ======== xgrad/impl/tensor/fused_operands.ipp
+// Bodies of fused_operands.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::string FusedOperands::name() const {
+    auto const root = table().kernels.vertices->name;
+    return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
+}
+
+XGRAD_FUNCTION std::string FusedOperands::formula() const {
+    auto const* first = table().kernels.vertices;
+    std::size_t tensors = 0;
+    auto const inner = expression_text(first, tensors);
+    return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
+}
+
+XGRAD_FUNCTION void FusedOperands::release_saved() noexcept {
+    for (auto& value : saved_values()) value.storage = nullptr;
+    if (saved_tensors_) release_saved_tensors();
+    release_ready();
+}
+
+XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedOperands::saved_tensors() {
+    make_saved_tensors();
+    std::vector<NamedSavedTensor> all;
+    for (std::size_t k = 0; k < leaves(); ++k)
+        if (plan_.saved >> k & 1) all.push_back({tensor_name(k), &saved_tensors_[k]});
+    if (saves_result()) all.push_back({"result", &saved_tensors_[leaves()]});
+    return all;
+}
+
+XGRAD_FUNCTION Shape const& FusedOperands::leaf_shape(std::size_t k) const {
+    static Shape const of_a_number;
+    return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
+}
+
+XGRAD_FUNCTION AnyTensor FusedOperands::unpack_leaf(std::size_t k) {
+    make_saved_tensors();
+    return saved_tensors_[first_of(k)].unpack(*this);
+}
+
+XGRAD_FUNCTION std::span<SavedValue> FusedOperands::saved_values() noexcept {
+    return {reinterpret_cast<SavedValue*>(behind()), plan_.saved_values()};
+}
+
+XGRAD_FUNCTION std::span<Edge> FusedOperands::edges() noexcept {
+    return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges};
+}
+
+XGRAD_FUNCTION std::span<AnyTensor> FusedOperands::ready() noexcept {
+    return {reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges};
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::destroy_sum() noexcept {
+    if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0)
+        table().use->fetch_sub(1, std::memory_order_relaxed);
+    release_ready();
+    std::ranges::destroy(ready());
+    std::destroy_at(sum_);
+}
+
+XGRAD_FUNCTION void FusedOperands::UnpackGuard::open() {
+    node_.make_saved_tensors();
+    std::size_t const n = node_.leaves();
+    for (std::size_t k = 0; k < n; ++k)
+        if (node_.plan_.saved >> k & 1 && node_.saved_tensors_[k].open(node_))
+            unpacked_ |= LeafMask{1} << k;
+    if (node_.saves_result() && node_.saved_tensors_[n].open(node_)) unpacked_ |= LeafMask{1} << n;
+}
+
+XGRAD_FUNCTION void FusedOperands::UnpackGuard::close() noexcept {
+    for (std::size_t k = 0; unpacked_ >> k; ++k)
+        if (unpacked_ >> k & 1) node_.saved_tensors_[k].close();
+}
+
+XGRAD_FUNCTION bool FusedOperands::is_intact() const noexcept {
+    if (saved_tensors_) return false;
+    bool intact = true;
+    for (std::size_t i = 0; i < plan_.saved_values(); ++i) intact &= saved_value(i).is_intact();
+    return intact;
+}
+
+XGRAD_FUNCTION AnyArray FusedOperands::saved_result() const {
+    return saved_tensors_ ? saved_tensors_[leaves()].array()
+                          : contiguous_array(saved_value(plan_.slots), space_);
+}
+
+XGRAD_FUNCTION AnyArray FusedOperands::slot_array(std::size_t i) const {
+    std::size_t const k = plan_.slot_operand[i];
+    return saved_tensors_ ? saved_tensors_[k].array()
+                          : contiguous_array(saved_value(i), leaf_shape(k));
+}
+
+XGRAD_FUNCTION std::byte* FusedOperands::saved_data(std::size_t k) const {
+    return saved_tensors_ ? saved_tensors_[first_of(k)].array().data
+                          : saved_value(plan_.slot[k]).data;
+}
+
+XGRAD_FUNCTION std::byte* FusedOperands::saved_result_data() const {
+    return saved_tensors_ ? saved_tensors_[leaves()].array().data : saved_value(plan_.slots).data;
+}
+
+XGRAD_FUNCTION AnyArray FusedOperands::contiguous_array(
+    SavedValue const& value, Shape const& shape) {
+    AnyArray a(shape);
+    a.storage = value.storage;
+    a.data = value.data;
+    return a;
+}
+
+XGRAD_FUNCTION void FusedOperands::release_ready() noexcept {
+    if (!waiting_) return;
+    for (auto& gradient : ready()) gradient = {};
+    stop_waiting();
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::save_shapes(BoundOperands const& in) {
+    std::size_t const n = leaves();
+    for (std::size_t k = 0; k < n; ++k) {
+        std::size_t const first = first_of(k);
+        if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
+        else if (in.arrays[k]->shape != space_) {
+            auto const& array = *in.arrays[k];
+            broadcast_ |= LeafMask{1} << k;
+            if (array.shape.empty()) continue;
+            if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
+            shapes_[k] = array.shape;
+        }
+    }
+}
+
+XGRAD_FUNCTION void FusedOperands::save_tensors(
+    AnyTensor const* const* operands, AnyTensor const& result) {
+    std::size_t const n = leaves();
+    saved_tensors_ = std::make_unique<SavedTensor[]>(n + 1);
+    for (auto& value : saved_values()) value.storage = nullptr;
+    for (std::size_t k = 0; k < n; ++k)
+        if (plan_.saved >> k & 1) saved_tensors_[k] = SavedTensor::operand(*operands[k]);
+    if (saves_result()) saved_tensors_[n] = SavedTensor::result(result);
+}
+
+XGRAD_FUNCTION void FusedOperands::make_saved_tensors() {
+    NodeLock const lock(*this);
+    if (saved_tensors_) return;
+    std::size_t const n = leaves();
+    auto saved = std::make_unique<SavedTensor[]>(n + 1);
+    auto const restore = [](SavedValue const& value, Edge const& edge, TypeInfo const& type,
+                             Shape const& shape) {
+        return SavedTensor::restored(type, contiguous_array(value, shape), value.version, edge);
+    };
+    for (std::size_t i = 0; i < plan_.slots; ++i) {
+        std::size_t const k = plan_.slot_operand[i];
+        if (!saved_value(i).storage) continue;
+        std::size_t at = k;
+        while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
+        saved[k] = restore(saved_value(i), at < n ? edges()[plan_.edge[at]] : Edge(),
+            *table().leaf_types[k], leaf_shape(k));
+    }
+    if (saves_result() && saved_value(plan_.slots).storage)
+        saved[n] = SavedTensor::restored_result(
+            restore(saved_value(plan_.slots), Edge(), table().result_type, space_));
+    saved_tensors_ = std::move(saved);
+    for (auto& value : saved_values()) value.storage = nullptr;
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::release_saved_tensors() noexcept {
+    for (std::size_t k = 0; k <= leaves(); ++k) saved_tensors_[k].release();
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_OPERANDS_IPP
+#endif
+
 namespace xgrad::detail {
 
 class FusedSum : public FusedOperands {
 public:
     /// True where a full sum computes its gradients too: backward() is likely to follow.
-    static bool sums_at_once(BoundOperands const& in) {
-        auto const& table = in.plan->table;
-        return in.count() != 0 && !default_packing &&
-               table.use->load(std::memory_order_relaxed) >= 0 &&
-               WaitingGradients::fits(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
-    }
+    static bool sums_at_once(BoundOperands const& in);
     /// Computes the scaled sum; stores the gradients until backward().
     double sum_at_once(BoundOperands const& in) {
         return sum_->scale * make_ready(in.arrays, in.contiguous);
@@ -13380,162 +12441,153 @@ protected:
 
     /// Computes the early gradients again, bit-identical. Values that they do not read may be
     /// freed: any array of that shape replaces them.
-    [[gnu::cold]] void make_ready_again() {
-        std::size_t const n = leaves();
-        LocalArray<AnyArray, 6> values(n);
-        LocalArray<AnyArray const*, 6> arrays(n);
-        for (std::size_t i = 0; i < plan_.slots; ++i) values[plan_.slot_operand[i]] = slot_array(i);
-        bool contiguous = contiguous_;
-        for (std::size_t k = 0; k < n; ++k) {
-            auto& value = values[first_of(k)];
-            if (!value.defined()) value = zeroed(leaf_shape(k), table().kernels.leaf[k]->element);
-            contiguous &= value.contiguous;
-            arrays[k] = &value;
-        }
-        make_ready(arrays.data(), contiguous);
-    }
+    [[gnu::cold]] void make_ready_again();
 
-    /// Creates a gradient of a tiled pass: zeros to accumulate into where the operand was
-    /// broadcast, otherwise an array with the strides of `like`.
-    void create_gradient(
-        std::size_t k, AnyArray const* like, AnyArray& gradient, TileOperand& operand) const {
-        operand = absent_output();
-        if (!makes_gradient(k)) return;
-        auto const& info = *table().kernels.leaf[k];
-        if (is_broadcast(k)) {
-            gradient = zeroed(leaf_shape(k), info.wide_element);
-            operand = sum_operand(gradient, info);
-            operand.kernel_adds = true;
-        } else {
-            gradient = like ? fresh_like(*like, info.element) : AnyArray(space_, info.element);
-            operand = output_operand(gradient, info);
-            operand.over = static_cast<std::int8_t>(k);
-        }
-    }
-    /// Operands whose gradients the tile loop asks a kernel to accumulate.
-    LeafMask leaves_added_to(TileFacts const& facts) const {
-        std::size_t const first_gradient = leaves() + 2;
-        return first_gradient < 64 ? facts.added_to >> first_gradient : 0;
-    }
-    AnyTensor finished_gradient(std::size_t k, AnyArray& gradient) const {
-        if (is_broadcast(k)) table().kernels.leaf[k]->narrow(gradient);
-        return AnyTensor(TensorImpl::make(*table().leaf_types[k], std::move(gradient)));
-    }
-
-    /// Creates the gradients of a pass in blocks by make(edge, operand).
-    template <class Make>
-    void create_gradients(
-        BlockLoop& loop, BroadcastOperands const& broadcast_operands, Make make) const {
-        std::size_t const first_gradient = leaves() + 2;
-        for (std::size_t k = 0; k < leaves(); ++k) loop.absent(first_gradient + k);
-        for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
-            std::size_t const k = plan_.target[edge];
-            auto const& info = *table().kernels.leaf[k];
-            AnyArray const& gradient = make(edge, k).array;
-            if (broadcast_operands.all >> k & 1)
-                loop.sum(first_gradient + k, k, gradient.data, gradient.numel, info);
-            else loop.contiguous(first_gradient + k, gradient.data, info.element);
-        }
-    }
+    /// Brings the operands to a kernel and creates the gradients. `values` has null for an operand
+    /// that is not read. Without a grad_output it computes a full sum too, and returns it.
+    double run_loop(AnyArray const* const* values, AnyArray const* grad_output,
+        AnyArray const* result, std::span<AnyTensor> gradients) const;
 
 private:
-    double make_ready(AnyArray const* const* arrays, bool contiguous) {
-        double const sum = contiguous ? sum_contiguous(arrays) : sum_in_blocks_or_tiles(arrays);
-        std::size_t bytes = 0;
-        for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
-        WaitingGradients::begin(bytes);
-        waiting_ = bytes;
-        return sum;
-    }
-    double run(void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const {
-        return sum_->kernel(
-            expression_object(), plan_.gradients, at, sum_->scale, count, constant, added_to);
-    }
+    double make_ready(AnyArray const* const* arrays, bool contiguous);
+    double run(void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const;
 
-    double sum_contiguous(AnyArray const* const* arrays) {
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        void* at[TileLoop::max_operands];
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = arrays[k]->data;
-            at[first_gradient + k] = nullptr;
-        }
-        auto const ready = this->ready();
-        for (std::size_t i = 0; i < ready.size(); ++i) {
-            std::size_t const k = plan_.target[i];
-            ready[i] =
-                AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
-            at[first_gradient + k] = ready[i].handle()->array.data;
-        }
-        std::size_t const count = arrays[0]->numel;
-        return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
-    }
-    [[gnu::noinline]] double sum_of_parts(void* const* at, std::size_t count) const {
-        std::vector<double> sums((count + part_size - 1) / part_size);
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        PartLoop loop(count);
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const element = table().kernels.leaf[k]->element;
-            loop.contiguous(k, at[k], element);
-            loop.result(first_gradient + k, at[first_gradient + k], element);
-        }
-        loop.run([&](std::size_t part, void* const* here, std::size_t elements) {
-            sums[part] += run(here, elements, 0, 0);
-        });
-        return std::accumulate(sums.begin(), sums.end(), 0.);
-    }
-    [[gnu::noinline]] double sum_in_blocks_or_tiles(AnyArray const* const* arrays) {
-        auto const broadcast_operands = find_broadcast(table().kernels, arrays, space_);
-        return broadcast_operands ? sum_in_blocks(arrays, *broadcast_operands) : sum_tiled(arrays);
-    }
-    double sum_in_blocks(
-        AnyArray const* const* arrays, BroadcastOperands const& broadcast_operands) {
-        std::size_t const n = leaves();
-        BlockLoop loop(numel(space_), table().kernels, broadcast_operands, 2);
-        loop.inputs(arrays);
-        loop.absent(n);
-        loop.absent(n + 1);
-        create_gradients(
-            loop, broadcast_operands, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-                ready()[edge] = AnyTensor(
-                    is_broadcast(k)
-                        ? TensorImpl::make(*table().leaf_types[k], leaf_shape(k))
-                        : TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
-                return ready()[edge].impl();
-            });
-        double sum = 0;
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
-            sum += run(at, count, loop.constant(), added_to);
-        });
-        return sum;
-    }
-    /// Gathers a tensor that is several operands once.
-    [[gnu::noinline]] double sum_tiled(AnyArray const* const* arrays) {
-        std::size_t const n = leaves(), first_gradient = n + 2;
-        LocalArray<TileOperand, 14> operands(first_gradient + n);
-        LocalArray<AnyArray, 6> gradients(n);
-        for (std::size_t k = 0; k < n; ++k) {
-            operands[k] = first_of(k) == k
-                              ? input_operand(*arrays[k], *table().kernels.leaf[k], space_)
-                              : absent_output();
-            create_gradient(k, arrays[k], gradients[k], operands[first_gradient + k]);
-        }
-        operands[n] = operands[n + 1] = absent_output();
-        double sum = 0;
-        auto body = [&](void** at, std::size_t count, TileFacts facts) {
-            for (std::size_t k = 0; k < n; ++k) {
-                at[k] = at[first_of(k)];
-                facts.constant |= (facts.constant >> first_of(k) & 1) << k;
-            }
-            sum += run(at, count, facts.constant, leaves_added_to(facts));
-        };
-        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
-        for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) ready()[plan_.edge[k]] = finished_gradient(k, gradients[k]);
-        return sum;
-    }
+    double sum_contiguous(AnyArray const* const* arrays);
+    double sum_of_parts(void* const* at, std::size_t count) const;
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_SUM_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_SUM_IPP
+
+// ======== xgrad/impl/tensor/fused_sum.ipp
+// Bodies of fused_sum.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION bool FusedSum::sums_at_once(BoundOperands const& in) {
+    auto const& table = in.plan->table;
+    return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0 &&
+           WaitingGradients::fits(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
+}
+
+XGRAD_FUNCTION void FusedSum::make_ready_again() {
+    std::size_t const n = leaves();
+    LocalArray<AnyArray, 6> values(n);
+    LocalArray<AnyArray const*, 6> arrays(n);
+    for (std::size_t i = 0; i < plan_.slots; ++i) values[plan_.slot_operand[i]] = slot_array(i);
+    bool contiguous = contiguous_;
+    for (std::size_t k = 0; k < n; ++k) {
+        auto& value = values[first_of(k)];
+        if (!value.defined()) value = zeroed(leaf_shape(k), table().kernels.leaf[k]->element);
+        contiguous &= value.contiguous;
+        arrays[k] = &value;
+    }
+    make_ready(arrays.data(), contiguous);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double FusedSum::run_loop(AnyArray const* const* values,
+    AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients) const {
+    auto const& kernels = table().kernels;
+    std::size_t const n = leaves(), first_gradient = n + 2;
+    NdLoop loop(space_, first_gradient + n);
+    for (std::size_t k = 0; k < n; ++k)
+        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.leaf[k]));
+    if (grad_output) loop.add(n, input_operand(*grad_output, *kernels.result));
+    if (result) loop.add(n + 1, input_operand(*result, *kernels.result));
+    LocalArray<AnyArray, 6> wide_sums(broadcast_ ? plan_.edges : 0);
+    for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
+        std::size_t const k = plan_.target[edge];
+        auto const& info = *kernels.leaf[k];
+        auto const& type = *table().leaf_types[k];
+        bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
+        gradients[edge] = AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
+                                            : TensorImpl::make(type, leaf_shape(k)));
+        auto const& gradient = gradients[edge].handle()->array;
+        if (!sums) {
+            auto operand = output_operand(gradient, info);
+            operand.over = static_cast<std::int8_t>(first_of(k));
+            loop.add(first_gradient + k, operand);
+            continue;
+        }
+        bool const widens = info.wide_element > info.element;
+        if (widens) wide_sums[edge] = zeroed(gradient.shape, info.wide_element);
+        else std::memset(gradient.data, 0, gradient.numel * info.element);
+        auto operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
+        operand.kernel_adds = true;
+        loop.add(first_gradient + k, operand);
+    }
+    double sum = 0;
+    auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
+        LeafMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+        if (grad_output)
+            kernels.backward(
+                expression_object(), plan_.gradients, at, count, facts.constant, added_to);
+        else sum += run(at, count, facts.constant, added_to);
+    };
+    loop.run(loop_body(body));
+    for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
+        if (auto const& from = wide_sums[edge]; from.defined())
+            kernels.leaf[plan_.target[edge]]->scatter_wide(
+                from.data, gradients[edge].handle()->array.data, 1, from.numel);
+    return sum;
+}
+
+XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool contiguous) {
+    double const sum =
+        contiguous ? sum_contiguous(arrays) : run_loop(arrays, nullptr, nullptr, ready());
+    std::size_t bytes = 0;
+    for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
+    WaitingGradients::begin(bytes);
+    waiting_ = bytes;
+    return sum;
+}
+
+XGRAD_FUNCTION double FusedSum::run(
+    void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const {
+    return sum_->kernel(
+        expression_object(), plan_.gradients, at, sum_->scale, count, constant, added_to);
+}
+
+XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
+    std::size_t const n = leaves(), first_gradient = n + 2;
+    void* at[max_operands];
+    for (std::size_t k = 0; k < n; ++k) {
+        at[k] = arrays[k]->data;
+        at[first_gradient + k] = nullptr;
+    }
+    auto const ready = this->ready();
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+        std::size_t const k = plan_.target[i];
+        ready[i] =
+            AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+        at[first_gradient + k] = ready[i].handle()->array.data;
+    }
+    std::size_t const count = arrays[0]->numel;
+    return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double FusedSum::sum_of_parts(
+    void* const* at, std::size_t count) const {
+    std::vector<double> sums((count + part_size - 1) / part_size);
+    std::size_t const n = leaves(), first_gradient = n + 2;
+    PartLoop loop(count);
+    for (std::size_t k = 0; k < n; ++k) {
+        auto const element = table().kernels.leaf[k]->element;
+        loop.contiguous(k, at[k], element);
+        loop.result(first_gradient + k, at[first_gradient + k], element);
+    }
+    loop.run([&](std::size_t part, void* const* here, std::size_t elements) {
+        sums[part] += run(here, elements, 0, 0);
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_SUM_IPP
+#endif
 
 namespace xgrad::detail {
 
@@ -13543,38 +12595,15 @@ class FusedNode final : public FusedSum {
 public:
     /// `over` is null without a fused sum; then `result` has the values of the expression.
     static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
-        BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
-        auto const bytes = block_bytes(*in.plan, over);
-        void* const block = allocate(bytes);
-        try {
-            return Ref<Node>::first(
-                ::new (block) FusedNode(*in.plan, expression, operands, in, over, result));
-        } catch (...) {
-            deallocate(block, bytes);
-            throw;
-        }
-    }
+        BoundOperands const& in, SumOver const* over, AnyTensor const& result);
 
-    std::span<AnyTensor> ready_gradients() override {
-        if (!has_gradients_ready()) return {};
-        UnpackGuard const guard(*this);
-        return take_ready_gradients();
-    }
+    XGRAD_FUNCTION std::span<AnyTensor> ready_gradients() override;
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (recording() && gradients[0].defined() && would_record(gradients[0]))
-            SecondOrder::of(*this).record(*this, gradients[0], results);
-        else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
-    }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
 
-    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        auto& gradient = gradients[0];
-        if (sum_ || !gradient.defined() || saved_tensors_)
-            return false; // a saved tensor is unpacked once, and apply() would unpack it again
-        UnpackGuard const guard(*this);
-        return apply_if_simple(
-            gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
-    }
+    XGRAD_FUNCTION bool apply_onto(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
 
     /// Computes the gradients without recording.
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) {
@@ -13592,19 +12621,9 @@ public:
 private:
     using FusedSum::FusedSum;
 
-    void dispose() noexcept override {
-        auto const bytes = block_bytes(plan_, sum_);
-        this->FusedNode::~FusedNode(); // qualified: the class is final, no virtual call
-        deallocate(this, bytes);
-    }
+    XGRAD_FUNCTION void dispose() noexcept override;
 
-    bool would_record(AnyTensor const& gradient) const {
-        bool any = gradient.requires_grad() || saves_result();
-        for (std::size_t k = 0; k < leaves(); ++k)
-            any |= saved_tensors_ ? saved_tensors_[k].requires_grad()
-                                  : makes_gradient(k) && plan_.saved >> first_of(k) & 1;
-        return any;
-    }
+    bool would_record(AnyTensor const& gradient) const;
 
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
@@ -13620,228 +12639,40 @@ private:
 
     /// `buffer`: the gradient itself where is_free(): a result of its type overwrites it.
     void apply_fused(
-        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer = nullptr) {
-        if (!gradient.defined()) return;
-        UnpackGuard const guard(*this);
-        if (!sum_) return apply_shortest(gradient.impl().array, results, buffer);
-        bool const ready = has_gradients_ready();
-        if ((ready || handed_over_) && !gradient.requires_grad())
-            if (double const factor = real_scalar(gradient);
-                std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor) {
-                if (!ready) make_ready_again();
-                std::ranges::move(take_ready_gradients(), results.begin());
-                return scale(results, factor);
-            }
-        if (table().use->load(std::memory_order_relaxed) < 0)
-            table().use->fetch_add(1, std::memory_order_relaxed);
-        apply_spread(gradient, results);
-    }
-    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results) {
-        AnyArray const grad_outputs = sum_->spread(gradient, space_);
-        if (table().kernels.is_identity && !is_simple(grad_outputs))
-            return repeat(grad_outputs, results);
-        apply_shortest(grad_outputs, results);
-    }
+        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
+    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results);
     void apply_shortest(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr) {
-        if (apply_if_simple(grad_outputs, results, buffer)) return;
-        if (in_blocks_ && !saved_tensors_ && is_plain(grad_outputs) && numel(space_) != 0)
-            apply_in_blocks(grad_outputs, results);
-        else apply_tiled(grad_outputs, results);
-    }
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
 
     /// True where the gradients are computed already and no unpack hook could change a saved value.
-    bool has_gradients_ready() const noexcept {
-        return waiting_ && !(saved_tensors_ &&
-                               std::any_of(saved_tensors_.get(), saved_tensors_.get() + leaves(),
-                                   [](auto const& s) { return s.is_packed(); }));
-    }
+    bool has_gradients_ready() const noexcept;
     /// Returns the gradients that are computed already. A further pass computes them again.
-    std::span<AnyTensor> take_ready_gradients() noexcept {
-        auto const ready = this->ready();
-        for (auto const& gradient : ready)
-            gradient.handle()->inference = inference_mode; // as if computed now
-        stop_waiting();
-        handed_over_ = true;
-        if (auto const use = table().use->load(std::memory_order_relaxed); use < max_uses)
-            table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
-        return ready;
-    }
-    static void scale(std::span<AnyTensor> results, double factor) {
-        if (factor == 1) return;
-        for (auto const& g : results)
-            if (g.defined()) g.impl().type->multiply_in_place(g, factor);
-    }
+    std::span<AnyTensor> take_ready_gradients() noexcept;
+    static void scale(std::span<AnyTensor> results, double factor);
 
     /// True for a contiguous grad_output. That of a fused sum may be one element.
-    bool is_plain(AnyArray const& grad_outputs) const {
-        return is_direct(grad_outputs, *table().kernels.result, space_) ||
-               (grad_outputs.numel == 1 && sum_);
-    }
+    bool is_plain(AnyArray const& grad_outputs) const;
     /// True where all arrays that a kernel reads are contiguous and of the same shape.
     XGRAD_INLINE bool is_simple(AnyArray const& grad_outputs) const {
         if (contiguous_ && !saved_tensors_) [[likely]]
             return is_plain(grad_outputs);
         return is_simple_again(grad_outputs);
     }
-    [[gnu::noinline]] bool is_simple_again(AnyArray const& grad_outputs) const {
-        bool simple = broadcast_ == 0 && is_plain(grad_outputs);
-        if (saved_tensors_ && saves_result())
-            simple &= is_direct(saved_result(), *table().kernels.result, space_);
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            auto const& info = *table().kernels.leaf[k];
-            simple &= info.in_place;
-            if (saved_tensors_ && plan_.saved >> k & 1)
-                simple &= is_direct(saved_tensors_[k].array(), info, space_);
-        }
-        return simple;
-    }
+    bool is_simple_again(AnyArray const& grad_outputs) const;
 
     /// Computes gradients of contiguous operands; adds to results that are defined. Returns false,
     /// without effect, for other operands.
     bool apply_if_simple(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr) {
-        if (!is_simple(grad_outputs)) return false;
-        auto const& plan = plan_;
-        auto const& kernels = plan.table.kernels;
-        std::size_t const n = kernels.leaves, grad_output = n, result = n + 1,
-                          first_gradient = n + 2;
-        bool const broadcasts_grad_output =
-            sum_ && !is_direct(grad_outputs, *kernels.result, space_);
-        std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
-        std::byte* at[TileLoop::max_operands];
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
-            at[first_gradient + k] = nullptr;
-        }
-        LeafMask added_to = 0;
-        for (std::size_t i = 0; i < plan.edges; ++i) {
-            std::size_t const k = plan.target[i];
-            auto const& type = *plan.table.leaf_types[k];
-            if (results[i].defined()) added_to |= LeafMask{1} << k;
-            else if (buffer && buffer->handle()->type == &type)
-                results[i] = std::move(*std::exchange(buffer, nullptr));
-            else
-                results[i] =
-                    AnyTensor(broadcasts_grad_output
-                                  ? TensorImpl::make(type, space_)
-                                  : TensorImpl::make(type, AnyArray::Layout{grad_outputs}));
-            at[first_gradient + k] = results[i].handle()->array.data;
-        }
-        at[grad_output] = grad_outputs.data;
-        if (plan.gradients.saved_result) at[result] = saved_result_data();
-        if (broadcasts_grad_output) apply_scalar(at, count, added_to);
-        else if (count <= (plan.reads_all ? part_size : tile_size))
-            kernels.backward(expression_object(), plan.gradients,
-                reinterpret_cast<void* const*>(at), count, 0, added_to);
-        else apply_parts(at, count, false, added_to);
-        return true;
-    }
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
     /// grad_output is one element, broadcast to all.
-    [[gnu::noinline]] void apply_scalar(
-        std::byte** at, std::size_t count, LeafMask added_to) const {
-        TileBuffer splat;
-        auto& grad_output = at[leaves()];
-        table().kernels.result->gather(splat.elements, grad_output, 0, std::min(count, tile_size));
-        grad_output = splat.elements;
-        if (count <= tile_size)
-            table().kernels.backward(expression_object(), plan_.gradients,
-                reinterpret_cast<void* const*>(at), count, 0, added_to);
-        else apply_parts(at, count, true, added_to);
-    }
-    [[gnu::noinline]] void apply_parts(std::byte* const* at, std::size_t count,
-        bool broadcasts_grad_output, LeafMask added_to) const {
-        std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
-        auto const& kernels = table().kernels;
-        PartLoop loop(count, broadcasts_grad_output || !plan_.reads_all
-                                 ? tile_size
-                                 : part_size); // zero_tile and the splat have tile_size elements
-        for (std::size_t k = 0; k < n; ++k)
-            loop.contiguous(k, at[k], is_read(k) ? kernels.leaf[k]->element : 0);
-        loop.contiguous(
-            grad_output, at[grad_output], broadcasts_grad_output ? 0 : kernels.result->element);
-        loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
-        for (std::size_t k = 0; k < n; ++k) {
-            std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
-            added_to >> k & 1 ? loop.contiguous(gradient, at[gradient], element)
-                              : loop.result(gradient, at[gradient], element);
-        }
-        loop.run([&](std::size_t, void* const* here, std::size_t elements) {
-            kernels.backward(expression_object(), plan_.gradients, here, elements, 0, added_to);
-        });
-    }
+    void apply_scalar(std::byte** at, std::size_t count, LeafMask added_to) const;
+    void apply_parts(std::byte* const* at, std::size_t count, bool broadcasts_grad_output,
+        LeafMask added_to) const;
 
     /// Gradient of a sum of a plain tensor: grad_output, broadcast.
-    void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
-        auto const& info = *table().kernels.result;
-        auto made = TensorImpl::make(*table().leaf_types[0], space_);
-        auto* to = made->array.data;
-        Strides const* const strides[] = {&grad_outputs.strides};
-        for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
-                grad_outputs.strides.back(), n);
-            to += n * info.element;
-        });
-        results[0] = AnyTensor(std::move(made));
-    }
+    void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
 
-    [[gnu::noinline]] void apply_in_blocks(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results) {
-        std::size_t const n = leaves(), grad_output = n, result = n + 1;
-        BroadcastOperands broadcast_operands;
-        for (std::size_t k = 0; k < n; ++k)
-            if (is_broadcast(k)) broadcast_operands.add(k, leaf_shape(k), space_);
-        BlockLoop loop(
-            numel(space_), table().kernels, broadcast_operands, 3); // 3: with grad_output
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const& info = *table().kernels.leaf[k];
-            if (!is_read(k)) loop.zeros(k);
-            else if (is_broadcast(k)) loop.broadcast(k, saved_data(k), numel(leaf_shape(k)), info);
-            else loop.contiguous(k, saved_data(k), info.element);
-        }
-        if (grad_outputs.numel == 1)
-            loop.scalar(grad_output, grad_outputs.data, *table().kernels.result);
-        else loop.contiguous(grad_output, grad_outputs.data, table().kernels.result->element);
-        saves_result()
-            ? loop.contiguous(result, saved_result_data(), table().kernels.result->element)
-            : loop.absent(result);
-        create_gradients(
-            loop, broadcast_operands, [&](std::size_t edge, std::size_t k) -> TensorImpl& {
-                results[edge] = AnyTensor(TensorImpl::make(*table().leaf_types[k], leaf_shape(k)));
-                return results[edge].impl();
-            });
-        loop.run(2 * n + 2, [&](void* const* at, std::size_t count, LeafMask added_to) {
-            table().kernels.backward(
-                expression_object(), plan_.gradients, at, count, loop.constant(), added_to);
-        });
-    }
-
-    void apply_tiled(AnyArray const& grad_outputs, std::span<AnyTensor> results) {
-        std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
-        LocalArray<TileOperand, 14> operands(first_gradient + n);
-        LocalArray<AnyArray, 6> values(n + 1), gradients(n);
-        for (std::size_t k = 0; k < n; ++k) {
-            auto const& info = *table().kernels.leaf[k];
-            if (is_read(k)) values[k] = saved_array(k);
-            operands[k] = is_read(k) ? input_operand(values[k], info, space_)
-                                     : absent_input(info.tile_element);
-            create_gradient(
-                k, is_read(k) ? &values[k] : nullptr, gradients[k], operands[first_gradient + k]);
-        }
-        operands[grad_output] = input_operand(grad_outputs, *table().kernels.result, space_);
-        if (saves_result()) values[n] = saved_result();
-        operands[result] = saves_result()
-                               ? input_operand(values[n], *table().kernels.result, space_)
-                               : absent_output();
-
-        auto body = [&](void* const* at, std::size_t count, TileFacts facts) {
-            table().kernels.backward(expression_object(), plan_.gradients, at, count,
-                facts.constant, leaves_added_to(facts));
-        };
-        TileLoop(space_, operands.data(), first_gradient + n).run(tile_body(body));
-        for (std::size_t k = 0; k < n; ++k)
-            if (makes_gradient(k)) results[plan_.edge[k]] = finished_gradient(k, gradients[k]);
-    }
+    void apply_in_loop(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
 
     static constexpr signed char max_uses = 2;
     static constexpr double min_factor =
@@ -13852,90 +12683,260 @@ static_assert(sizeof(FusedNode) == sizeof(FusedOperands),
 
 } // namespace xgrad::detail
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
+
+// ======== xgrad/impl/tensor/fused_node.ipp
+// Bodies of fused_node.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
+    auto const bytes = block_bytes(*in.plan, over);
+    void* const block = allocate(bytes);
+    try {
+        return Ref<Node>::first(
+            ::new (block) FusedNode(*in.plan, expression, operands, in, over, result));
+    } catch (...) {
+        deallocate(block, bytes);
+        throw;
+    }
+}
+
+XGRAD_FUNCTION std::span<AnyTensor> FusedNode::ready_gradients() {
+    if (!has_gradients_ready()) return {};
+    UnpackGuard const guard(*this);
+    return take_ready_gradients();
+}
+
+XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (recording() && gradients[0].defined() && would_record(gradients[0]))
+        SecondOrder::of(*this).record(*this, gradients[0], results);
+    else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
+}
+
+XGRAD_FUNCTION bool FusedNode::apply_onto(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    auto& gradient = gradients[0];
+    if (sum_ || !gradient.defined() || saved_tensors_)
+        return false; // a saved tensor is unpacked once, and apply() would unpack it again
+    UnpackGuard const guard(*this);
+    return apply_if_simple(
+        gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
+}
+
+XGRAD_FUNCTION void FusedNode::dispose() noexcept {
+    auto const bytes = block_bytes(plan_, sum_);
+    this->FusedNode::~FusedNode(); // qualified: the class is final, no virtual call
+    deallocate(this, bytes);
+}
+
+XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) const {
+    bool any = gradient.requires_grad() || saves_result();
+    for (std::size_t k = 0; k < leaves(); ++k)
+        any |= saved_tensors_ ? saved_tensors_[k].requires_grad()
+                              : makes_gradient(k) && plan_.saved >> first_of(k) & 1;
+    return any;
+}
+
+XGRAD_FUNCTION void FusedNode::apply_fused(
+    AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer) {
+    if (!gradient.defined()) return;
+    UnpackGuard const guard(*this);
+    if (!sum_) return apply_shortest(gradient.impl().array, results, buffer);
+    bool const ready = has_gradients_ready();
+    if ((ready || handed_over_) && !gradient.requires_grad())
+        if (double const factor = real_scalar(gradient);
+            std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor) {
+            if (!ready) make_ready_again();
+            std::ranges::move(take_ready_gradients(), results.begin());
+            return scale(results, factor);
+        }
+    if (table().use->load(std::memory_order_relaxed) < 0)
+        table().use->fetch_add(1, std::memory_order_relaxed);
+    apply_spread(gradient, results);
+}
+
+XGRAD_FUNCTION void FusedNode::apply_spread(
+    AnyTensor const& gradient, std::span<AnyTensor> results) {
+    AnyArray const grad_outputs = sum_->spread(gradient, space_);
+    if (table().kernels.is_identity && !is_simple(grad_outputs))
+        return repeat(grad_outputs, results);
+    apply_shortest(grad_outputs, results);
+}
+
+XGRAD_FUNCTION void FusedNode::apply_shortest(
+    AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer) {
+    if (apply_if_simple(grad_outputs, results, buffer)) return;
+    apply_in_loop(grad_outputs, results);
+}
+
+XGRAD_FUNCTION bool FusedNode::has_gradients_ready() const noexcept {
+    return waiting_ &&
+           !(saved_tensors_ && std::any_of(saved_tensors_.get(), saved_tensors_.get() + leaves(),
+                                   [](auto const& s) { return s.is_packed(); }));
+}
+
+XGRAD_FUNCTION std::span<AnyTensor> FusedNode::take_ready_gradients() noexcept {
+    auto const ready = this->ready();
+    for (auto const& gradient : ready)
+        gradient.handle()->inference = inference_mode; // as if computed now
+    stop_waiting();
+    handed_over_ = true;
+    if (auto const use = table().use->load(std::memory_order_relaxed); use < max_uses)
+        table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+    return ready;
+}
+
+XGRAD_FUNCTION void FusedNode::scale(std::span<AnyTensor> results, double factor) {
+    if (factor == 1) return;
+    for (auto const& g : results)
+        if (g.defined()) g.impl().type->multiply_in_place(g, factor);
+}
+
+XGRAD_FUNCTION bool FusedNode::is_plain(AnyArray const& grad_outputs) const {
+    return is_direct(grad_outputs, *table().kernels.result, space_) ||
+           (grad_outputs.numel == 1 && sum_);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION bool FusedNode::is_simple_again(
+    AnyArray const& grad_outputs) const {
+    bool simple = broadcast_ == 0 && is_plain(grad_outputs);
+    if (saved_tensors_ && saves_result())
+        simple &= is_direct(saved_result(), *table().kernels.result, space_);
+    for (std::size_t k = 0; k < leaves(); ++k) {
+        auto const& info = *table().kernels.leaf[k];
+        simple &= info.in_place;
+        if (saved_tensors_ && plan_.saved >> k & 1)
+            simple &= is_direct(saved_tensors_[k].array(), info, space_);
+    }
+    return simple;
+}
+
+XGRAD_FUNCTION bool FusedNode::apply_if_simple(
+    AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer) {
+    if (!is_simple(grad_outputs)) return false;
+    auto const& plan = plan_;
+    auto const& kernels = plan.table.kernels;
+    std::size_t const n = kernels.leaves, grad_output = n, result = n + 1, first_gradient = n + 2;
+    bool const broadcasts_grad_output = sum_ && !is_direct(grad_outputs, *kernels.result, space_);
+    std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
+    std::byte* at[max_operands];
+    for (std::size_t k = 0; k < n; ++k) {
+        at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
+        at[first_gradient + k] = nullptr;
+    }
+    LeafMask added_to = 0;
+    for (std::size_t i = 0; i < plan.edges; ++i) {
+        std::size_t const k = plan.target[i];
+        auto const& type = *plan.table.leaf_types[k];
+        if (results[i].defined()) added_to |= LeafMask{1} << k;
+        else if (buffer && buffer->handle()->type == &type)
+            results[i] = std::move(*std::exchange(buffer, nullptr));
+        else
+            results[i] = AnyTensor(broadcasts_grad_output
+                                       ? TensorImpl::make(type, space_)
+                                       : TensorImpl::make(type, AnyArray::Layout{grad_outputs}));
+        at[first_gradient + k] = results[i].handle()->array.data;
+    }
+    at[grad_output] = grad_outputs.data;
+    if (plan.gradients.saved_result) at[result] = saved_result_data();
+    if (broadcasts_grad_output) apply_scalar(at, count, added_to);
+    else if (count <= (plan.reads_all ? part_size : tile_size))
+        kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at),
+            count, 0, added_to);
+    else apply_parts(at, count, false, added_to);
+    return true;
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
+    std::byte** at, std::size_t count, LeafMask added_to) const {
+    TileBuffer splat;
+    auto& grad_output = at[leaves()];
+    table().kernels.result->gather(splat.elements, grad_output, 0, std::min(count, tile_size));
+    grad_output = splat.elements;
+    if (count <= tile_size)
+        table().kernels.backward(expression_object(), plan_.gradients,
+            reinterpret_cast<void* const*>(at), count, 0, added_to);
+    else apply_parts(at, count, true, added_to);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_parts(
+    std::byte* const* at, std::size_t count, bool broadcasts_grad_output, LeafMask added_to) const {
+    std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
+    auto const& kernels = table().kernels;
+    PartLoop loop(count, broadcasts_grad_output || !plan_.reads_all
+                             ? tile_size
+                             : part_size); // zero_tile and the splat have tile_size elements
+    for (std::size_t k = 0; k < n; ++k)
+        loop.contiguous(k, at[k], is_read(k) ? kernels.leaf[k]->element : 0);
+    loop.contiguous(
+        grad_output, at[grad_output], broadcasts_grad_output ? 0 : kernels.result->element);
+    loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
+    for (std::size_t k = 0; k < n; ++k) {
+        std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
+        added_to >> k & 1 ? loop.contiguous(gradient, at[gradient], element)
+                          : loop.result(gradient, at[gradient], element);
+    }
+    loop.run([&](std::size_t, void* const* here, std::size_t elements) {
+        kernels.backward(expression_object(), plan_.gradients, here, elements, 0, added_to);
+    });
+}
+
+XGRAD_FUNCTION void FusedNode::repeat(
+    AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
+    auto const& info = *table().kernels.result;
+    auto made = TensorImpl::make(*table().leaf_types[0], space_);
+    auto* to = made->array.data;
+    Strides const* const strides[] = {&grad_outputs.strides};
+    for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
+            grad_outputs.strides.back(), n);
+        to += n * info.element;
+    });
+    results[0] = AnyTensor(std::move(made));
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_in_loop(
+    AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
+    std::size_t const n = leaves();
+    LocalArray<AnyArray, 6> values(n + 1);
+    LocalArray<AnyArray const*, 6> arrays(n);
+    for (std::size_t k = 0; k < n; ++k)
+        if (is_read(k)) {
+            auto& value = values[first_of(k)];
+            if (!value.defined()) value = saved_array(k);
+            arrays[k] = &value;
+        }
+    if (saves_result()) values[n] = saved_result();
+    run_loop(arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
+#endif
+
 namespace xgrad::detail {
 
 class DualPass {
 public:
     /// Takes the saved value of each operand that is read, and the tangent of each edge.
     DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
-        std::span<AnyTensor const> tangents)
-        : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves},
-          space_(node.space()), operands_(layout_.total()) {
-        for (std::size_t k = 0; k < layout_.leaves; ++k) {
-            auto const& info = *kernels_.leaf[k];
-            operands_[k] = node.is_read(k) ? input_operand(*values[k], info, space_)
-                                           : absent_input(info.tile_element);
-            bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
-            operands_[layout_.tangents() + k] =
-                moves ? input_operand(tangents[node.edge_of(k)].impl().array, info, space_)
-                      : absent_input(info.tile_element);
-            operands_[layout_.gradients() + k] = absent_output();
-            if (moves) plan_.moving |= LeafMask{1} << k;
-        }
-        plan_.saved_result = result;
-        operands_[layout_.grad_output()] = absent_output();
-        operands_[layout_.result()] =
-            result ? input_operand(*result, *kernels_.result, space_) : absent_output();
-        operands_[layout_.tangent()] = absent_output();
-    }
+        std::span<AnyTensor const> tangents);
 
     /// Requests the tangent of the result.
-    void want_tangent() {
-        plan_.wants_tangent = true;
-        auto const& info = *kernels_.result;
-        auto const* const sum = node_.sum();
-        tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
-                       : AnyArray(space_, info.element);
-        operands_[layout_.tangent()] =
-            sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
-    }
+    void want_tangent();
     /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
-    void want_gradients(LeafMask wanted, AnyTensor const& gradient) {
-        plan_.gradients = node_.gradients().only(wanted);
-        grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
-        if (grad_outputs_.numel == 1) {
-            kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
-            plan_.constant_grad_output = splat_.elements;
-        } else
-            operands_[layout_.grad_output()] =
-                input_operand(grad_outputs_, *kernels_.result, space_);
-        gradients_.resize(layout_.leaves);
-        for (std::size_t k = 0; k < layout_.leaves; ++k) {
-            if (!makes_gradient(k)) continue;
-            auto const& info = *kernels_.leaf[k];
-            bool const sums = node_.is_broadcast(k);
-            gradients_[k] = sums ? zeroed(node_.leaf_shape(k), info.wide_element)
-                                 : AnyArray(space_, info.element);
-            operands_[layout_.gradients() + k] =
-                sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
-        }
-    }
+    void want_gradients(LeafMask wanted, AnyTensor const& gradient);
 
-    void run() {
-        auto body = [this](void* const* at, std::size_t count, TileFacts) {
-            if (auto const done = kernels_.dual(node_.expression_object(), plan_, at, count);
-                done < count)
-                compute_tail(at, done, count - done);
-        };
-        TileLoop(space_, operands_.data(), layout_.total()).run(tile_body(body));
-    }
+    void run();
 
-    AnyTensor tangent() {
-        auto const* const sum = node_.sum();
-        if (sum) {
-            if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
-            kernels_.result->narrow(tangent_);
-            if (!sum->keeps_dims) tangent_.reshape(sum->reduced(space_, false));
-        }
-        return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
-    }
+    AnyTensor tangent();
     /// The tangent of the gradient of operand k. Undefined where another operand has it, or it was
     /// not requested.
-    AnyTensor gradient(std::size_t k) {
-        if (!makes_gradient(k)) return {};
-        if (node_.is_broadcast(k)) kernels_.leaf[k]->narrow(gradients_[k]);
-        return AnyTensor(TensorImpl::make(*node_.table().leaf_types[k], std::move(gradients_[k])));
-    }
+    AnyTensor gradient(std::size_t k);
 
 private:
     /// Kernels compute whole batches. Upper bound of the elements of a batch.
@@ -13947,29 +12948,13 @@ private:
     bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
 
     /// Tail of a tile: computed on a copy that is padded with zeros.
-    void compute_tail(void* const* at, std::size_t start, std::size_t count) {
-        std::size_t const n = layout_.total();
-        LocalArray<PaddedTail, 12> tail(n);
-        LocalArray<void*, 12> pointers(n);
-        auto const in_tile = [&](std::size_t k) {
-            return static_cast<std::byte*>(at[k]) + start * operands_[k].tile_element;
-        };
-        for (std::size_t k = 0; k < n; ++k) {
-            pointers[k] = at[k] ? tail[k].elements : nullptr;
-            if (at[k] && !operands_[k].output)
-                std::memcpy(tail[k].elements, in_tile(k), count * operands_[k].tile_element);
-        }
-        kernels_.dual(node_.expression_object(), plan_, pointers.data(), max_lanes);
-        for (std::size_t k = 0; k < n; ++k)
-            if (at[k] && operands_[k].output)
-                std::memcpy(in_tile(k), tail[k].elements, count * operands_[k].tile_element);
-    }
+    void compute_tail(void* const* at, std::size_t start, std::size_t count);
 
     FusedNode const& node_;
     KernelTable const& kernels_;
     DualLayout layout_;
     Shape space_;
-    LocalArray<TileOperand, 21> operands_;
+    LocalArray<LoopOperand, 21> operands_;
     DualPlan plan_;
     PaddedTail splat_;
     AnyArray grad_outputs_, tangent_;
@@ -13978,203 +12963,168 @@ private:
 
 } // namespace xgrad::detail
 
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_DUAL_PASS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_DUAL_PASS_IPP
+
+// ======== xgrad/impl/tensor/dual_pass.ipp
+// Bodies of dual_pass.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
+    AnyArray const* result, std::span<AnyTensor const> tangents)
+    : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves}, space_(node.space()),
+      operands_(layout_.total()) {
+    for (std::size_t k = 0; k < layout_.leaves; ++k) {
+        auto const& info = *kernels_.leaf[k];
+        operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
+        bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
+        operands_[layout_.tangents() + k] =
+            moves ? input_operand(tangents[node.edge_of(k)].impl().array, info)
+                  : absent_input(info);
+        if (moves) plan_.moving |= LeafMask{1} << k;
+    }
+    plan_.saved_result = result;
+    if (result) operands_[layout_.result()] = input_operand(*result, *kernels_.result);
+}
+
+XGRAD_FUNCTION void DualPass::want_tangent() {
+    plan_.wants_tangent = true;
+    auto const& info = *kernels_.result;
+    auto const* const sum = node_.sum();
+    tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
+                   : AnyArray(space_, info.element);
+    operands_[layout_.tangent()] =
+        sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
+}
+
+XGRAD_FUNCTION void DualPass::want_gradients(LeafMask wanted, AnyTensor const& gradient) {
+    plan_.gradients = node_.gradients().only(wanted);
+    grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
+    if (grad_outputs_.numel == 1) {
+        kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
+        plan_.constant_grad_output = splat_.elements;
+    } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
+    gradients_.resize(layout_.leaves);
+    for (std::size_t k = 0; k < layout_.leaves; ++k) {
+        if (!makes_gradient(k)) continue;
+        auto const& info = *kernels_.leaf[k];
+        bool const sums = node_.is_broadcast(k);
+        gradients_[k] =
+            sums ? zeroed(node_.leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
+        operands_[layout_.gradients() + k] =
+            sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
+    }
+}
+
+XGRAD_FUNCTION void DualPass::run() {
+    auto body = [this](void* const* at, std::size_t count, LoopFacts) {
+        if (auto const done = kernels_.dual(node_.expression_object(), plan_, at, count);
+            done < count)
+            compute_tail(at, done, count - done);
+    };
+    NdLoop loop(space_, layout_.total());
+    for (std::size_t k = 0; k < layout_.total(); ++k) loop.add(k, operands_[k]);
+    loop.run(loop_body(body));
+}
+
+XGRAD_FUNCTION AnyTensor DualPass::tangent() {
+    auto const* const sum = node_.sum();
+    if (sum) {
+        if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
+        kernels_.result->narrow(tangent_);
+        if (!sum->keeps_dims) tangent_.reshape(sum->reduced(space_, false));
+    }
+    return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
+}
+
+XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
+    if (!makes_gradient(k)) return {};
+    if (node_.is_broadcast(k)) kernels_.leaf[k]->narrow(gradients_[k]);
+    return AnyTensor(TensorImpl::make(*node_.table().leaf_types[k], std::move(gradients_[k])));
+}
+
+XGRAD_FUNCTION void DualPass::compute_tail(void* const* at, std::size_t start, std::size_t count) {
+    std::size_t const n = layout_.total();
+    LocalArray<PaddedTail, 12> tail(n);
+    LocalArray<void*, 12> pointers(n);
+    auto const in_tile = [&](std::size_t k) {
+        return static_cast<std::byte*>(at[k]) + start * operands_[k].transfer->tile_element;
+    };
+    for (std::size_t k = 0; k < n; ++k) {
+        pointers[k] = at[k] ? tail[k].elements : nullptr;
+        if (at[k] && !operands_[k].output)
+            std::memcpy(tail[k].elements, in_tile(k), count * operands_[k].transfer->tile_element);
+    }
+    kernels_.dual(node_.expression_object(), plan_, pointers.data(), max_lanes);
+    for (std::size_t k = 0; k < n; ++k)
+        if (at[k] && operands_[k].output)
+            std::memcpy(in_tile(k), tail[k].elements, count * operands_[k].transfer->tile_element);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_DUAL_PASS_IPP
+#endif
+
 namespace xgrad::detail {
 
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
 /// depend, and grad_output.
 class FusedGradientNode final : public Node {
 public:
-    FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
-        : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape()) {
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (of.is_read(k)) saved_operands_ |= LeafMask{1} << of.first_of(k);
-        edges_.reserve(of.next_edges().size() + 1);
-        for (std::size_t k = 0; k < leaves(); ++k) {
-            bool const is_target = of.makes_gradient(k);
-            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
-                continue;
-            edges_.push_back(of.next_edges()[of.edge_of(k)]);
-            differentiable_ |= LeafMask{1} << k;
-        }
-        if (Edge edge = gradient_edge(gradient)) {
-            edges_.push_back(std::move(edge));
-            has_gradient_edge_ = true;
-        }
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
-        if (edges_.empty()) return;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
-        if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
-        if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
-    }
+    FusedGradientNode(FusedNode& of, AnyTensor const& gradient);
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
-        if (recording() && would_record(gradients)) apply_recorded(gradients, results);
-        else apply_fused(gradients, results);
-    }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
     /// so this is a backward pass), plus the gradients of the tangent of grad_output.
-    [[gnu::cold]] void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        if (recording()) {
-            std::vector<AnyTensor> zeros(results.size());
-            for (std::size_t k = 0; k < leaves(); ++k)
-                if (of_.makes_gradient(k))
-                    zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
-            return push_by_transposing(*this, std::move(zeros), tangents, results);
-        }
-        if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
-        if (std::ranges::none_of(
-                tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
-            return;
-        UnpackGuard const guard(*this);
-        std::vector<AnyTensor> of_operands(of_.next_edges().size());
-        for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
-            if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
-        DualPass pass = pass_along(of_operands);
-        pass.want_gradients(dependent_leaves(), saved_gradient().unpack(*this));
-        pass.run();
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
-    }
+    [[gnu::cold]] XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override {
         for (auto& s : saved_) s.release();
     }
-    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
-        std::vector<NamedSavedTensor> all;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
-        if (of_.saves_result()) all.push_back({"result", &saved_result()});
-        if (differentiable_) all.push_back({"gradient", &saved_gradient()});
-        return all;
-    }
+    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
 private:
     std::size_t leaves() const noexcept { return of_.table().kernels.leaves; }
     SavedTensor& saved_result() noexcept { return saved_[leaves()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[leaves() + 1]; }
-    bool is_saved(std::size_t i) const noexcept {
-        return i < leaves()    ? saved_operands_ >> i & 1
-               : i == leaves() ? of_.saves_result()
-                               : differentiable_ != 0;
-    }
+    bool is_saved(std::size_t i) const noexcept;
 
-    bool would_record(std::span<AnyTensor const> gradients) const {
-        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
-            return g.defined() && g.requires_grad();
-        });
-    }
+    bool would_record(std::span<AnyTensor const> gradients) const;
 
     /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
     class UnpackGuard {
     public:
-        explicit UnpackGuard(FusedGradientNode& n) : node_(n), unpacked_(n.saved_.size()) {
-            try {
-                for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                    if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
-            } catch (...) {
-                close();
-                throw;
-            }
-        }
+        explicit UnpackGuard(FusedGradientNode& n);
         UnpackGuard(UnpackGuard const&) = delete;
         UnpackGuard& operator=(UnpackGuard const&) = delete;
         ~UnpackGuard() { close(); }
 
     private:
-        void close() noexcept {
-            for (std::size_t i = 0; i < unpacked_.size(); ++i)
-                if (unpacked_[i]) node_.saved_[i].close();
-        }
+        void close() noexcept;
         FusedGradientNode& node_;
         CachedVector<char> unpacked_;
     };
 
     /// The pass over dual numbers, of the saved values and tangents of the operands. Reads a guard.
-    DualPass pass_along(std::span<AnyTensor const> tangents) {
-        LocalArray<AnyArray const*, 8> values(leaves());
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
-        return DualPass(
-            of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
-    }
+    DualPass pass_along(std::span<AnyTensor const> tangents);
     /// Operands whose gradients (this Node's outputs) depend on its inputs.
-    LeafMask dependent_leaves() const {
-        LeafMask all = 0;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
-                all |= LeafMask{1} << k;
-        return all;
-    }
+    LeafMask dependent_leaves() const;
 
-    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        UnpackGuard const guard(*this);
-        DualPass pass = pass_along(tangents);
-        if (has_gradient_edge_) pass.want_tangent();
-        if (LeafMask const wanted = dependent_leaves())
-            pass.want_gradients(wanted, saved_gradient().unpack(*this));
-        pass.run();
-        std::size_t edge = 0;
-        for (std::size_t k = 0; k < leaves(); ++k)
-            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
-        if (has_gradient_edge_) results[edge] = pass.tangent();
-    }
+    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
     /// that.
     [[gnu::cold]] void apply_recorded(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-        UnpackGuard const guard(*this);
-        auto const& table = of_.table();
-        std::size_t const n = leaves();
-        LocalGraph graph;
-        std::vector<AnyTensor> operands(n);
-        for (std::size_t k = 0, edge = 0; k < n; ++k) {
-            std::size_t const first = of_.first_of(k), target = of_.target_of(k);
-            bool const is_wanted = of_.wanted() >> k & 1;
-            if (is_wanted && target != k) {
-                operands[k] = operands[target];
-                continue;
-            }
-            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
-            else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
-            if (is_wanted)
-                operands[k] =
-                    graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
-        }
-        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
-                                             : table.result_type.filled(gradient_shape_, 0);
-        if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
-        AnyTensor result;
-        if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
-        std::vector<AnyTensor> gradients(of_.next_edges().size());
-        table.traced(of_, operands.data(), result, gradient, gradients);
-        auto const found = graph.gradients(gradients, tangents);
-        // gradients of operands that the first pass does not read are undefined and have no edge
-        std::size_t input = 0, edge = 0;
-        for (std::size_t k = 0; k < n; ++k)
-            if (of_.makes_gradient(k)) {
-                if (differentiable_ >> k & 1) results[edge++] = found[input];
-                ++input;
-            }
-        if (has_gradient_edge_) results[edge] = found[input];
-    }
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// The saved result, as a function of `operands`.
     [[gnu::cold]] AnyTensor result_of(
-        std::span<AnyTensor const> operands, AnyTensor const& value) const {
-        AnyTensor const* pointers[64];
-        for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
-        AnyTensor result = alias(value);
-        BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
-        result.impl().grad_fn =
-            FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
-        return result;
-    }
+        std::span<AnyTensor const> operands, AnyTensor const& value) const;
 
     Ref<Node> keep_;
     FusedNode& of_;
@@ -14186,7 +13136,188 @@ private:
     bool has_gradient_edge_ = false;
 };
 
-[[gnu::cold]] inline void FusedNode::push_tangents(
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_GRADIENT_NODE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_GRADIENT_NODE_IPP
+
+// ======== xgrad/impl/tensor/fused_gradient_node.ipp
+// Bodies of fused_gradient_node.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION FusedGradientNode::FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
+    : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape()) {
+    for (std::size_t k = 0; k < leaves(); ++k)
+        if (of.is_read(k)) saved_operands_ |= LeafMask{1} << of.first_of(k);
+    edges_.reserve(of.next_edges().size() + 1);
+    for (std::size_t k = 0; k < leaves(); ++k) {
+        bool const is_target = of.makes_gradient(k);
+        if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result())) continue;
+        edges_.push_back(of.next_edges()[of.edge_of(k)]);
+        differentiable_ |= LeafMask{1} << k;
+    }
+    if (Edge edge = gradient_edge(gradient)) {
+        edges_.push_back(std::move(edge));
+        has_gradient_edge_ = true;
+    }
+    set_edges(edges_.data(), edges_.size());
+    set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
+    if (edges_.empty()) return;
+    for (std::size_t k = 0; k < leaves(); ++k)
+        if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
+    if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
+    if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
+}
+
+XGRAD_FUNCTION void FusedGradientNode::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
+    if (recording() && would_record(gradients)) apply_recorded(gradients, results);
+    else apply_fused(gradients, results);
+}
+
+XGRAD_FUNCTION void FusedGradientNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    if (recording()) {
+        std::vector<AnyTensor> zeros(results.size());
+        for (std::size_t k = 0; k < leaves(); ++k)
+            if (of_.makes_gradient(k))
+                zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
+        return push_by_transposing(*this, std::move(zeros), tangents, results);
+    }
+    if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
+    if (std::ranges::none_of(
+            tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
+        return;
+    UnpackGuard const guard(*this);
+    std::vector<AnyTensor> of_operands(of_.next_edges().size());
+    for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
+        if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
+    DualPass pass = pass_along(of_operands);
+    pass.want_gradients(dependent_leaves(), saved_gradient().unpack(*this));
+    pass.run();
+    for (std::size_t k = 0; k < leaves(); ++k)
+        if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
+}
+
+XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedGradientNode::saved_tensors() {
+    std::vector<NamedSavedTensor> all;
+    for (std::size_t k = 0; k < leaves(); ++k)
+        if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
+    if (of_.saves_result()) all.push_back({"result", &saved_result()});
+    if (differentiable_) all.push_back({"gradient", &saved_gradient()});
+    return all;
+}
+
+XGRAD_FUNCTION bool FusedGradientNode::is_saved(std::size_t i) const noexcept {
+    return i < leaves()    ? saved_operands_ >> i & 1
+           : i == leaves() ? of_.saves_result()
+                           : differentiable_ != 0;
+}
+
+XGRAD_FUNCTION bool FusedGradientNode::would_record(std::span<AnyTensor const> gradients) const {
+    return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
+        return g.defined() && g.requires_grad();
+    });
+}
+
+XGRAD_FUNCTION FusedGradientNode::UnpackGuard::UnpackGuard(FusedGradientNode& n)
+    : node_(n), unpacked_(n.saved_.size()) {
+    try {
+        for (std::size_t i = 0; i < unpacked_.size(); ++i)
+            if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
+    } catch (...) {
+        close();
+        throw;
+    }
+}
+
+XGRAD_FUNCTION void FusedGradientNode::UnpackGuard::close() noexcept {
+    for (std::size_t i = 0; i < unpacked_.size(); ++i)
+        if (unpacked_[i]) node_.saved_[i].close();
+}
+
+XGRAD_FUNCTION DualPass FusedGradientNode::pass_along(std::span<AnyTensor const> tangents) {
+    LocalArray<AnyArray const*, 8> values(leaves());
+    for (std::size_t k = 0; k < leaves(); ++k)
+        if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
+    return DualPass(
+        of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+}
+
+XGRAD_FUNCTION LeafMask FusedGradientNode::dependent_leaves() const {
+    LeafMask all = 0;
+    for (std::size_t k = 0; k < leaves(); ++k)
+        if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
+            all |= LeafMask{1} << k;
+    return all;
+}
+
+XGRAD_FUNCTION void FusedGradientNode::apply_fused(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    UnpackGuard const guard(*this);
+    DualPass pass = pass_along(tangents);
+    if (has_gradient_edge_) pass.want_tangent();
+    if (LeafMask const wanted = dependent_leaves())
+        pass.want_gradients(wanted, saved_gradient().unpack(*this));
+    pass.run();
+    std::size_t edge = 0;
+    for (std::size_t k = 0; k < leaves(); ++k)
+        if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
+    if (has_gradient_edge_) results[edge] = pass.tangent();
+}
+
+XGRAD_FUNCTION void FusedGradientNode::apply_recorded(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    UnpackGuard const guard(*this);
+    auto const& table = of_.table();
+    std::size_t const n = leaves();
+    LocalGraph graph;
+    std::vector<AnyTensor> operands(n);
+    for (std::size_t k = 0, edge = 0; k < n; ++k) {
+        std::size_t const first = of_.first_of(k), target = of_.target_of(k);
+        bool const is_wanted = of_.wanted() >> k & 1;
+        if (is_wanted && target != k) {
+            operands[k] = operands[target];
+            continue;
+        }
+        if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
+        else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
+        if (is_wanted)
+            operands[k] =
+                graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
+    }
+    AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
+                                         : table.result_type.filled(gradient_shape_, 0);
+    if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
+    AnyTensor result;
+    if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
+    std::vector<AnyTensor> gradients(of_.next_edges().size());
+    table.traced(of_, operands.data(), result, gradient, gradients);
+    auto const found = graph.gradients(gradients, tangents);
+    // gradients of operands that the first pass does not read are undefined and have no edge
+    std::size_t input = 0, edge = 0;
+    for (std::size_t k = 0; k < n; ++k)
+        if (of_.makes_gradient(k)) {
+            if (differentiable_ >> k & 1) results[edge++] = found[input];
+            ++input;
+        }
+    if (has_gradient_edge_) results[edge] = found[input];
+}
+
+XGRAD_FUNCTION AnyTensor FusedGradientNode::result_of(
+    std::span<AnyTensor const> operands, AnyTensor const& value) const {
+    AnyTensor const* pointers[64];
+    for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
+    AnyTensor result = alias(value);
+    BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
+    result.impl().grad_fn = FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
+    return result;
+}
+
+XGRAD_FUNCTION void FusedNode::push_tangents(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
         auto const shape = sum_ ? sum_->reduced(space_, sum_->keeps_dims) : space_;
@@ -14206,7 +13337,8 @@ private:
     results[0] = pass.tangent();
 }
 
-inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results) {
+XGRAD_FUNCTION void FusedNode::apply_recorded(
+    AnyTensor const& gradient, std::span<AnyTensor> results) {
     UnpackGuard const guard(*this);
     {
         NoGradGuard const off;
@@ -14220,7 +13352,7 @@ inline void FusedNode::apply_recorded(AnyTensor const& gradient, std::span<AnyTe
     }
 }
 
-inline void FusedNode::link_second_order() noexcept {
+XGRAD_FUNCTION void FusedNode::link_second_order() noexcept {
     static constexpr SecondOrder all{
         [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).apply_recorded(gradient, results);
@@ -14234,6 +13366,8 @@ inline void FusedNode::link_second_order() noexcept {
 }
 
 } // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_GRADIENT_NODE_IPP
+#endif
 
 // ======== xgrad/tensor/tensor.hpp
 // Tensor<T>: an AnyTensor with element type T; copies refer to the same tensor. Constructed from
@@ -14242,7 +13376,7 @@ inline void FusedNode::link_second_order() noexcept {
 // Read next: record.hpp.
 
 
-// ======== xgrad/base/xtensor.hpp
+// ======== xgrad/core/xtensor.hpp
 // The only header that includes xtensor. It hides the different header layouts of xtensor's
 // versions and works around a bug that corrupts memory. Programs must include xgrad before xtensor;
 // if the order matters for the compiler in use, the check at the end stops the build.
@@ -15219,8 +14353,8 @@ template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> 
 
 } // namespace detail
 
-/// Called by express() for operations on whole arrays.
-template <class Op, detail::TensorLike... X> auto record_arraywise(Op const& op, X const&... x) {
+/// Applies an operation on whole arrays, and records a Node where an operand requires a gradient.
+template <class Op, class... X> auto record_arraywise(Op const& op, X const&... x) {
     return detail::record_on_tensors(op, detail::materialize(x)...);
 }
 
@@ -15229,6 +14363,665 @@ template <class Op, detail::TensorLike... X> auto record_arraywise(Op const& op,
 // ======== xgrad/tensor/shared_tables.hpp
 // Tables of traced.hpp that a program with XGRAD_SEPARATE_COMPILATION compiles once: operations in
 // double precision, and with them most code of higher-order derivatives.
+
+
+// ======== xgrad/ops/comparison.hpp
+// Comparisons (to bool tensors), choices between operands, and bounds.
+
+namespace xgrad {
+
+/// a < b.
+struct Less : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = "<";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator<(A&& a, B&& b) {
+    return express(Less{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a <= b.
+struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = "<=";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator<=(A&& a, B&& b) {
+    return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a > b.
+struct Greater : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = ">";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator>(A&& a, B&& b) {
+    return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a >= b.
+struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = ">=";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator>=(A&& a, B&& b) {
+    return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a == b, elementwise.
+struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
+    static constexpr std::string_view written = "==";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator==(A&& a, B&& b) {
+    return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a != b, elementwise.
+struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
+    static constexpr std::string_view written = "!=";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator!=(A&& a, B&& b) {
+    return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// Both of two masks.
+struct And : Elementwise<B(B, B)> {
+    static constexpr std::string_view written = "&&";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator&&(A&& a, B&& b) {
+    return express(And{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// Either of two masks.
+struct Or : Elementwise<B(B, B)> {
+    static constexpr std::string_view written = "||";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator||(A&& a, B&& b) {
+    return express(Or{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// The opposite of a mask.
+struct Not : Elementwise<B(B)> {
+    static constexpr std::string_view written = "!";
+    XGRAD_INLINE auto value(auto a) const { return !a; }
+};
+template <Operand A> XGRAD_INLINE auto operator!(A&& a) {
+    return express(Not{}, std::forward<A>(a));
+}
+
+/// True where x, or a part of it, is not a number.
+struct IsNan : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isnan";
+    XGRAD_INLINE auto value(auto x) const { return x != x; }
+};
+template <Operand X> XGRAD_INLINE auto isnan(X const& x) { return express(IsNan{}, x); }
+
+/// True where x, or a part of it, is infinite.
+struct IsInf : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isinf";
+    XGRAD_INLINE auto value(auto x) const {
+        return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL;
+    }
+};
+template <Operand X> XGRAD_INLINE auto isinf(X const& x) { return express(IsInf{}, x); }
+
+/// True where x, with all its parts, is neither infinite nor NaN.
+struct IsFinite : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isfinite";
+    XGRAD_INLINE auto value(auto x) const { return x - x == 0; }
+};
+template <Operand X> XGRAD_INLINE auto isfinite(X const& x) { return express(IsFinite{}, x); }
+
+/// a where the mask is true, else b.
+struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
+    static constexpr std::string_view written = "where";
+    XGRAD_INLINE auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
+};
+template <class M, class A, class B>
+    requires AnyOperand<M, A, B>
+XGRAD_INLINE auto where(M&& mask, A&& a, B&& b) {
+    return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
+}
+
+/// The larger of two; where they are equal each gets half the gradient. NaN is propagated, and both
+/// get the gradient.
+struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "maximum";
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
+        return selected{!(a < b), where(a == b, 0.5, 1.)};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
+        return selected{!(a > b), where(a == b, 0.5, 1.)};
+    }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto maximum(A&& a, B&& b) {
+    return express(Maximum{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// The smaller of two; ties and NaN as for maximum.
+struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "minimum";
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
+        return selected{!(a > b), where(a == b, 0.5, 1.)};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
+        return selected{!(a < b), where(a == b, 0.5, 1.)};
+    }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto minimum(A&& a, B&& b) {
+    return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// Clamps x to [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; where a
+/// bound is the result, the bound gets the gradient instead of x; where lower > upper, upper gets
+/// all of it.
+struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
+    static constexpr std::string_view written = "clamp";
+    XGRAD_INLINE auto value(auto x, auto lower, auto upper) const {
+        auto const raised = where(x >= lower || x != x, x, lower);
+        return where(raised <= upper || raised != raised, raised, upper);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const {
+        return selected{x >= lower && x <= upper};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const {
+        return selected{x < lower && lower < upper};
+    }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const {
+        return selected{x > upper || upper < lower};
+    }
+};
+template <class X, class L, class U>
+    requires AnyOperand<X, L, U>
+XGRAD_INLINE auto clamp(X&& x, L&& lower, U&& upper) {
+    return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
+}
+
+/// Clamps x to a lower bound; gradient 1 for x at the bound.
+struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "clamp_min";
+    XGRAD_INLINE auto value(auto x, auto lower) const {
+        return where(x >= lower || x != x, x, lower);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const {
+        return selected{x >= lower};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const {
+        return selected{x < lower};
+    }
+};
+template <class X, class L>
+    requires AnyOperand<X, L>
+XGRAD_INLINE auto clamp_min(X&& x, L&& lower) {
+    return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
+}
+
+/// Clamps x to an upper bound; gradient 1 for x at the bound.
+struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "clamp_max";
+    XGRAD_INLINE auto value(auto x, auto upper) const {
+        return where(x <= upper || x != x, x, upper);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const {
+        return selected{x <= upper};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const {
+        return selected{x > upper};
+    }
+};
+template <class X, class U>
+    requires AnyOperand<X, U>
+XGRAD_INLINE auto clamp_max(X&& x, U&& upper) {
+    return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
+}
+
+/// Replaces NaN and infinities by other numbers; gradient 0 where x was replaced.
+struct NanToNum : Elementwise<R(R)> {
+    static constexpr std::string_view written = "nan_to_num";
+    double nan = 0, posinf = std::numeric_limits<double>::max(),
+           neginf = std::numeric_limits<double>::lowest();
+    XGRAD_INLINE auto value(auto x) const {
+        return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x)));
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }
+};
+/// By default NaN becomes 0, and an infinity the largest number of its sign that x's type has.
+template <Operand X>
+XGRAD_INLINE auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {},
+    std::optional<double> neginf = {}) {
+    double const largest =
+        std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();
+    return express(NanToNum{{}, nan, posinf.value_or(largest), neginf.value_or(-largest)}, x);
+}
+
+} // namespace xgrad
+
+// ======== xgrad/ops/complex.hpp
+// Operations on complex numbers: parts, modulus, direction, conjugate. Real operands are complex
+// numbers with imaginary part 0.
+
+namespace xgrad {
+
+/// Modulus |x|; gradient 0 at 0.
+struct Abs : Elementwise<Z(Z), R(R), R(C)> {
+    static constexpr std::string_view written = "abs";
+    XGRAD_INLINE auto value(auto x) const { return abs(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const r = abs(z);
+        return std::pair(r, gradient{sgn(z, r)});
+    }
+};
+template <Operand X> XGRAD_INLINE auto abs(X const& x) { return express(Abs{}, x); }
+
+/// |x|^2, without a root.
+struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
+    static constexpr std::string_view written = "abs2";
+    XGRAD_INLINE auto value(auto x) const { return abs2(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
+};
+template <Operand X> XGRAD_INLINE auto abs2(X const& x) { return express(Abs2{}, x); }
+
+/// Sign of a real number: -1, 0 or 1.
+struct Sign : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "sign";
+    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> XGRAD_INLINE auto sign(X const& x) { return express(Sign{}, x); }
+
+/// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
+struct Copysign : Elementwise<R(R, R)> {
+    static constexpr std::string_view written = "copysign";
+    XGRAD_INLINE auto value(auto a, auto b) const { return copysign(a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return sgn(a) * sgn(y); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return nothing; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto copysign(A&& a, B&& b) {
+    return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
+struct Sgn : Elementwise<C(C)> {
+    static constexpr std::string_view written = "sgn";
+    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
+        auto const r = abs(x);
+        auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
+        return wirtinger{h, -(h * y * y)};
+    }
+};
+template <Operand X> XGRAD_INLINE auto sgn(X const& x) {
+    if constexpr (std::same_as<typename X::kind, C>) return express(Sgn{}, x);
+    else {
+        detail::check_defined("sgn", x);
+        return express(Sign{}, x);
+    }
+}
+
+namespace detail {
+/// True if a value in a rule is real: then real() returns its own type.
+template <class X>
+inline constexpr bool is_real_value = std::same_as<decltype(real(std::declval<X>())), X>;
+} // namespace detail
+
+/// Argument, in (-pi, pi]; gradient 0 at 0, and for a real number.
+struct Angle : Transcendental<R(R), R(C)> {
+    static constexpr std::string_view written = "angle";
+    XGRAD_INLINE auto value(auto x) const { return angle(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
+        else {
+            auto const w = where(x == 0, 0, reciprocal(conj(x)));
+            return gradient{complex(-imag(w), real(w))};
+        }
+    }
+};
+template <Operand X> XGRAD_INLINE auto angle(X const& x) { return express(Angle{}, x); }
+
+/// Real part; a real operand is its own.
+struct RealPart : Elementwise<R(C)> {
+    static constexpr std::string_view written = "real";
+    XGRAD_INLINE auto value(auto x) const { return real(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
+};
+template <Operand X> XGRAD_INLINE auto real(X const& x) {
+    if constexpr (std::same_as<typename X::kind, C>) return express(RealPart{}, x);
+    else return x;
+}
+
+/// Imaginary part; that of a real operand is 0.
+struct ImagPart : Elementwise<R(R), R(C)> {
+    static constexpr std::string_view written = "imag";
+    XGRAD_INLINE auto value(auto x) const { return imag(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, [[maybe_unused]] auto x) const {
+        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
+        else return gradient{imaginary_unit};
+    }
+};
+template <Operand X> XGRAD_INLINE auto imag(X const& x) { return express(ImagPart{}, x); }
+
+/// Conjugate; a real operand is its own.
+struct Conj : Elementwise<C(C)> {
+    static constexpr std::string_view written = "conj";
+    XGRAD_INLINE auto value(auto x) const { return conj(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
+};
+template <Operand X> XGRAD_INLINE auto conj(X const& x) {
+    if constexpr (std::same_as<typename X::kind, C>) return express(Conj{}, x);
+    else return x;
+}
+
+/// re + i im.
+struct Complex : Elementwise<C(R, R)> {
+    static constexpr std::string_view written = "complex";
+    XGRAD_INLINE auto value(auto re, auto im) const { return complex(re, im); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
+};
+template <class Re, class Im>
+    requires AnyOperand<Re, Im>
+XGRAD_INLINE auto complex(Re&& re, Im&& im) {
+    return express(Complex{}, re, im);
+}
+
+/// r e^(i phi).
+struct Polar : Transcendental<C(R, R)> {
+    static constexpr std::string_view written = "polar";
+    XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const {
+        return complex(cos(phi), sin(phi));
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const {
+        return complex(-imag(y), real(y));
+    }
+};
+template <class R_, class Phi>
+    requires AnyOperand<R_, Phi>
+XGRAD_INLINE auto polar(R_&& r, Phi&& phi) {
+    return express(Polar{}, r, phi);
+}
+
+} // namespace xgrad
+
+// ======== xgrad/ops/exponential.hpp
+// Exponentials and logarithms, and the sigmoid family.
+
+namespace xgrad {
+
+/// e^x.
+struct Exp : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "exp";
+    XGRAD_INLINE auto value(auto x) const { return exp(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
+};
+template <Operand X> XGRAD_INLINE auto exp(X const& x) { return express(Exp{}, x); }
+
+/// e^x - 1, accurate near 0.
+struct Expm1 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "expm1";
+    XGRAD_INLINE auto value(auto x) const { return expm1(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
+};
+template <Operand X> XGRAD_INLINE auto expm1(X const& x) { return express(Expm1{}, x); }
+
+/// Natural logarithm.
+struct Log : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log";
+    XGRAD_INLINE auto value(auto x) const { return log(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
+    XGRAD_INLINE auto value_and_partial(auto x) const { return std::pair(log(x), reciprocal(x)); }
+};
+template <Operand X> XGRAD_INLINE auto log(X const& x) { return express(Log{}, x); }
+
+/// log(1 + x), accurate near 0.
+struct Log1p : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log1p";
+    XGRAD_INLINE auto value(auto x) const { return log1p(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
+};
+template <Operand X> XGRAD_INLINE auto log1p(X const& x) { return express(Log1p{}, x); }
+
+/// Logarithm to base 2.
+struct Log2 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log2";
+    XGRAD_INLINE auto value(auto x) const { return log2(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(std::numbers::ln2 * x);
+    }
+};
+template <Operand X> XGRAD_INLINE auto log2(X const& x) { return express(Log2{}, x); }
+
+/// Logarithm to base 10.
+struct Log10 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log10";
+    XGRAD_INLINE auto value(auto x) const { return log10(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(std::numbers::ln10 * x);
+    }
+};
+template <Operand X> XGRAD_INLINE auto log10(X const& x) { return express(Log10{}, x); }
+
+/// Logistic function 1 / (1 + e^-x).
+struct Sigmoid : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sigmoid";
+    XGRAD_INLINE auto value(auto x) const { return sigmoid(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
+};
+template <Operand X> XGRAD_INLINE auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
+
+/// log(1 + e^x), without overflow.
+struct Softplus : Transcendental<R(R)> {
+    static constexpr std::string_view written = "softplus";
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sigmoid(x); }
+};
+template <Operand X> XGRAD_INLINE auto softplus(X const& x) { return express(Softplus{}, x); }
+
+/// x where it is positive, else 0; gradient 0 at 0.
+struct Relu : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "relu";
+    XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return selected{!(y <= 0)}; }
+};
+template <Operand X> XGRAD_INLINE auto relu(X const& x) { return express(Relu{}, x); }
+
+} // namespace xgrad
+
+// ======== xgrad/ops/trigonometric.hpp
+// Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones
+// have the branch cuts of the C++ standard.
+
+namespace xgrad {
+
+/// Sine.
+struct Sin : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sin";
+    XGRAD_INLINE auto value(auto x) const { return sin(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
+        auto const unit = unit_at(x);
+        return std::pair(unit.im, unit.re);
+    }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const [s, c] = simd::detail::circular(z);
+        return std::pair(s, c);
+    }
+};
+template <Operand X> XGRAD_INLINE auto sin(X const& x) { return express(Sin{}, x); }
+
+/// Cosine.
+struct Cos : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "cos";
+    XGRAD_INLINE auto value(auto x) const { return cos(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
+        auto const unit = unit_at(x);
+        return std::pair(unit.re, -unit.im);
+    }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const [s, c] = simd::detail::circular(z);
+        return std::pair(c, -s);
+    }
+};
+template <Operand X> XGRAD_INLINE auto cos(X const& x) { return express(Cos{}, x); }
+
+/// Tangent.
+struct Tan : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "tan";
+    XGRAD_INLINE auto value(auto x) const { return tan(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
+};
+template <Operand X> XGRAD_INLINE auto tan(X const& x) { return express(Tan{}, x); }
+
+/// Arc sine.
+struct Asin : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "asin";
+    XGRAD_INLINE auto value(auto x) const { return asin(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
+};
+template <Operand X> XGRAD_INLINE auto asin(X const& x) { return express(Asin{}, x); }
+
+/// Arc cosine.
+struct Acos : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "acos";
+    XGRAD_INLINE auto value(auto x) const { return acos(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
+};
+template <Operand X> XGRAD_INLINE auto acos(X const& x) { return express(Acos{}, x); }
+
+/// Arc tangent.
+struct Atan : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "atan";
+    XGRAD_INLINE auto value(auto x) const { return atan(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
+};
+template <Operand X> XGRAD_INLINE auto atan(X const& x) { return express(Atan{}, x); }
+
+/// Hyperbolic sine.
+struct Sinh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sinh";
+    XGRAD_INLINE auto value(auto x) const { return sinh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const [s, c] = simd::detail::hyperbolic(z);
+        return std::pair(s, c);
+    }
+};
+template <Operand X> XGRAD_INLINE auto sinh(X const& x) { return express(Sinh{}, x); }
+
+/// Hyperbolic cosine.
+struct Cosh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "cosh";
+    XGRAD_INLINE auto value(auto x) const { return cosh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const [s, c] = simd::detail::hyperbolic(z);
+        return std::pair(c, s);
+    }
+};
+template <Operand X> XGRAD_INLINE auto cosh(X const& x) { return express(Cosh{}, x); }
+
+/// Hyperbolic tangent.
+struct Tanh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "tanh";
+    XGRAD_INLINE auto value(auto x) const { return tanh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
+};
+template <Operand X> XGRAD_INLINE auto tanh(X const& x) { return express(Tanh{}, x); }
+
+/// Inverse hyperbolic sine.
+struct Asinh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "asinh";
+    XGRAD_INLINE auto value(auto x) const { return asinh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
+};
+template <Operand X> XGRAD_INLINE auto asinh(X const& x) { return express(Asinh{}, x); }
+
+/// Inverse hyperbolic cosine.
+struct Acosh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "acosh";
+    XGRAD_INLINE auto value(auto x) const { return acosh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(sqrt(x - 1) * sqrt(x + 1));
+    }
+};
+template <Operand X> XGRAD_INLINE auto acosh(X const& x) { return express(Acosh{}, x); }
+
+/// Inverse hyperbolic tangent.
+struct Atanh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "atanh";
+    XGRAD_INLINE auto value(auto x) const { return atanh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
+};
+template <Operand X> XGRAD_INLINE auto atanh(X const& x) { return express(Atanh{}, x); }
+
+/// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
+struct Atan2 : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "atan2";
+    XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const {
+        return x * reciprocal(x * x + y * y);
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const {
+        return -y * reciprocal(x * x + y * y);
+    }
+};
+template <class Y, class X>
+    requires AnyOperand<Y, X>
+XGRAD_INLINE auto atan2(Y&& y, X&& x) {
+    return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
+}
+
+/// The distance of the point (a, b) from the origin, without overflow; the gradient there is 0, as
+/// that of the modulus of a complex number.
+struct Hypot : Elementwise<R(R, R)> {
+    static constexpr std::string_view written = "hypot";
+    XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return cosine(y, a); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return cosine(y, b); }
+
+private:
+    // The divisor is 1 at the origin, so that the derivatives of the quotient are finite there.
+    XGRAD_INLINE static auto cosine(auto y, auto side) {
+        return where(y == 0, 0, side / where(y == 0, 1, y));
+    }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto hypot(A&& a, B&& b) {
+    return express(Hypot{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+} // namespace xgrad
 
 namespace xgrad::detail {
 
@@ -15274,13 +15067,18 @@ namespace xgrad {
 /// A tensor to which operations are applied eagerly.
 template <Scalar T> struct Traced {
     using operand_tag = void;
-    using records_at_once = void;
+    using evaluated_at_once = void;
     using scalar = T;
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     static constexpr std::size_t leaves = 1;
     Tensor<T> tensor;
 };
+
+namespace detail {
+template <class X> inline constexpr bool is_traced = false;
+template <class T> inline constexpr bool is_traced<Traced<T>> = true;
+} // namespace detail
 
 template <class T> auto zero_like(Traced<T> const& x) {
     return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))};
@@ -15304,7 +15102,9 @@ template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
 } // namespace detail
 
 /// Called by express() where an operand is Traced.
-template <class Op, class... X> [[gnu::cold]] auto record_traced(Op op, X const&... x) {
+template <class Op, class... X>
+    requires(detail::is_traced<X> || ...)
+[[gnu::cold]] auto evaluate_at_once(Op op, X const&... x) {
     using P = widest_precision<typename detail::operand_type<X>::precision...>;
     auto const record_one = [&]<class... O>(O const&... operands) {
         return detail::record(Expression<Op, O...>(std::move(op), operands...));
@@ -15833,23 +15633,14 @@ namespace xgrad::detail {
 
 /// The view of row i in a contiguous tensor: a row has the last axes, the first ones count the
 /// rows.
-inline std::shared_ptr<Geometry const> row_geometry(
-    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i) {
-    return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row,
-        row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
-}
+std::shared_ptr<Geometry const> row_geometry(
+    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i);
 
 /// The tensor itself where it is row-major, or a recorded copy.
-inline AnyTensor in_row_major(AnyTensor const& t) {
-    return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t);
-}
+AnyTensor in_row_major(AnyTensor const& t);
 
 /// Row i along the first axis of a row-major tensor. A view.
-[[gnu::cold]] inline AnyTensor row_of(AnyTensor const& t, std::size_t i) {
-    return apply_view_map(
-        row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i),
-        ViewMap::gather, t, "Select");
-}
+[[gnu::cold]] AnyTensor row_of(AnyTensor const& t, std::size_t i);
 
 /// Backward: the gradient of each row is its slice.
 class RowsNode final : public Node {
@@ -15858,20 +15649,10 @@ public:
         : type_(type), all_(std::move(all)), row_(std::move(row)), edges_(std::move(edges)) {
         set_edges(edges_.data(), edges_.size());
     }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (!gradients[0].defined()) return;
-        AnyTensor const g = in_row_major(gradients[0]);
-        for (std::size_t i = 0; i < edges_.size(); ++i)
-            if (edges_[i])
-                results[i] = apply_view_map(
-                    row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        for (std::size_t i = 0; i < edges_.size(); ++i)
-            if (tangents[i].defined())
-                add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i),
-                                       ViewMap::scatter, tangents[i], "Stack"));
-    }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     std::string name() const override { return "StackBackward"; }
 
 private:
@@ -15884,27 +15665,9 @@ private:
 class RowStack {
 public:
     /// The shape is `lead`, whose elements are counted as rows, followed by `row`.
-    RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
-        : row_(row), count_(numel(lead)) {
-        Shape all = lead;
-        for (auto const n : row) all.push_back(n);
-        all_ = type.filled(all, 0);
-    }
-    void put(std::size_t i, AnyTensor const& row) {
-        AnyArray to = all_.impl().array;
-        auto const bytes = numel(row_) * all_.impl().type->size;
-        to.set_view(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
-        all_.impl().type->copy_elements(to, row.impl().array);
-        if (!recording() || !row.requires_grad()) return;
-        edges_.resize(count_);
-        edges_[i] = gradient_edge(row);
-    }
-    AnyTensor finish() {
-        if (!edges_.empty())
-            all_.impl().grad_fn =
-                Ref<Node>(new RowsNode(*all_.impl().type, all_.shape(), row_, std::move(edges_)));
-        return std::move(all_);
-    }
+    RowStack(TypeInfo const& type, Shape const& lead, Shape const& row);
+    void put(std::size_t i, AnyTensor const& row);
+    AnyTensor finish();
 
 private:
     AnyTensor all_;
@@ -15914,6 +15677,76 @@ private:
 };
 
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
+
+// ======== xgrad/impl/tensor/rows.ipp
+// Bodies of rows.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::shared_ptr<Geometry const> row_geometry(
+    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i) {
+    return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row,
+        row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
+}
+
+XGRAD_FUNCTION AnyTensor in_row_major(AnyTensor const& t) {
+    return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t);
+}
+
+XGRAD_FUNCTION AnyTensor row_of(AnyTensor const& t, std::size_t i) {
+    return apply_view_map(
+        row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i),
+        ViewMap::gather, t, "Select");
+}
+
+XGRAD_FUNCTION void RowsNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (!gradients[0].defined()) return;
+    AnyTensor const g = in_row_major(gradients[0]);
+    for (std::size_t i = 0; i < edges_.size(); ++i)
+        if (edges_[i])
+            results[i] =
+                apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
+}
+
+XGRAD_FUNCTION void RowsNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    for (std::size_t i = 0; i < edges_.size(); ++i)
+        if (tangents[i].defined())
+            add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter,
+                                   tangents[i], "Stack"));
+}
+
+XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
+    : row_(row), count_(numel(lead)) {
+    Shape all = lead;
+    for (auto const n : row) all.push_back(n);
+    all_ = type.filled(all, 0);
+}
+
+XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
+    AnyArray to = all_.impl().array;
+    auto const bytes = numel(row_) * all_.impl().type->size;
+    to.set_view(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
+    all_.impl().type->copy_elements(to, row.impl().array);
+    if (!recording() || !row.requires_grad()) return;
+    edges_.resize(count_);
+    edges_[i] = gradient_edge(row);
+}
+
+XGRAD_FUNCTION AnyTensor RowStack::finish() {
+    if (!edges_.empty())
+        all_.impl().grad_fn =
+            Ref<Node>(new RowsNode(*all_.impl().type, all_.shape(), row_, std::move(edges_)));
+    return std::move(all_);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
+#endif
 
 namespace xgrad {
 
@@ -18665,7 +18498,7 @@ XGRAD_FUNCTION std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent
 // chosen by `norm`.
 
 
-// ======== xgrad/base/fft.hpp
+// ======== xgrad/kernels/fft.hpp
 // The discrete Fourier transform of one line or of many lines, for any length.
 
 namespace xgrad::detail {
@@ -18688,16 +18521,16 @@ void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
 
-// ======== xgrad/impl/base/fft.ipp
+// ======== xgrad/impl/kernels/fft.ipp
 // Bodies of fft.hpp. impl/instances.ipp has their instances.
 
-#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
+#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
+#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
 
-// ======== xgrad/base/fft_plan.hpp
+// ======== xgrad/kernels/fft_plan.hpp
 // The algorithms of the discrete Fourier transform of one line or of many lines, for any length.
 //
 // FftPlan chooses the algorithm. Lengths without large prime factors use Columns (fft_columns.hpp),
@@ -18708,10 +18541,10 @@ void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std
 
 #include <cstdlib>
 
-#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
+#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
 
-// ======== xgrad/base/fft_columns.hpp
+// ======== xgrad/kernels/fft_columns.hpp
 // The discrete Fourier transform of all columns of a tile at once, for lengths without large prime
 // factors.
 //
@@ -18997,11 +18830,11 @@ private:
     std::vector<Cx<T>> twiddles_;
 };
 } // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_COLUMNS_HPP
-#ifndef XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
+#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
+#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
 
-// ======== xgrad/base/fft_four_step.hpp
+// ======== xgrad/kernels/fft_four_step.hpp
 // The discrete Fourier transform of one long line by the four-step algorithm: view n1 * n2 points
 // as an n1 x n2 matrix, transform its columns, multiply by twiddle factors, transpose, transform
 // the columns again. Both times `Columns` (fft_columns.hpp) transforms a tile of columns that fits
@@ -19199,77 +19032,7 @@ private:
     std::vector<T> phases_;
 };
 } // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_FOUR_STEP_HPP
-#ifndef XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
-
-// ======== xgrad/base/scratch.hpp
-// Scratch<T>: an uninitialised temporary buffer for one call of a kernel, usually without an
-// allocation.
-//
-// Each thread keeps one buffer, up to a size limit. A Scratch takes it out and its destructor puts
-// it back. A kernel that runs inside another finds no buffer and allocates its own, so nesting is
-// safe.
-
-namespace xgrad::detail::kernel {
-
-/// n / by, rounded up.
-constexpr std::size_t divided_up(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
-/// n rounded up to a multiple of `step`.
-constexpr std::size_t rounded_up(std::size_t n, std::size_t step) {
-    return divided_up(n, step) * step;
-}
-
-/// Memory aligned to a cache line, which is the alignment of the widest SIMD vector.
-class AlignedBytes {
-public:
-    static constexpr std::align_val_t alignment{64};
-
-    AlignedBytes() = default;
-    explicit AlignedBytes(std::size_t size)
-        : begin_(::operator new(size, alignment)), size_(size) {}
-
-    void* begin() const { return begin_.get(); }
-    std::size_t size() const { return begin_ ? size_ : 0; }
-
-private:
-    struct Free {
-        void operator()(void* p) const { ::operator delete(p, alignment); }
-    };
-    std::unique_ptr<void, Free> begin_;
-    std::size_t size_ = 0;
-};
-
-/// The buffer that this thread keeps for the next Scratch.
-inline AlignedBytes& kept_scratch() {
-    thread_local AlignedBytes bytes;
-    return bytes;
-}
-
-/// A buffer of `count` elements T that lives as long as this object.
-template <class T> class Scratch {
-public:
-    explicit Scratch(std::size_t count)
-        : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
-        if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
-        if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
-    }
-    ~Scratch() {
-        if (bytes_.size() == 0 || bytes_.size() > limit) return;
-        if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
-    }
-    Scratch(Scratch const&) = delete;
-    Scratch& operator=(Scratch const&) = delete;
-
-    T* data() const { return static_cast<T*>(bytes_.begin()); }
-
-private:
-    static constexpr std::size_t limit = std::size_t{32} << 20;
-
-    AlignedBytes bytes_;
-};
-} // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
+#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
 
 namespace xgrad::detail {
 
@@ -19451,7 +19214,7 @@ template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_BASE_FFT_PLAN_HPP
+#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
 
 namespace xgrad::detail {
 
@@ -19475,7 +19238,7 @@ void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_FFT_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
 #endif
 
 // ======== xgrad/ops/indexing.hpp
@@ -20036,10 +19799,6 @@ template <class P> XGRAD_INLINE Batch<P> polygamma(int n, Batch<P> x) {
     return detail::each([n](P v) { return static_cast<P>(xgrad::detail::polygamma(n, v)); }, x);
 }
 } // namespace simd
-namespace detail {
-inline RealProbe lgamma(RealProbe x) { return x; }
-inline RealProbe polygamma(int, RealProbe x) { return x; }
-} // namespace detail
 
 /// Derivative order + 1 of the logarithm of the gamma function: digamma for order 0, trigamma for
 /// order 1. It is infinite at 0 and at the negative whole numbers, but digamma is NaN at these.
@@ -20050,13 +19809,10 @@ struct Polygamma : Transcendental<R(R)> {
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
 };
 /// Throws an Error for n < 0, and for n > 2^30.
-template <Operand X> auto polygamma(int n, X const& x) {
+template <Operand X> XGRAD_INLINE auto polygamma(int n, X const& x) {
     if (n < 0) detail::fail("polygamma: there is no order ", n);
     if (n > 1 << 30) detail::fail("polygamma: order ", n, " is too large");
     return express(Polygamma{{}, n}, x);
-}
-template <detail::DualNumber X> XGRAD_INLINE auto polygamma(int n, X x) {
-    return detail::on_duals(Polygamma{{}, n}, x);
 }
 template <Operand X> auto digamma(X const& x) {
     detail::check_defined("digamma", x);
@@ -20070,10 +19826,7 @@ struct Lgamma : Transcendental<R(R)> {
     XGRAD_INLINE auto value(auto x) const { return lgamma(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(0, x); }
 };
-template <Operand X> auto lgamma(X const& x) { return express(Lgamma{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto lgamma(X x) {
-    return detail::on_duals(Lgamma{}, x);
-}
+template <Operand X> XGRAD_INLINE auto lgamma(X const& x) { return express(Lgamma{}, x); }
 
 } // namespace xgrad
 
@@ -20165,7 +19918,7 @@ XGRAD_FUNCTION double polygamma(int n, double x) {
 // Products of vectors and matrices.
 
 
-// ======== xgrad/base/gemm.hpp
+// ======== xgrad/kernels/gemm.hpp
 // gemm: the matrix product of strided, possibly conjugated operands, for the four floating-point
 // scalar types.
 //
@@ -20174,7 +19927,7 @@ XGRAD_FUNCTION double polygamma(int n, double x) {
 // outer products) and gemv_kernel.hpp (matrix times vector). benchmarks/matmul.cpp compares them.
 
 
-// ======== xgrad/base/gemm_kernel.hpp
+// ======== xgrad/kernels/gemm_kernel.hpp
 // The blocked matrix product without a BLAS, as in BLIS.
 //
 // BlockedProduct copies blocks of A and B that fit the caches into panels (packing), in the order
@@ -20187,10 +19940,10 @@ XGRAD_FUNCTION double polygamma(int n, double x) {
 
 #include <cstdlib>
 
-#ifndef XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
+#ifndef XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
 
-// ======== xgrad/base/scratch.hpp
+// ======== xgrad/core/scratch.hpp
 // Scratch<T>: an uninitialised temporary buffer for one call of a kernel, usually without an
 // allocation.
 //
@@ -20256,7 +20009,7 @@ private:
     AlignedBytes bytes_;
 };
 } // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_BASE_SCRATCH_HPP
+#endif  // XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
 
 namespace xgrad::detail::kernel {
 
@@ -20515,13 +20268,13 @@ private:
 };
 } // namespace xgrad::detail::kernel
 
-// ======== xgrad/base/gemm_small.hpp
+// ======== xgrad/kernels/gemm_small.hpp
 // Matrix products for which a BLAS call or packing takes longer than the multiplications. A tile of
 // C stays in registers; the operands are read in place. Read multiply_small, at the end, first.
 // Benchmark: matmul, small sizes.
 
 
-// ======== xgrad/base/gemv_kernel.hpp
+// ======== xgrad/kernels/gemv_kernel.hpp
 // The product of a matrix and a vector without a BLAS. The matrix is read once, in place.
 //
 // Complex rows are processed as real rows of twice the length: one dot product with x and one with
@@ -21040,10 +20793,10 @@ template <class T> bool multiply_small(Product<T> const& product) {
 }
 } // namespace xgrad::detail::kernel
 #if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
-#ifndef XGRAD_SINGLE_XGRAD_BASE_GEMM_BLAS_HPP
-#define XGRAD_SINGLE_XGRAD_BASE_GEMM_BLAS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_KERNELS_GEMM_BLAS_HPP
+#define XGRAD_SINGLE_XGRAD_KERNELS_GEMM_BLAS_HPP
 
-// ======== xgrad/base/gemm_blas.hpp
+// ======== xgrad/kernels/gemm_blas.hpp
 // Matrix products by a BLAS that the program links: the Fortran symbols with 32-bit integers. It
 // calls no BLAS function with a complex result, because there are two calling conventions for
 // those.
@@ -21192,10 +20945,10 @@ template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
 } // namespace xgrad::detail::kernel
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_BASE_GEMM_BLAS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_BASE_GEMM_BLAS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_GEMM_BLAS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_GEMM_BLAS_IPP
 
-// ======== xgrad/impl/base/gemm_blas.ipp
+// ======== xgrad/impl/kernels/gemm_blas.ipp
 // Bodies of gemm_blas.hpp.
 
 namespace xgrad::detail::kernel {
@@ -21209,9 +20962,9 @@ XGRAD_FUNCTION bool blas_can_count(std::ptrdiff_t n) {
 }
 
 } // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_BASE_GEMM_BLAS_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_GEMM_BLAS_IPP
 #endif
-#endif  // XGRAD_SINGLE_XGRAD_BASE_GEMM_BLAS_HPP
+#endif  // XGRAD_SINGLE_XGRAD_KERNELS_GEMM_BLAS_HPP
 #endif
 
 namespace xgrad::detail {
@@ -21652,24 +21405,13 @@ std::vector<X> meshgrid(std::vector<X> const& x, Indexing indexing = Indexing::i
 
 namespace xgrad {
 
-namespace detail {
-inline RealProbe floor(RealProbe x) { return x; }
-inline RealProbe ceil(RealProbe x) { return x; }
-inline RealProbe trunc(RealProbe x) { return x; }
-inline RealProbe round(RealProbe x) { return x; }
-inline RealProbe fmod(RealProbe a, RealProbe b) { return joined(a, b); }
-} // namespace detail
-
 /// The largest integer that is not above x; gradient 0.
 struct Floor : Elementwise<Z(Z), R(R)> {
     static constexpr std::string_view written = "floor";
     XGRAD_INLINE auto value(auto x) const { return floor(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto floor(X const& x) { return express(Floor{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto floor(X x) {
-    return detail::on_duals(Floor{}, x);
-}
+template <Operand X> XGRAD_INLINE auto floor(X const& x) { return express(Floor{}, x); }
 
 /// The smallest integer that is not below x; gradient 0.
 struct Ceil : Elementwise<Z(Z), R(R)> {
@@ -21677,8 +21419,7 @@ struct Ceil : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return ceil(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto ceil(X const& x) { return express(Ceil{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto ceil(X x) { return detail::on_duals(Ceil{}, x); }
+template <Operand X> XGRAD_INLINE auto ceil(X const& x) { return express(Ceil{}, x); }
 
 /// x rounded toward 0; gradient 0.
 struct Trunc : Elementwise<Z(Z), R(R)> {
@@ -21686,10 +21427,7 @@ struct Trunc : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return trunc(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto trunc(X const& x) { return express(Trunc{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto trunc(X x) {
-    return detail::on_duals(Trunc{}, x);
-}
+template <Operand X> XGRAD_INLINE auto trunc(X const& x) { return express(Trunc{}, x); }
 
 /// x rounded to the nearest integer, ties to even; gradient 0.
 struct Round : Elementwise<Z(Z), R(R)> {
@@ -21697,10 +21435,7 @@ struct Round : Elementwise<Z(Z), R(R)> {
     XGRAD_INLINE auto value(auto x) const { return round(x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
 };
-template <Operand X> auto round(X const& x) { return express(Round{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto round(X x) {
-    return detail::on_duals(Round{}, x);
-}
+template <Operand X> XGRAD_INLINE auto round(X const& x) { return express(Round{}, x); }
 
 /// a - b trunc(a/b), with the sign of a, as in C; NaN for b = 0. The gradient treats trunc(a/b) as
 /// constant.
@@ -21713,13 +21448,8 @@ struct Fmod : Transcendental<R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto fmod(A&& a, B&& b) {
+XGRAD_INLINE auto fmod(A&& a, B&& b) {
     return express(Fmod{}, std::forward<A>(a), std::forward<B>(b));
-}
-template <class A, class B>
-    requires detail::DualPair<A, B>
-XGRAD_INLINE auto fmod(A a, B b) {
-    return detail::on_duals(Fmod{}, a, b);
 }
 
 /// a - b floor(a/b), with the sign of b, as in Python; NaN for b = 0. The gradient treats
@@ -21738,7 +21468,7 @@ struct Remainder : Transcendental<R(R, R)> {
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto remainder(A&& a, B&& b) {
+XGRAD_INLINE auto remainder(A&& a, B&& b) {
     return express(Remainder{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -21850,11 +21580,6 @@ template <class P> XGRAD_INLINE Batch<P> erfc(Batch<P> x) {
 
 namespace xgrad {
 
-namespace detail {
-inline RealProbe erf(RealProbe x) { return x; }
-inline RealProbe erfc(RealProbe x) { return x; }
-} // namespace detail
-
 /// Error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
 struct Erf : Transcendental<R(R)> {
     static constexpr std::string_view written = "erf";
@@ -21863,8 +21588,7 @@ struct Erf : Transcendental<R(R)> {
         return 2 * std::numbers::inv_sqrtpi * exp(-x * x);
     }
 };
-template <Operand X> auto erf(X const& x) { return express(Erf{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto erf(X x) { return detail::on_duals(Erf{}, x); }
+template <Operand X> XGRAD_INLINE auto erf(X const& x) { return express(Erf{}, x); }
 
 /// 1 - erf(x), accurate where it is small.
 struct Erfc : Transcendental<R(R)> {
@@ -21874,8 +21598,7 @@ struct Erfc : Transcendental<R(R)> {
         return -2 * std::numbers::inv_sqrtpi * exp(-x * x);
     }
 };
-template <Operand X> auto erfc(X const& x) { return express(Erfc{}, x); }
-template <detail::DualNumber X> XGRAD_INLINE auto erfc(X x) { return detail::on_duals(Erfc{}, x); }
+template <Operand X> XGRAD_INLINE auto erfc(X const& x) { return express(Erfc{}, x); }
 
 /// sin(pi x) / (pi x), 1 at 0.
 struct Sinc : Transcendental<R(R), C(C)> {
@@ -21915,7 +21638,7 @@ private:
         return std::pair(1 - 2 * odd * odd, std::numbers::pi * (x - n));
     }
 };
-template <Operand X> auto sinc(X const& x) { return express(Sinc{}, x); }
+template <Operand X> XGRAD_INLINE auto sinc(X const& x) { return express(Sinc{}, x); }
 
 /// The gradient of x log(y) for x: log(y), but 0 at x = 0 where y <= 0. Its derivatives are those
 /// of log(y) there, too, so that mixed derivatives of x log(y) are equal.
@@ -21935,7 +21658,7 @@ XGRAD_INLINE auto xlogy_slope(auto x, auto y)
 }
 template <class X, class Y>
     requires AnyOperand<X, Y>
-auto xlogy_slope(X const& x, Y const& y) {
+XGRAD_INLINE auto xlogy_slope(X const& x, Y const& y) {
     return express(XLogYSlope(), x, y);
 }
 
@@ -21951,7 +21674,7 @@ struct XLogY : Transcendental<R(R, R)> {
 };
 template <class X, class Y>
     requires AnyOperand<X, Y>
-auto xlogy(X&& x, Y&& y) {
+XGRAD_INLINE auto xlogy(X&& x, Y&& y) {
     return express(XLogY{}, std::forward<X>(x), std::forward<Y>(y));
 }
 
@@ -21972,7 +21695,7 @@ private:
 };
 template <class A, class B>
     requires AnyOperand<A, B>
-auto logaddexp(A&& a, B&& b) {
+XGRAD_INLINE auto logaddexp(A&& a, B&& b) {
     return express(LogAddExp{}, std::forward<A>(a), std::forward<B>(b));
 }
 
@@ -22052,7 +21775,7 @@ struct DiagEmbed : Arraywise {
         return out;
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return diagonal(g, offset, -2, -1);
+        return g.diagonal(offset, -2, -1);
     }
 };
 
@@ -22075,7 +21798,7 @@ template <Operand X> auto diag(X const& x, std::ptrdiff_t offset = 0) {
     if (t.dim() != 1 && t.dim() != 2)
         detail::fail<ShapeError>(
             "diag: a vector or a matrix is needed, not an array of shape ", t.shape());
-    return t.dim() == 1 ? diag_embed(t, offset) : diagonal(t, offset, 0, 1).clone();
+    return t.dim() == 1 ? diag_embed(t, offset) : t.diagonal(offset, 0, 1).clone();
 }
 
 /// The sum of a matrix's diagonal.
@@ -22083,7 +21806,7 @@ template <Operand X> auto trace(X const& x) {
     auto const t = materialize_expression(x);
     if (t.dim() != 2)
         detail::fail<ShapeError>("trace: a matrix is needed, not an array of shape ", t.shape());
-    return sum(diagonal(t, 0, 0, 1));
+    return sum(t.diagonal(0, 0, 1));
 }
 
 } // namespace xgrad
@@ -22708,7 +22431,7 @@ namespace xgrad {
 template <Operand X> auto materialize_expression(X const& x) { return detail::materialize(x); }
 template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { return x; }
 
-/// Called by sum() and mean(). Masks are summed as int64; the mean of integers is double.
+/// Masks are summed as int64; the mean of integers is double.
 template <Operand X>
 auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean) {
     using L = typename X::kind;
@@ -22752,7 +22475,6 @@ template <Operand X> auto largest_over(X const& x, Axes const& axes) {
     if constexpr (detail::is_complex<T>) return Tensor<Real>(amax(real(x), axes, true));
     else return Tensor<Real>(cast<Real>(amax(x, axes, true)));
 }
-/// largest_over() with 0 in place of infinite values: logsumexp subtracts them.
 template <Operand X> auto finite_largest(X const& x, Axes const& axes) {
     NoGradGuard const off;
     auto const largest = largest_over(x, axes);
@@ -22760,7 +22482,6 @@ template <Operand X> auto finite_largest(X const& x, Axes const& axes) {
     return Tensor<Real>(where(abs(largest) <= std::numeric_limits<Real>::max(), largest, Real(0)));
 }
 
-/// finite_largest() of all elements, as a number.
 template <Operand X> double finite_largest(X const& x) {
     NoGradGuard const off;
     if (numel(x.shape()) == 0) return 0;
