@@ -18,6 +18,7 @@
 #include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/backward.hpp>
 #include <xgrad/tensor/create.hpp>
+#include <xgrad/tensor/from_memory.hpp>
 #include <xgrad/tensor/function.hpp>
 #include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/join.hpp>

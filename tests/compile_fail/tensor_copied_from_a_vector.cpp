@@ -1,13 +1,14 @@
-// expect: Tensor: a std::vector has no shape; Tensor<double> x\(xt::adapt\(vector\)\) copies its values
-#include <xgrad/xgrad.hpp>
-
+// expect: Tensor: the numbers of a range are copied where that is written, Tensor<double> x\(vector\)
 #include <vector>
 
+#include <xgrad/xgrad.hpp>
+
 int main() {
-    std::vector<double> const values{1., 2.};
+    std::vector<double> const values{1, 2};
 #ifdef MISTAKE
-    xgrad::Tensor<double> const x = {values};
+    xgrad::Tensor<double> x = values;
 #else
-    xgrad::Tensor<double> const x = {values[0], values[1]};
+    xgrad::Tensor<double> x(values);
 #endif
+    return static_cast<int>(x.numel());
 }

@@ -226,10 +226,11 @@ private:
 
 namespace detail {
 
-/// True where this handle is the only reference to the tensor and to its memory, so that the memory
-/// may be reused. The tensor must be defined.
+/// True where this handle is the only reference to the tensor and to its memory, and nobody else
+/// sees the memory, so that it may be reused. The tensor must be defined.
 XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept {
-    return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1;
+    auto const& storage = *t.handle()->array.storage;
+    return t.handle()->refs.load() == 1 && storage.refs.load() == 1 && !storage.is_external();
 }
 
 /// Converts between a double and a real tensor without dimensions.

@@ -21,13 +21,24 @@ namespace xgrad::detail {
 
 /// A block of memory and a version: the number of changes in place. Header and data are one
 /// allocation. A small storage may stand behind another object in one block ("shared"); the last of
-/// the two owners frees the block: a small tensor and its elements are one allocation.
+/// the two owners frees the block: a small tensor and its elements are one allocation. A storage of
+/// memory that somebody else allocated ("external") has an ExternalMemory behind its header.
 class Storage {
 public:
     static constexpr std::size_t header = 16;
 
     static Ref<Storage> make(std::size_t bytes);
     static void destroy(Storage* s) noexcept;
+
+    /// Memory that somebody else allocated, and what to call when the last tensor of it is gone.
+    struct ExternalMemory {
+        std::byte* data;
+        void (*release)(void* owner) noexcept; // null: nobody is told
+        void* owner;
+    };
+    static Ref<Storage> make_external(ExternalMemory const& memory, std::size_t bytes);
+    /// True for memory that its owner sees: its values are changed by in-place operations only.
+    bool is_external() const noexcept { return size_ & external; }
 
     /// The largest number of bytes of a storage that shares its block with an object.
     static constexpr std::size_t max_shared_bytes = 64;
@@ -50,7 +61,7 @@ public:
     void free_block() noexcept;
 
     std::byte* data() noexcept;
-    std::size_t bytes() const noexcept { return size_ >> 1; }
+    std::size_t bytes() const noexcept { return size_ >> 2; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     void bump() noexcept;
 
@@ -67,9 +78,13 @@ private:
         explicit Seam(std::size_t bytes) noexcept : before(bytes) {}
     };
 
-    Storage(std::size_t bytes, bool shares_block) noexcept
-        : size_(bytes << 1 | std::size_t{shares_block}) {}
-    bool shares_block() const noexcept { return size_ & 1; }
+    static constexpr std::size_t shared = 1, external = 2; // flags in size_
+
+    Storage(std::size_t bytes, std::size_t flags) noexcept : size_(bytes << 2 | flags) {}
+    ExternalMemory& external_memory() noexcept {
+        return *reinterpret_cast<ExternalMemory*>(reinterpret_cast<std::byte*>(this) + header);
+    }
+    static void destroy_external(Storage* s) noexcept;
     Seam* seam() noexcept { return reinterpret_cast<Seam*>(this) - 1; }
     static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept {
         return before + sizeof(Seam) + header + bytes;
@@ -80,7 +95,7 @@ private:
     }
 
     std::atomic<std::uint32_t> version_{0};
-    std::size_t size_; // twice the bytes, and one more where the block is shared
+    std::size_t size_; // four times the bytes, and flags
 };
 static_assert(sizeof(Storage) <= Storage::header);
 

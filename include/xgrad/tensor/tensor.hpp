@@ -40,14 +40,14 @@ public:
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
     /// Nested lists, one level for each dimension.
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
-        : Tensor(from_list(values), g) {}
+        : Tensor(detail::ArrayOf<T>::from_list(values), g) {}
     /// Copies the values of an xtensor expression.
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e) : Tensor(from_xtensor(e)) {}
+    explicit Tensor(E const& e) : Tensor(detail::ArrayOf<T>::from_xtensor(e)) {}
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(from_xtensor(e), g) {}
+    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from_xtensor(e), g) {}
     /// Rejects `Tensor<double> x = array`: a copy must be explicit. The explicit constructor above
     /// does not take part in copy initialisation.
     template <detail::XtensorExpression E, class... None>
@@ -57,12 +57,33 @@ public:
         static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
                                        "that is written: Tensor<double> x(array), not x = array");
     }
-    /// Rejects a std::vector. Not explicit, so that `Tensor<double> x = vector` has the same
-    /// message.
-    template <Number U> Tensor(std::vector<U> const&, GradFlag<T> = {}) {
-        static_assert(sizeof(U) == 0, "Tensor: a std::vector has no shape; "
-                                      "Tensor<double> x(xt::adapt(vector)) copies its values");
+    /// A copy of the numbers of a std::vector, std::array, std::span or another range, with one
+    /// dimension. borrow() and adopt() make tensors of such memory without a copy.
+    template <detail::NumberRange V>
+        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
+    explicit Tensor(V const& numbers) : Tensor(detail::ArrayOf<T>::from_range(numbers)) {}
+    template <detail::NumberRange V>
+        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
+    explicit Tensor(V const& numbers, GradFlag<T> g)
+        : Tensor(detail::ArrayOf<T>::from_range(numbers), g) {}
+    /// Rejects `Tensor<double> x = vector`, and a range of ranges.
+    template <detail::NumberRange V, class... None>
+        requires(sizeof...(None) == 0)
+    Tensor(V const&, None...) {
+        static_assert(sizeof...(None), "Tensor: the numbers of a range are copied where that is "
+                                       "written, Tensor<double> x(vector), not x = vector; complex "
+                                       "numbers to a complex tensor");
     }
+    template <detail::RangeOfRanges V> Tensor(V const&, GradFlag<T> = {}) {
+        static_assert(sizeof(V) == 0, "Tensor: ranges in a range may have different lengths; write "
+                                      "their numbers to one vector, and reshape the tensor of it");
+    }
+    /// A copy of the numbers at `data`, in row-major order. from_blob() makes a tensor of them
+    /// without a copy.
+    template <Number U>
+        requires detail::ConvertsTo<U, T>
+    Tensor(U const* data, Shape const& shape, GradFlag<T> g = {})
+        : Tensor(detail::ArrayOf<T>::from_pointer(data, shape), g) {}
     /// Evaluates an expression in one pass, and records one Node where an operand requires a
     /// gradient.
     template <class Op, class... X>
@@ -240,48 +261,13 @@ private:
         impl_->requires_grad = g.value;
     }
 
-    template <class D> static auto xt_dims(D const& d) {
-        return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end());
-    }
     /// A strided view of the flat memory from the first element to the last.
     template <class P> auto xtensor_view(P* first) const {
         auto const& a = array_of();
         std::size_t const extent = detail::extent_of(a.shape, a.strides);
         return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(),
                                     std::array<std::size_t, 1>{extent}),
-            xt_dims(a.shape), xt_dims(a.strides), 0, xt::layout_type::dynamic);
-    }
-
-    using List = std::initializer_list<detail::NestedList<T>>;
-
-    [[gnu::cold]] static void copy_list(
-        List const& list, Shape const& shape, std::size_t depth, T*& out) {
-        if (auto const wanted = shape[depth]; list.size() != wanted)
-            detail::fail<ShapeError>(
-                "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
-        bool const innermost = depth + 1 == shape.size();
-        for (auto const& inner : list) {
-            if (inner.is_number != innermost)
-                detail::fail<ShapeError>("Tensor: a nested list has numbers beside lists");
-            if (innermost) *out++ = inner.value;
-            else copy_list(inner.list, shape, depth + 1, out);
-        }
-    }
-    [[gnu::cold]] static detail::Array<T> from_list(List const& list) {
-        Shape shape{list.size()};
-        for (auto const* first = list.begin(); shape.back() && !first->is_number;
-             first = first->list.begin())
-            shape.push_back(first->list.size());
-        detail::Array<T> a(shape);
-        T* out = a.begin();
-        copy_list(list, shape, 0, out);
-        return a;
-    }
-    template <class E> static detail::Array<T> from_xtensor(E const& e) {
-        detail::Array<T> a(Shape(e.shape().begin(), e.shape().end()));
-        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
-        xt::noalias(out) = e;
-        return a;
+            detail::xt_dims(a.shape), detail::xt_dims(a.strides), 0, xt::layout_type::dynamic);
     }
 };
 
@@ -291,6 +277,12 @@ Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
 template <detail::XtensorExpression E>
 Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
     -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
+
+template <detail::NumberRange V>
+Tensor(V const&, GradFlag<std::ranges::range_value_t<V>> = {})
+    -> Tensor<std::ranges::range_value_t<V>>;
+template <Scalar T>
+Tensor(T const*, Shape const&, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
 
 template <Scalar T> Tensor<T> AnyTensor::as() const {
     if (dtype() != dtype_of<T>)

@@ -1,10 +1,15 @@
-// Arguments of Tensor's constructors: nested lists, and whether the tensor requires a gradient.
+// Arguments of Tensor's constructors: nested lists, ranges, pointers, and whether the tensor
+// requires a gradient.
 #pragma once
 
 #include <concepts>
 #include <initializer_list>
+#include <string_view>
 
-#include <xgrad/core/scalar.hpp>
+#include <xgrad/core/array.hpp>
+#include <xgrad/core/shape.hpp>
+#include <xgrad/core/xtensor.hpp>
+#include <xgrad/expr/recording.hpp>
 
 namespace xgrad {
 
@@ -35,6 +40,94 @@ template <class T> struct NestedList {
     template <std::convertible_to<T> U>
     NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
     NestedList(std::initializer_list<NestedList> l) : list(l) {}
+};
+
+template <class V> inline constexpr bool is_dims = false;
+template <class T> inline constexpr bool is_dims<Dims<T>> = true;
+/// A range that knows its size, and is neither a tensor, an xtensor expression, a shape nor a text.
+template <class V>
+concept PlainRange =
+    !Operand<V> && !XtensorExpression<V> && !is_dims<V> &&
+    !std::is_convertible_v<V const&, std::string_view> && std::ranges::sized_range<V const>;
+template <class V>
+concept NumberRange = PlainRange<V> && Number<std::ranges::range_value_t<V>>;
+template <class V>
+concept RangeOfRanges = PlainRange<V> && PlainRange<std::ranges::range_value_t<V>>;
+/// True unless U is complex and T is not.
+template <class U, class T>
+concept ConvertsTo = !is_complex<U> || is_complex<T>;
+
+/// Shape or strides as xtensor's functions take them.
+template <class D> auto xt_dims(D const& d) {
+    return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end());
+}
+
+/// An xtensor container or view whose elements lie in memory.
+template <class A>
+concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
+    a.data() + a.data_offset();
+    a.strides().begin();
+};
+
+/// Makes the array of a tensor from what its constructors take.
+template <class T> struct ArrayOf {
+    using List = std::initializer_list<NestedList<T>>;
+
+    [[gnu::cold]] static void copy_list(
+        List const& list, Shape const& shape, std::size_t depth, T*& out) {
+        if (auto const wanted = shape[depth]; list.size() != wanted)
+            fail<ShapeError>(
+                "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
+        bool const innermost = depth + 1 == shape.size();
+        for (auto const& inner : list) {
+            if (inner.is_number != innermost)
+                fail<ShapeError>("Tensor: a nested list has numbers beside lists");
+            if (innermost) *out++ = inner.value;
+            else copy_list(inner.list, shape, depth + 1, out);
+        }
+    }
+    [[gnu::cold]] static Array<T> from_list(List const& list) {
+        Shape shape{list.size()};
+        for (auto const* first = list.begin(); shape.back() && !first->is_number;
+             first = first->list.begin())
+            shape.push_back(first->list.size());
+        Array<T> a(shape);
+        T* out = a.begin();
+        copy_list(list, shape, 0, out);
+        return a;
+    }
+    template <class V> static Array<T> from_range(V const& numbers) {
+        Array<T> a(Shape{std::ranges::size(numbers)});
+        T* out = a.begin();
+        for (auto const& number : numbers)
+            *out++ = converted<T>(std::ranges::range_value_t<V>(number));
+        return a;
+    }
+    template <class U> static Array<T> from_pointer(U const* data, Shape const& shape) {
+        Array<T> a(shape);
+        if (!data && a.numel) fail("Tensor: the pointer is null");
+        std::transform(data, data + a.numel, a.begin(), &converted<T, U>);
+        return a;
+    }
+    template <class E> static Array<T> from_xtensor(E const& e) {
+        Array<T> a(Shape(e.shape().begin(), e.shape().end()));
+        // Ten times faster than xtensor's assignment where the layouts differ.
+        if constexpr (StridedXtensor<E const>)
+            if constexpr (std::same_as<T, std::remove_cvref_t<decltype(*e.data())>>) {
+                Strides const strides(e.strides().begin(), e.strides().end());
+                if (std::ranges::none_of(strides, [](auto s) { return s < 0; })) {
+                    auto* const first = const_cast<T*>(e.data() + e.data_offset());
+                    Array<T> source;
+                    source.set_view(a.shape, strides);
+                    source.data = reinterpret_cast<std::byte*>(first);
+                    copy_elements(a, source);
+                    return a;
+                }
+            }
+        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
+        xt::noalias(out) = e;
+        return a;
+    }
 };
 
 } // namespace detail

@@ -6,20 +6,35 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION Ref<Storage> Storage::make(std::size_t bytes) {
-    return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false));
+    return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, 0));
 }
 
 XGRAD_FUNCTION void Storage::destroy(Storage* s) noexcept {
-    if (s->shares_block()) return release_block(s);
+    if (s->size_ & (shared | external)) [[unlikely]]
+        return s->is_external() ? destroy_external(s) : release_block(s);
     auto const total = header_for(s->bytes()) + s->bytes();
     s->~Storage();
     deallocate(s, total);
 }
 
+XGRAD_FUNCTION Ref<Storage> Storage::make_external(
+    ExternalMemory const& memory, std::size_t bytes) {
+    auto* const s = ::new (allocate(header + sizeof(ExternalMemory))) Storage(bytes, external);
+    ::new (&s->external_memory()) ExternalMemory(memory);
+    return Ref<Storage>::adopt(s);
+}
+
+XGRAD_FUNCTION void Storage::destroy_external(Storage* s) noexcept {
+    auto const memory = s->external_memory();
+    s->~Storage();
+    deallocate(s, header + sizeof(ExternalMemory));
+    if (memory.release) memory.release(memory.owner);
+}
+
 XGRAD_FUNCTION Ref<Storage> Storage::make_behind(
     void* object, std::size_t before, std::size_t bytes) noexcept {
     auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
-    return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
+    return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, shared));
 }
 
 XGRAD_FUNCTION Storage* Storage::behind(void* object, std::size_t before) noexcept {
@@ -36,6 +51,8 @@ XGRAD_FUNCTION void Storage::free_block() noexcept {
 }
 
 XGRAD_FUNCTION std::byte* Storage::data() noexcept {
+    if (is_external()) [[unlikely]]
+        return external_memory().data;
     return reinterpret_cast<std::byte*>(this) + header_for(bytes());
 }
 

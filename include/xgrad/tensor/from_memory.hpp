@@ -1,0 +1,213 @@
+// Tensors of memory that is already there, without a copy: from_blob() takes a pointer, borrow() an
+// array that the program keeps, adopt() an array that the tensor keeps.
+//
+// Such a tensor behaves as any other: changes in place count as versions, views share its memory,
+// and saved tensors notice changes. Only the library's reuse of memory that nobody else sees does
+// not touch it: its values change by in-place operations, and, where it is a gradient, by
+// backward(). What the program writes itself is seen by nobody: call mutable_data() first, which
+// counts as a change.
+#pragma once
+
+#include <iterator>
+#include <memory>
+#include <span>
+
+#include <xgrad/tensor/tensor.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// A described piece of memory; names the caller in errors.
+struct MemoryLayout {
+    std::string_view operation;
+    Shape const& shape;
+    Strides const& strides;
+};
+/// The array of external memory. Checks that the pointer is not null and aligned, and that no
+/// stride is negative. `available`: elements that are there, if that is known. Takes the owner only
+/// where it does not throw.
+AnyArray external_array(MemoryLayout const& layout, std::byte* data, std::size_t element,
+    std::size_t alignment, std::size_t available, Storage::ExternalMemory memory);
+inline constexpr std::size_t unknown_size = ~std::size_t{0};
+
+template <Scalar T>
+Tensor<T> external_tensor(MemoryLayout const& layout, T* data, std::size_t available = unknown_size,
+    void (*release)(void*) noexcept = nullptr, void* owner = nullptr) {
+    auto* const bytes = reinterpret_cast<std::byte*>(data);
+    return Tensor<T>(TensorImpl::make(type_info<T>,
+        external_array(layout, bytes, sizeof(T), alignof(T), available, {bytes, release, owner})));
+}
+
+/// Moves an object to the heap, where a tensor keeps it.
+template <class A> class KeptObject {
+public:
+    explicit KeptObject(A&& a) : object_(std::make_unique<A>(std::move(a))) {}
+    A& get() noexcept { return *object_; }
+    static void release(void* object) noexcept { delete static_cast<A*>(object); }
+    void* owner() noexcept { return object_.get(); }
+    void taken() noexcept { static_cast<void>(object_.release()); }
+
+private:
+    std::unique_ptr<A> object_;
+};
+
+/// True for a view that refers to an array of its own: such a temporary may be borrowed.
+template <class A> inline constexpr bool views_lvalue = false;
+template <class E, class... S> inline constexpr bool views_lvalue<xt::xview<E&, S...>> = true;
+template <class E, class S, xt::layout_type L, class F>
+inline constexpr bool views_lvalue<xt::xstrided_view<E&, S, L, F>> = true;
+
+template <class R>
+concept ContiguousNumbers =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && !XtensorExpression<R> &&
+    Scalar<std::ranges::range_value_t<R>> && !Operand<R>;
+
+template <class A>
+auto tensor_of_xtensor(std::string_view operation, A& array,
+    void (*release)(void*) noexcept = nullptr, void* owner = nullptr) {
+    using T = std::remove_pointer_t<decltype(array.data())>;
+    constexpr bool is_const = std::is_const_v<T>, has_type = Scalar<std::remove_const_t<T>>;
+    static_assert(!is_const,
+        "the array is const, and a change in place of the tensor would write to "
+        "it: Tensor<double> x(array) copies its values");
+    static_assert(has_type, "no tensor has elements of this type");
+    if constexpr (!is_const && has_type) {
+        Shape const shape(array.shape().begin(), array.shape().end());
+        Strides const strides(array.strides().begin(), array.strides().end());
+        auto* const first = array.data() + array.data_offset();
+        return external_tensor<T>({operation, shape, strides}, first, unknown_size, release, owner);
+    }
+}
+
+} // namespace detail
+
+/// A tensor of the elements at `data`, in row-major order. The memory must live as long as the
+/// tensor and everything that is recorded with it. Throws an Error for a pointer that is null or
+/// not aligned.
+template <Scalar T> Tensor<T> from_blob(T* data, Shape const& shape) {
+    return detail::external_tensor<T>({"from_blob", shape, detail::row_major(shape)}, data);
+}
+/// With strides in elements, none of them negative.
+template <Scalar T> Tensor<T> from_blob(T* data, Shape const& shape, Strides const& strides) {
+    return detail::external_tensor<T>({"from_blob", shape, strides}, data);
+}
+/// Calls deleter(data) when the last tensor of this memory is gone. It is not called where
+/// from_blob() throws.
+template <Scalar T, std::invocable<T*> Deleter>
+Tensor<T> from_blob(T* data, Shape const& shape, Strides const& strides, Deleter deleter) {
+    struct Owner {
+        T* data;
+        Deleter deleter;
+    };
+    auto owner = std::make_unique<Owner>(Owner{data, std::move(deleter)});
+    auto const release = [](void* p) noexcept {
+        std::unique_ptr<Owner> const o(static_cast<Owner*>(p));
+        o->deleter(o->data);
+    };
+    auto tensor = detail::external_tensor<T>(
+        {"from_blob", shape, strides}, data, detail::unknown_size, release, owner.get());
+    static_cast<void>(owner.release());
+    return tensor;
+}
+template <Scalar T, std::invocable<T*> Deleter>
+Tensor<T> from_blob(T* data, Shape const& shape, Deleter deleter) {
+    return from_blob(data, shape, detail::row_major(shape), std::move(deleter));
+}
+template <class T, class... More>
+    requires(!Scalar<T>)
+void from_blob(T*, Shape const&, More const&...) {
+    static_assert(!std::is_const_v<T>,
+        "from_blob: the memory is const, and a change in place of the "
+        "tensor would write to it: Tensor<double> x(data, shape) "
+        "copies it");
+    static_assert(std::is_const_v<T>, "from_blob: no tensor has elements of this type: cast the "
+                                      "pointer to that of a number");
+}
+
+/// A tensor that keeps an xtensor array (row- or column-major) and has its elements as memory.
+template <class A>
+    requires(detail::StridedXtensor<A> && !std::is_reference_v<A> && !detail::views_lvalue<A>)
+auto adopt(A&& array) {
+    detail::KeptObject<A> kept(std::move(array));
+    auto tensor = detail::tensor_of_xtensor("adopt", kept.get(), &kept.release, kept.owner());
+    kept.taken();
+    return tensor;
+}
+/// A tensor that keeps a container of numbers, which it reads in row-major order as this shape.
+/// Throws ShapeError if the container has fewer elements.
+template <class R>
+    requires(detail::ContiguousNumbers<R> && !std::is_reference_v<R>)
+auto adopt(R&& numbers, Shape const& shape) {
+    using T = std::ranges::range_value_t<R>;
+    detail::KeptObject<R> kept(std::move(numbers));
+    auto& all_numbers = kept.get();
+    auto tensor = detail::external_tensor<T>({"adopt", shape, detail::row_major(shape)},
+        std::ranges::data(all_numbers), std::ranges::size(all_numbers), &kept.release,
+        kept.owner());
+    kept.taken();
+    return tensor;
+}
+/// As a tensor of one dimension.
+template <class R>
+    requires(detail::ContiguousNumbers<R> && !std::is_reference_v<R>)
+auto adopt(R&& numbers) {
+    Shape const shape{std::ranges::size(numbers)};
+    return adopt(std::move(numbers), shape);
+}
+/// Rejects an array that the program keeps.
+template <class A>
+    requires(detail::StridedXtensor<A> || detail::ContiguousNumbers<A>)
+void adopt(A&, Shape const& = {}) {
+    static_assert(sizeof(A) == 0, "adopt: the tensor keeps the array, so it is moved: "
+                                  "adopt(std::move(array)); borrow(array) leaves it where it is");
+}
+
+/// A tensor of the elements of an xtensor array or of a view of one, which stays with the program:
+/// it must live as long as the tensor and everything that is recorded with it, and must not be
+/// resized.
+template <class A>
+    requires(detail::StridedXtensor<A>)
+auto borrow(A& array) {
+    return detail::tensor_of_xtensor("borrow", array);
+}
+template <class A>
+    requires(detail::StridedXtensor<A> && detail::views_lvalue<A>)
+auto borrow(A&& view) {
+    return detail::tensor_of_xtensor("borrow", view);
+}
+/// A tensor of the elements of a container or a std::span, read in row-major order as this shape.
+/// Throws ShapeError if there are fewer elements.
+template <class R>
+    requires(detail::ContiguousNumbers<R> && std::ranges::borrowed_range<R>)
+auto borrow(R&& numbers, Shape const& shape) {
+    using T = std::remove_pointer_t<decltype(std::ranges::data(numbers))>;
+    static_assert(!std::is_const_v<T>,
+        "borrow: the numbers are const, and a change in place of the "
+        "tensor would write to them: Tensor<double> x(numbers) "
+        "copies them");
+    if constexpr (!std::is_const_v<T>)
+        return detail::external_tensor<T>({"borrow", shape, detail::row_major(shape)},
+            std::ranges::data(numbers), std::ranges::size(numbers));
+}
+/// As a tensor of one dimension.
+template <class R>
+    requires(detail::ContiguousNumbers<R> && std::ranges::borrowed_range<R>)
+auto borrow(R&& numbers) {
+    return borrow(numbers, Shape{std::ranges::size(numbers)});
+}
+/// Rejects a temporary.
+template <class A>
+    requires((detail::StridedXtensor<A> || detail::ContiguousNumbers<A>) &&
+             !std::is_reference_v<A> && !detail::views_lvalue<A> && !std::ranges::borrowed_range<A>)
+void borrow(A&&, Shape const& = {}) {
+    static_assert(sizeof(A) == 0,
+        "borrow: the array is a temporary, which is gone before the tensor: "
+        "adopt(...) keeps it");
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/from_memory.ipp>
+#endif
