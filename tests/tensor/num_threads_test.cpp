@@ -1,7 +1,13 @@
 // Large formulas on several threads: the same bits as on one.
+#if __has_include(<sys/wait.h>)
+#    include <sys/wait.h>
+#    include <unistd.h>
+#endif
+
 #include <doctest/doctest.h>
 #include <xgrad/xgrad.hpp>
 
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -88,3 +94,41 @@ TEST_CASE("0 stands for all cores") {
     Threads const on(0);
     CHECK(xg::get_num_threads() >= 1);
 }
+
+TEST_CASE("set_num_threads: too many are an error, and leave the number that was set") {
+    xg::set_num_threads(2);
+    CHECK_THROWS_AS(xg::set_num_threads(~std::size_t{0}), xg::Error);
+    CHECK_THROWS_WITH_AS(xg::set_num_threads(std::size_t{1} << 40),
+        "set_num_threads: 1099511627776 threads are too many", xg::Error);
+    CHECK(xg::get_num_threads() == 2);
+    Real const x = xg::ones({200000});
+    CHECK(sum(x * 2.).item() == 400000);
+    xg::set_num_threads(1);
+}
+
+#if __has_include(<sys/wait.h>)
+TEST_CASE("a child of fork() computes alone, and does not wait for threads that it does not have") {
+    xg::set_num_threads(3);
+    Real const x = xg::ones({300000});
+    Real const expected = exp(x) * x;
+    CHECK(expected.data()[7] == doctest::Approx(std::exp(1.)));
+    auto const child = fork();
+    if (child == 0) {
+        alarm(60); // a child that hangs ends by a signal
+        Real const y = exp(x) * x;
+        bool right = xg::get_num_threads() == 1 && same_bits(y, expected);
+        xg::set_num_threads(2);
+        Real const z = exp(x) * x;
+        right &= same_bits(z, expected);
+        xg::set_num_threads(1);
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    CHECK(xg::get_num_threads() == 3);
+    Real const y = exp(x) * x;
+    CHECK(same_bits(y, expected));
+    xg::set_num_threads(1);
+}
+#endif

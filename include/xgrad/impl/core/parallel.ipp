@@ -2,26 +2,54 @@
 #pragma once
 
 #include <condition_variable>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#if __has_include(<unistd.h>) && __has_include(<pthread.h>)
+#    include <pthread.h>
+#    define XGRAD_FORKS 1
+#else
+#    define XGRAD_FORKS 0
+#endif
+
+#include <xgrad/core/error.hpp>
 #include <xgrad/core/parallel.hpp>
 
 namespace xgrad::detail {
 
 class WorkerPool {
 public:
-    static WorkerPool& instance() {
-        static WorkerPool pool;
-        return pool;
-    }
+    static WorkerPool& instance() { return *owner().pool; }
     void set_size(std::size_t threads);
     void run(IndexedJob const& job);
 
 private:
+    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
+    /// the child leaves that pool alone, and begins with one of no threads.
+    struct Owner {
+        WorkerPool* pool;
+
+        Owner() : pool(new WorkerPool) {
+#if XGRAD_FORKS
+            pthread_atfork(nullptr, nullptr, [] {
+                pool_size = 1;
+                owner().pool = new WorkerPool;
+            });
+#endif
+        }
+        ~Owner() { delete pool; }
+    };
+    static Owner& owner() {
+        static Owner the_owner;
+        return the_owner;
+    }
+
     WorkerPool() = default;
     ~WorkerPool() { stop(); }
 
+    void start(std::size_t threads);
     void take_part(IndexedJob const& job);
     void work(std::size_t seen);
     void stop() noexcept;
@@ -36,8 +64,21 @@ private:
 };
 
 XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
+    constexpr std::size_t max_threads = 1 << 16;
+    if (threads > max_threads) fail("set_num_threads: ", threads, " threads are too many");
     std::lock_guard const only(running_);
+    std::size_t const before = workers_.size() + 1;
     stop();
+    try {
+        start(threads);
+    } catch (std::system_error const& e) {
+        stop();
+        start(before);
+        fail("set_num_threads: the system does not give ", threads, " threads: ", e.what());
+    }
+}
+
+XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
     workers_.reserve(threads - 1);
     for (std::size_t i = 1; i < threads; ++i)
         workers_.emplace_back([this, seen = generation_] { work(seen); });
