@@ -68,8 +68,8 @@ template <class F> void for_each_part(std::size_t n, F f) {
 /// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
 /// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
 /// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
-/// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there are
-/// too many.
+/// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
+/// are too many.
 void set_num_threads(std::size_t n);
 /// The number of threads that run elementwise expressions over many elements.
 inline std::size_t get_num_threads() noexcept {

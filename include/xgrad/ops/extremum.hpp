@@ -1,8 +1,8 @@
 // The largest and the smallest elements over axes.
 #pragma once
 
-#include <xgrad/fuse/reducing.hpp>
 #include <xgrad/ops/comparison.hpp>
+#include <xgrad/ops/reducing.hpp>
 
 namespace xgrad {
 

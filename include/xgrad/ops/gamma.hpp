@@ -1,8 +1,7 @@
 // The gamma function's logarithm and its derivatives.
 #pragma once
 
-#include <xgrad/expr/dual.hpp>
-#include <xgrad/expr/probe.hpp>
+#include <xgrad/ops/arithmetic.hpp>
 
 namespace xgrad {
 

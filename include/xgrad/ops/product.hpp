@@ -1,8 +1,8 @@
 // Products over axes, whose gradient needs no division.
 #pragma once
 
-#include <xgrad/fuse/reducing.hpp>
 #include <xgrad/ops/complex.hpp>
+#include <xgrad/ops/reducing.hpp>
 
 namespace xgrad {
 

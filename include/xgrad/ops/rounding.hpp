@@ -1,7 +1,7 @@
 // Rounding to integers, and remainders.
 #pragma once
 
-#include <xgrad/expr/probe.hpp>
+#include <xgrad/ops/arithmetic.hpp>
 
 namespace xgrad {
 

@@ -2,7 +2,9 @@
 // y, sums of logarithms.
 #pragma once
 
-#include <xgrad/expr/probe.hpp>
+#include <xgrad/ops/arithmetic.hpp>
+
+#include <xgrad/expr/dual.hpp>
 #include <xgrad/ops/rounding.hpp>
 #include <xgrad/simd/erf.hpp>
 

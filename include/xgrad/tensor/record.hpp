@@ -8,7 +8,7 @@
 #pragma once
 
 #include <xgrad/autograd/anomaly.hpp>
-#include <xgrad/fuse/reducing.hpp>
+#include <xgrad/ops/reducing.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
 

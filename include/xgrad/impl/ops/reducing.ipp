@@ -1,7 +1,7 @@
 // Bodies of reducing.hpp.
 #pragma once
 
-#include <xgrad/fuse/reducing.hpp>
+#include <xgrad/ops/reducing.hpp>
 
 namespace xgrad::detail {
 

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include <xgrad/core/shape.hpp>
 #include <xgrad/fuse/evaluate_into.hpp>
+#include <xgrad/ops/shaping.hpp>
 
 namespace xgrad::detail {
 
@@ -182,5 +182,5 @@ template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/fuse/reducing.ipp>
+#    include <xgrad/impl/ops/reducing.ipp>
 #endif
