@@ -2,6 +2,8 @@
 // logs. Not part of xgrad.hpp, so that a program without them compiles faster.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/data/csv.hpp>
 #include <xgrad/data/csv_log.hpp>
 #include <xgrad/data/event_log.hpp>
@@ -10,3 +12,5 @@
 #include <xgrad/data/progress.hpp>
 #include <xgrad/data/safetensors.hpp>
 #include <xgrad/xgrad.hpp>
+
+#include <xgrad/core/restore_macros.inc> // last

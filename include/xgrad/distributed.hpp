@@ -2,6 +2,8 @@
 // part of xgrad.hpp.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/nn.hpp>
 
 #include <xgrad/distributed/comm_hooks.hpp>
@@ -10,3 +12,5 @@
 #include <xgrad/distributed/process_group.hpp>
 #include <xgrad/distributed/sampler.hpp>
 #include <xgrad/distributed/sync_batch_norm.hpp>
+
+#include <xgrad/core/restore_macros.inc> // last

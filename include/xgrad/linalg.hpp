@@ -2,6 +2,8 @@
 // needs a LAPACK, and a program without it compiles faster.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/linalg/cholesky.hpp>
 #include <xgrad/linalg/eigh.hpp>
 #include <xgrad/linalg/einsum.hpp>
@@ -11,3 +13,5 @@
 #include <xgrad/linalg/svd.hpp>
 #include <xgrad/linalg/triangular.hpp>
 #include <xgrad/xgrad.hpp>
+
+#include <xgrad/core/restore_macros.inc> // last

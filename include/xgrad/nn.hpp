@@ -2,6 +2,8 @@
 // compiles faster.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/nn/activation_modules.hpp>
 #include <xgrad/nn/attention.hpp>
 #include <xgrad/nn/complex_activation_modules.hpp>
@@ -23,3 +25,5 @@
 #ifdef XGRAD_SEPARATE_COMPILATION
 #    include <xgrad/impl/nn/instances.ipp>
 #endif
+
+#include <xgrad/core/restore_macros.inc> // last

@@ -2,6 +2,8 @@
 // without them compiles faster.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/optim/adagrad.hpp>
 #include <xgrad/optim/adam.hpp>
 #include <xgrad/optim/clip.hpp>
@@ -14,3 +16,5 @@
 #ifdef XGRAD_SEPARATE_COMPILATION
 #    include <xgrad/impl/optim/instances.ipp>
 #endif
+
+#include <xgrad/core/restore_macros.inc> // last

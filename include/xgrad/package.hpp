@@ -2,6 +2,10 @@
 // part of xgrad.hpp, so that a program without them compiles faster.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/package/exporter.hpp>
 #include <xgrad/package/importer.hpp>
 #include <xgrad/xgrad.hpp>
+
+#include <xgrad/core/restore_macros.inc> // last

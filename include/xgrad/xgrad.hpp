@@ -2,6 +2,8 @@
 // testing/, which programs include where they want it.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
 #include <xgrad/ops/counting.hpp>
@@ -31,3 +33,5 @@
     !defined(XGRAD_INSTANCES_ELSEWHERE)
 #    include <xgrad/impl/instances.ipp>
 #endif
+
+#include <xgrad/core/restore_macros.inc> // last

@@ -3,6 +3,8 @@
 // types.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/functional/evaluation.hpp>
 #include <xgrad/tensor/rows.hpp>
 
@@ -53,3 +55,5 @@ private:
 #ifdef XGRAD_IMPLEMENTATION
 #    include <xgrad/impl/testing/differences.ipp>
 #endif
+
+#include <xgrad/core/restore_macros.inc> // last

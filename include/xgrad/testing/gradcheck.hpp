@@ -2,6 +2,8 @@
 // xgrad.hpp.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <random>
 
 #include <xgrad/testing/jacobian_check.hpp>
@@ -82,3 +84,5 @@ bool gradgradcheck(
 #ifdef XGRAD_IMPLEMENTATION
 #    include <xgrad/impl/testing/gradcheck.ipp>
 #endif
+
+#include <xgrad/core/restore_macros.inc> // last

@@ -2,6 +2,8 @@
 // gradients, and of two equal passes.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <xgrad/testing/differences.hpp>
 
 namespace xgrad {
@@ -92,3 +94,5 @@ private:
 #ifdef XGRAD_IMPLEMENTATION
 #    include <xgrad/impl/testing/jacobian_check.ipp>
 #endif
+
+#include <xgrad/core/restore_macros.inc> // last

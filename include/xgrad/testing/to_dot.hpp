@@ -1,6 +1,8 @@
 // to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
 #pragma once
 
+#include <xgrad/core/hide_macros.inc> // first
+
 #include <unordered_map>
 
 #include <xgrad/autograd/engine.hpp>
@@ -82,3 +84,5 @@ inline std::string to_dot(AnyTensor const& tensor, DotOptions const& options = {
 #ifdef XGRAD_IMPLEMENTATION
 #    include <xgrad/impl/testing/to_dot.ipp>
 #endif
+
+#include <xgrad/core/restore_macros.inc> // last
