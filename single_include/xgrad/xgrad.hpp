@@ -39,6 +39,91 @@
 // testing/, which programs include where they want it.
 
 
+// ======== xgrad/core/hide_macros.inc
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
+// end with the other; so both are read many times.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
+
+
 // ======== xgrad/functional/checkpoint.hpp
 // checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
 // is evaluated again when a backward pass needs that. Read next: impl/functional/checkpoint.ipp.
@@ -77,6 +162,13 @@
 #    define XGRAD_SIMD 1
 #else
 #    define XGRAD_SIMD 0
+#endif
+
+// With -ffast-math a compiler takes NaN and infinity for values that do not occur, which the
+// elementary functions, extrema and checks of gradients rely on. XGRAD_ALLOW_FAST_MATH insists.
+#if defined(__FAST_MATH__) && !defined(XGRAD_ALLOW_FAST_MATH)
+#    error                                                                                         \
+        "xgrad: -ffast-math breaks NaN and infinity, which results rely on; define XGRAD_ALLOW_FAST_MATH to insist"
 #endif
 
 // XGRAD_USE_BLAS: matrix products call a BLAS that the program links, by its Fortran symbols.
@@ -2369,13 +2461,24 @@ namespace xgrad::detail {
 
 /// A block of memory and a version: the number of changes in place. Header and data are one
 /// allocation. A small storage may stand behind another object in one block ("shared"); the last of
-/// the two owners frees the block: a small tensor and its elements are one allocation.
+/// the two owners frees the block: a small tensor and its elements are one allocation. A storage of
+/// memory that somebody else allocated ("external") has an ExternalMemory behind its header.
 class Storage {
 public:
     static constexpr std::size_t header = 16;
 
     static Ref<Storage> make(std::size_t bytes);
     static void destroy(Storage* s) noexcept;
+
+    /// Memory that somebody else allocated, and what to call when the last tensor of it is gone.
+    struct ExternalMemory {
+        std::byte* data;
+        void (*release)(void* owner) noexcept; // null: nobody is told
+        void* owner;
+    };
+    static Ref<Storage> make_external(ExternalMemory const& memory, std::size_t bytes);
+    /// True for memory that its owner sees: its values are changed by in-place operations only.
+    bool is_external() const noexcept { return size_ & external; }
 
     /// The largest number of bytes of a storage that shares its block with an object.
     static constexpr std::size_t max_shared_bytes = 64;
@@ -2398,7 +2501,7 @@ public:
     void free_block() noexcept;
 
     std::byte* data() noexcept;
-    std::size_t bytes() const noexcept { return size_ >> 1; }
+    std::size_t bytes() const noexcept { return size_ >> 2; }
     std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     void bump() noexcept;
 
@@ -2415,9 +2518,13 @@ private:
         explicit Seam(std::size_t bytes) noexcept : before(bytes) {}
     };
 
-    Storage(std::size_t bytes, bool shares_block) noexcept
-        : size_(bytes << 1 | std::size_t{shares_block}) {}
-    bool shares_block() const noexcept { return size_ & 1; }
+    static constexpr std::size_t shared = 1, external = 2; // flags in size_
+
+    Storage(std::size_t bytes, std::size_t flags) noexcept : size_(bytes << 2 | flags) {}
+    ExternalMemory& external_memory() noexcept {
+        return *reinterpret_cast<ExternalMemory*>(reinterpret_cast<std::byte*>(this) + header);
+    }
+    static void destroy_external(Storage* s) noexcept;
     Seam* seam() noexcept { return reinterpret_cast<Seam*>(this) - 1; }
     static constexpr std::size_t shared_bytes(std::size_t before, std::size_t bytes) noexcept {
         return before + sizeof(Seam) + header + bytes;
@@ -2428,7 +2535,7 @@ private:
     }
 
     std::atomic<std::uint32_t> version_{0};
-    std::size_t size_; // twice the bytes, and one more where the block is shared
+    std::size_t size_; // four times the bytes, and flags
 };
 static_assert(sizeof(Storage) <= Storage::header);
 
@@ -2616,20 +2723,35 @@ bool overlaps_itself(AnyArray const& a);
 namespace xgrad::detail {
 
 XGRAD_FUNCTION Ref<Storage> Storage::make(std::size_t bytes) {
-    return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, false));
+    return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, 0));
 }
 
 XGRAD_FUNCTION void Storage::destroy(Storage* s) noexcept {
-    if (s->shares_block()) return release_block(s);
+    if (s->size_ & (shared | external)) [[unlikely]]
+        return s->is_external() ? destroy_external(s) : release_block(s);
     auto const total = header_for(s->bytes()) + s->bytes();
     s->~Storage();
     deallocate(s, total);
 }
 
+XGRAD_FUNCTION Ref<Storage> Storage::make_external(
+    ExternalMemory const& memory, std::size_t bytes) {
+    auto* const s = ::new (allocate(header + sizeof(ExternalMemory))) Storage(bytes, external);
+    ::new (&s->external_memory()) ExternalMemory(memory);
+    return Ref<Storage>::adopt(s);
+}
+
+XGRAD_FUNCTION void Storage::destroy_external(Storage* s) noexcept {
+    auto const memory = s->external_memory();
+    s->~Storage();
+    deallocate(s, header + sizeof(ExternalMemory));
+    if (memory.release) memory.release(memory.owner);
+}
+
 XGRAD_FUNCTION Ref<Storage> Storage::make_behind(
     void* object, std::size_t before, std::size_t bytes) noexcept {
     auto* const seam = ::new (static_cast<std::byte*>(object) + before) Seam(before);
-    return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, true));
+    return Ref<Storage>::adopt(::new (seam + 1) Storage(bytes, shared));
 }
 
 XGRAD_FUNCTION Storage* Storage::behind(void* object, std::size_t before) noexcept {
@@ -2646,6 +2768,8 @@ XGRAD_FUNCTION void Storage::free_block() noexcept {
 }
 
 XGRAD_FUNCTION std::byte* Storage::data() noexcept {
+    if (is_external()) [[unlikely]]
+        return external_memory().data;
     return reinterpret_cast<std::byte*>(this) + header_for(bytes());
 }
 
@@ -2930,10 +3054,11 @@ private:
 
 namespace detail {
 
-/// True where this handle is the only reference to the tensor and to its memory, so that the memory
-/// may be reused. The tensor must be defined.
+/// True where this handle is the only reference to the tensor and to its memory, and nobody else
+/// sees the memory, so that it may be reused. The tensor must be defined.
 XGRAD_INLINE bool is_exclusive(AnyTensor const& t) noexcept {
-    return t.handle()->refs.load() == 1 && t.handle()->array.storage->refs.load() == 1;
+    auto const& storage = *t.handle()->array.storage;
+    return t.handle()->refs.load() == 1 && storage.refs.load() == 1 && !storage.is_external();
 }
 
 /// Converts between a double and a real tensor without dimensions.
@@ -8695,7 +8820,7 @@ XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
 // Read next: bound_operands.hpp, operand_plan.hpp, fused_operands.hpp, fused_node.hpp.
 
 
-// ======== xgrad/fuse/reducing.hpp
+// ======== xgrad/ops/reducing.hpp
 // Reductions other than sums (which gather_scatter.hpp has): products and extrema. A reduction is a
 // type with accumulator, start() and join(). An expression is reduced tile by tile, without storing
 // its values.
@@ -10834,7 +10959,9 @@ template <class F> void for_each_part(std::size_t n, F f) {
 
 /// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
 /// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
-/// for every n. Matrix products follow the settings of the BLAS.
+/// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
+/// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
+/// are too many.
 void set_num_threads(std::size_t n);
 /// The number of threads that run elementwise expressions over many elements.
 inline std::size_t get_num_threads() noexcept {
@@ -10851,23 +10978,49 @@ inline std::size_t get_num_threads() noexcept {
 // Bodies of parallel.hpp.
 
 #include <condition_variable>
+#include <system_error>
 #include <thread>
+
+#if __has_include(<unistd.h>) && __has_include(<pthread.h>)
+#    include <pthread.h>
+#    define XGRAD_FORKS 1
+#else
+#    define XGRAD_FORKS 0
+#endif
 
 namespace xgrad::detail {
 
 class WorkerPool {
 public:
-    static WorkerPool& instance() {
-        static WorkerPool pool;
-        return pool;
-    }
+    static WorkerPool& instance() { return *owner().pool; }
     void set_size(std::size_t threads);
     void run(IndexedJob const& job);
 
 private:
+    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
+    /// the child leaves that pool alone, and begins with one of no threads.
+    struct Owner {
+        WorkerPool* pool;
+
+        Owner() : pool(new WorkerPool) {
+#if XGRAD_FORKS
+            pthread_atfork(nullptr, nullptr, [] {
+                pool_size = 1;
+                owner().pool = new WorkerPool;
+            });
+#endif
+        }
+        ~Owner() { delete pool; }
+    };
+    static Owner& owner() {
+        static Owner the_owner;
+        return the_owner;
+    }
+
     WorkerPool() = default;
     ~WorkerPool() { stop(); }
 
+    void start(std::size_t threads);
     void take_part(IndexedJob const& job);
     void work(std::size_t seen);
     void stop() noexcept;
@@ -10882,8 +11035,21 @@ private:
 };
 
 XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
+    constexpr std::size_t max_threads = 1 << 16;
+    if (threads > max_threads) fail("set_num_threads: ", threads, " threads are too many");
     std::lock_guard const only(running_);
+    std::size_t const before = workers_.size() + 1;
     stop();
+    try {
+        start(threads);
+    } catch (std::system_error const& e) {
+        stop();
+        start(before);
+        fail("set_num_threads: the system does not give ", threads, " threads: ", e.what());
+    }
+}
+
+XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
     workers_.reserve(threads - 1);
     for (std::size_t i = 1; i < threads; ++i)
         workers_.emplace_back([this, seen = generation_] { work(seen); });
@@ -11454,10 +11620,10 @@ template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_REDUCING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_REDUCING_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_REDUCING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_REDUCING_IPP
 
-// ======== xgrad/impl/fuse/reducing.ipp
+// ======== xgrad/impl/ops/reducing.ipp
 // Bodies of reducing.hpp.
 
 namespace xgrad::detail {
@@ -11481,7 +11647,7 @@ XGRAD_FUNCTION bool are_last(Axes const& over, std::size_t rank) {
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_REDUCING_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_REDUCING_IPP
 #endif
 
 // ======== xgrad/tensor/fused_gradient_node.hpp
@@ -13586,7 +13752,8 @@ private:
 } // namespace xgrad
 
 // ======== xgrad/tensor/tensor_arguments.hpp
-// Arguments of Tensor's constructors: nested lists, and whether the tensor requires a gradient.
+// Arguments of Tensor's constructors: nested lists, ranges, pointers, and whether the tensor
+// requires a gradient.
 
 namespace xgrad {
 
@@ -13617,6 +13784,94 @@ template <class T> struct NestedList {
     template <std::convertible_to<T> U>
     NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
     NestedList(std::initializer_list<NestedList> l) : list(l) {}
+};
+
+template <class V> inline constexpr bool is_dims = false;
+template <class T> inline constexpr bool is_dims<Dims<T>> = true;
+/// A range that knows its size, and is neither a tensor, an xtensor expression, a shape nor a text.
+template <class V>
+concept PlainRange =
+    !Operand<V> && !XtensorExpression<V> && !is_dims<V> &&
+    !std::is_convertible_v<V const&, std::string_view> && std::ranges::sized_range<V const>;
+template <class V>
+concept NumberRange = PlainRange<V> && Number<std::ranges::range_value_t<V>>;
+template <class V>
+concept RangeOfRanges = PlainRange<V> && PlainRange<std::ranges::range_value_t<V>>;
+/// True unless U is complex and T is not.
+template <class U, class T>
+concept ConvertsTo = !is_complex<U> || is_complex<T>;
+
+/// Shape or strides as xtensor's functions take them.
+template <class D> auto xt_dims(D const& d) {
+    return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end());
+}
+
+/// An xtensor container or view whose elements lie in memory.
+template <class A>
+concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
+    a.data() + a.data_offset();
+    a.strides().begin();
+};
+
+/// Makes the array of a tensor from what its constructors take.
+template <class T> struct ArrayOf {
+    using List = std::initializer_list<NestedList<T>>;
+
+    [[gnu::cold]] static void copy_list(
+        List const& list, Shape const& shape, std::size_t depth, T*& out) {
+        if (auto const wanted = shape[depth]; list.size() != wanted)
+            fail<ShapeError>(
+                "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
+        bool const innermost = depth + 1 == shape.size();
+        for (auto const& inner : list) {
+            if (inner.is_number != innermost)
+                fail<ShapeError>("Tensor: a nested list has numbers beside lists");
+            if (innermost) *out++ = inner.value;
+            else copy_list(inner.list, shape, depth + 1, out);
+        }
+    }
+    [[gnu::cold]] static Array<T> from_list(List const& list) {
+        Shape shape{list.size()};
+        for (auto const* first = list.begin(); shape.back() && !first->is_number;
+             first = first->list.begin())
+            shape.push_back(first->list.size());
+        Array<T> a(shape);
+        T* out = a.begin();
+        copy_list(list, shape, 0, out);
+        return a;
+    }
+    template <class V> static Array<T> from_range(V const& numbers) {
+        Array<T> a(Shape{std::ranges::size(numbers)});
+        T* out = a.begin();
+        for (auto const& number : numbers)
+            *out++ = converted<T>(std::ranges::range_value_t<V>(number));
+        return a;
+    }
+    template <class U> static Array<T> from_pointer(U const* data, Shape const& shape) {
+        Array<T> a(shape);
+        if (!data && a.numel) fail("Tensor: the pointer is null");
+        std::transform(data, data + a.numel, a.begin(), &converted<T, U>);
+        return a;
+    }
+    template <class E> static Array<T> from_xtensor(E const& e) {
+        Array<T> a(Shape(e.shape().begin(), e.shape().end()));
+        // Ten times faster than xtensor's assignment where the layouts differ.
+        if constexpr (StridedXtensor<E const>)
+            if constexpr (std::same_as<T, std::remove_cvref_t<decltype(*e.data())>>) {
+                Strides const strides(e.strides().begin(), e.strides().end());
+                if (std::ranges::none_of(strides, [](auto s) { return s < 0; })) {
+                    auto* const first = const_cast<T*>(e.data() + e.data_offset());
+                    Array<T> source;
+                    source.set_view(a.shape, strides);
+                    source.data = reinterpret_cast<std::byte*>(first);
+                    copy_elements(a, source);
+                    return a;
+                }
+            }
+        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
+        xt::noalias(out) = e;
+        return a;
+    }
 };
 
 } // namespace detail
@@ -13692,14 +13947,14 @@ public:
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
     /// Nested lists, one level for each dimension.
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
-        : Tensor(from_list(values), g) {}
+        : Tensor(detail::ArrayOf<T>::from_list(values), g) {}
     /// Copies the values of an xtensor expression.
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e) : Tensor(from_xtensor(e)) {}
+    explicit Tensor(E const& e) : Tensor(detail::ArrayOf<T>::from_xtensor(e)) {}
     template <detail::XtensorExpression E>
         requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(from_xtensor(e), g) {}
+    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from_xtensor(e), g) {}
     /// Rejects `Tensor<double> x = array`: a copy must be explicit. The explicit constructor above
     /// does not take part in copy initialisation.
     template <detail::XtensorExpression E, class... None>
@@ -13709,12 +13964,33 @@ public:
         static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
                                        "that is written: Tensor<double> x(array), not x = array");
     }
-    /// Rejects a std::vector. Not explicit, so that `Tensor<double> x = vector` has the same
-    /// message.
-    template <Number U> Tensor(std::vector<U> const&, GradFlag<T> = {}) {
-        static_assert(sizeof(U) == 0, "Tensor: a std::vector has no shape; "
-                                      "Tensor<double> x(xt::adapt(vector)) copies its values");
+    /// A copy of the numbers of a std::vector, std::array, std::span or another range, with one
+    /// dimension. borrow() and adopt() make tensors of such memory without a copy.
+    template <detail::NumberRange V>
+        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
+    explicit Tensor(V const& numbers) : Tensor(detail::ArrayOf<T>::from_range(numbers)) {}
+    template <detail::NumberRange V>
+        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
+    explicit Tensor(V const& numbers, GradFlag<T> g)
+        : Tensor(detail::ArrayOf<T>::from_range(numbers), g) {}
+    /// Rejects `Tensor<double> x = vector`, and a range of ranges.
+    template <detail::NumberRange V, class... None>
+        requires(sizeof...(None) == 0)
+    Tensor(V const&, None...) {
+        static_assert(sizeof...(None), "Tensor: the numbers of a range are copied where that is "
+                                       "written, Tensor<double> x(vector), not x = vector; complex "
+                                       "numbers to a complex tensor");
     }
+    template <detail::RangeOfRanges V> Tensor(V const&, GradFlag<T> = {}) {
+        static_assert(sizeof(V) == 0, "Tensor: ranges in a range may have different lengths; write "
+                                      "their numbers to one vector, and reshape the tensor of it");
+    }
+    /// A copy of the numbers at `data`, in row-major order. from_blob() makes a tensor of them
+    /// without a copy.
+    template <Number U>
+        requires detail::ConvertsTo<U, T>
+    Tensor(U const* data, Shape const& shape, GradFlag<T> g = {})
+        : Tensor(detail::ArrayOf<T>::from_pointer(data, shape), g) {}
     /// Evaluates an expression in one pass, and records one Node where an operand requires a
     /// gradient.
     template <class Op, class... X>
@@ -13892,48 +14168,13 @@ private:
         impl_->requires_grad = g.value;
     }
 
-    template <class D> static auto xt_dims(D const& d) {
-        return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end());
-    }
     /// A strided view of the flat memory from the first element to the last.
     template <class P> auto xtensor_view(P* first) const {
         auto const& a = array_of();
         std::size_t const extent = detail::extent_of(a.shape, a.strides);
         return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(),
                                     std::array<std::size_t, 1>{extent}),
-            xt_dims(a.shape), xt_dims(a.strides), 0, xt::layout_type::dynamic);
-    }
-
-    using List = std::initializer_list<detail::NestedList<T>>;
-
-    [[gnu::cold]] static void copy_list(
-        List const& list, Shape const& shape, std::size_t depth, T*& out) {
-        if (auto const wanted = shape[depth]; list.size() != wanted)
-            detail::fail<ShapeError>(
-                "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
-        bool const innermost = depth + 1 == shape.size();
-        for (auto const& inner : list) {
-            if (inner.is_number != innermost)
-                detail::fail<ShapeError>("Tensor: a nested list has numbers beside lists");
-            if (innermost) *out++ = inner.value;
-            else copy_list(inner.list, shape, depth + 1, out);
-        }
-    }
-    [[gnu::cold]] static detail::Array<T> from_list(List const& list) {
-        Shape shape{list.size()};
-        for (auto const* first = list.begin(); shape.back() && !first->is_number;
-             first = first->list.begin())
-            shape.push_back(first->list.size());
-        detail::Array<T> a(shape);
-        T* out = a.begin();
-        copy_list(list, shape, 0, out);
-        return a;
-    }
-    template <class E> static detail::Array<T> from_xtensor(E const& e) {
-        detail::Array<T> a(Shape(e.shape().begin(), e.shape().end()));
-        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
-        xt::noalias(out) = e;
-        return a;
+            detail::xt_dims(a.shape), detail::xt_dims(a.strides), 0, xt::layout_type::dynamic);
     }
 };
 
@@ -13943,6 +14184,12 @@ Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
 template <detail::XtensorExpression E>
 Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
     -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
+
+template <detail::NumberRange V>
+Tensor(V const&, GradFlag<std::ranges::range_value_t<V>> = {})
+    -> Tensor<std::ranges::range_value_t<V>>;
+template <Scalar T>
+Tensor(T const*, Shape const&, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
 
 template <Scalar T> Tensor<T> AnyTensor::as() const {
     if (dtype() != dtype_of<T>)
@@ -21986,6 +22233,257 @@ XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(see
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
 #endif
 
+// ======== xgrad/tensor/from_memory.hpp
+// Tensors of memory that is already there, without a copy: from_blob() takes a pointer, borrow() an
+// array that the program keeps, adopt() an array that the tensor keeps.
+//
+// Such a tensor behaves as any other: changes in place count as versions, views share its memory,
+// and saved tensors notice changes. Only the library's reuse of memory that nobody else sees does
+// not touch it: its values change by in-place operations, and, where it is a gradient, by
+// backward(). What the program writes itself is seen by nobody: call mutable_data() first, which
+// counts as a change.
+
+namespace xgrad {
+
+namespace detail {
+
+/// A described piece of memory; names the caller in errors.
+struct MemoryLayout {
+    std::string_view operation;
+    Shape const& shape;
+    Strides const& strides;
+};
+/// The array of external memory. Checks that the pointer is not null and aligned, and that no
+/// stride is negative. `available`: elements that are there, if that is known. Takes the owner only
+/// where it does not throw.
+AnyArray external_array(MemoryLayout const& layout, std::byte* data, std::size_t element,
+    std::size_t alignment, std::size_t available, Storage::ExternalMemory memory);
+inline constexpr std::size_t unknown_size = ~std::size_t{0};
+
+template <Scalar T>
+Tensor<T> external_tensor(MemoryLayout const& layout, T* data, std::size_t available = unknown_size,
+    void (*release)(void*) noexcept = nullptr, void* owner = nullptr) {
+    auto* const bytes = reinterpret_cast<std::byte*>(data);
+    return Tensor<T>(TensorImpl::make(type_info<T>,
+        external_array(layout, bytes, sizeof(T), alignof(T), available, {bytes, release, owner})));
+}
+
+/// Moves an object to the heap, where a tensor keeps it.
+template <class A> class KeptObject {
+public:
+    explicit KeptObject(A&& a) : object_(std::make_unique<A>(std::move(a))) {}
+    A& get() noexcept { return *object_; }
+    static void release(void* object) noexcept { delete static_cast<A*>(object); }
+    void* owner() noexcept { return object_.get(); }
+    void taken() noexcept { static_cast<void>(object_.release()); }
+
+private:
+    std::unique_ptr<A> object_;
+};
+
+/// True for a view that refers to an array of its own: such a temporary may be borrowed.
+template <class A> inline constexpr bool views_lvalue = false;
+template <class E, class... S> inline constexpr bool views_lvalue<xt::xview<E&, S...>> = true;
+template <class E, class S, xt::layout_type L, class F>
+inline constexpr bool views_lvalue<xt::xstrided_view<E&, S, L, F>> = true;
+
+template <class R>
+concept ContiguousNumbers =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && !XtensorExpression<R> &&
+    Scalar<std::ranges::range_value_t<R>> && !Operand<R>;
+
+template <class A>
+auto tensor_of_xtensor(std::string_view operation, A& array,
+    void (*release)(void*) noexcept = nullptr, void* owner = nullptr) {
+    using T = std::remove_pointer_t<decltype(array.data())>;
+    constexpr bool is_const = std::is_const_v<T>, has_type = Scalar<std::remove_const_t<T>>;
+    static_assert(!is_const,
+        "the array is const, and a change in place of the tensor would write to "
+        "it: Tensor<double> x(array) copies its values");
+    static_assert(has_type, "no tensor has elements of this type");
+    if constexpr (!is_const && has_type) {
+        Shape const shape(array.shape().begin(), array.shape().end());
+        Strides const strides(array.strides().begin(), array.strides().end());
+        auto* const first = array.data() + array.data_offset();
+        return external_tensor<T>({operation, shape, strides}, first, unknown_size, release, owner);
+    }
+}
+
+} // namespace detail
+
+/// A tensor of the elements at `data`, in row-major order. The memory must live as long as the
+/// tensor and everything that is recorded with it. Throws an Error for a pointer that is null or
+/// not aligned.
+template <Scalar T> Tensor<T> from_blob(T* data, Shape const& shape) {
+    return detail::external_tensor<T>({"from_blob", shape, detail::row_major(shape)}, data);
+}
+/// With strides in elements, none of them negative.
+template <Scalar T> Tensor<T> from_blob(T* data, Shape const& shape, Strides const& strides) {
+    return detail::external_tensor<T>({"from_blob", shape, strides}, data);
+}
+/// Calls deleter(data) when the last tensor of this memory is gone. It is not called where
+/// from_blob() throws.
+template <Scalar T, std::invocable<T*> Deleter>
+Tensor<T> from_blob(T* data, Shape const& shape, Strides const& strides, Deleter deleter) {
+    struct Owner {
+        T* data;
+        Deleter deleter;
+    };
+    auto owner = std::make_unique<Owner>(Owner{data, std::move(deleter)});
+    auto const release = [](void* p) noexcept {
+        std::unique_ptr<Owner> const o(static_cast<Owner*>(p));
+        o->deleter(o->data);
+    };
+    auto tensor = detail::external_tensor<T>(
+        {"from_blob", shape, strides}, data, detail::unknown_size, release, owner.get());
+    static_cast<void>(owner.release());
+    return tensor;
+}
+template <Scalar T, std::invocable<T*> Deleter>
+Tensor<T> from_blob(T* data, Shape const& shape, Deleter deleter) {
+    return from_blob(data, shape, detail::row_major(shape), std::move(deleter));
+}
+template <class T, class... More>
+    requires(!Scalar<T>)
+void from_blob(T*, Shape const&, More const&...) {
+    static_assert(!std::is_const_v<T>,
+        "from_blob: the memory is const, and a change in place of the "
+        "tensor would write to it: Tensor<double> x(data, shape) "
+        "copies it");
+    static_assert(std::is_const_v<T>, "from_blob: no tensor has elements of this type: cast the "
+                                      "pointer to that of a number");
+}
+
+/// A tensor that keeps an xtensor array (row- or column-major) and has its elements as memory.
+template <class A>
+    requires(detail::StridedXtensor<A> && !std::is_reference_v<A> && !detail::views_lvalue<A>)
+auto adopt(A&& array) {
+    detail::KeptObject<A> kept(std::move(array));
+    auto tensor = detail::tensor_of_xtensor("adopt", kept.get(), &kept.release, kept.owner());
+    kept.taken();
+    return tensor;
+}
+/// A tensor that keeps a container of numbers, which it reads in row-major order as this shape.
+/// Throws ShapeError if the container has fewer elements.
+template <class R>
+    requires(detail::ContiguousNumbers<R> && !std::is_reference_v<R>)
+auto adopt(R&& numbers, Shape const& shape) {
+    using T = std::ranges::range_value_t<R>;
+    detail::KeptObject<R> kept(std::move(numbers));
+    auto& all_numbers = kept.get();
+    auto tensor = detail::external_tensor<T>({"adopt", shape, detail::row_major(shape)},
+        std::ranges::data(all_numbers), std::ranges::size(all_numbers), &kept.release,
+        kept.owner());
+    kept.taken();
+    return tensor;
+}
+/// As a tensor of one dimension.
+template <class R>
+    requires(detail::ContiguousNumbers<R> && !std::is_reference_v<R>)
+auto adopt(R&& numbers) {
+    Shape const shape{std::ranges::size(numbers)};
+    return adopt(std::move(numbers), shape);
+}
+/// Rejects an array that the program keeps.
+template <class A>
+    requires(detail::StridedXtensor<A> || detail::ContiguousNumbers<A>)
+void adopt(A&, Shape const& = {}) {
+    static_assert(sizeof(A) == 0, "adopt: the tensor keeps the array, so it is moved: "
+                                  "adopt(std::move(array)); borrow(array) leaves it where it is");
+}
+
+/// A tensor of the elements of an xtensor array or of a view of one, which stays with the program:
+/// it must live as long as the tensor and everything that is recorded with it, and must not be
+/// resized.
+template <class A>
+    requires(detail::StridedXtensor<A>)
+auto borrow(A& array) {
+    return detail::tensor_of_xtensor("borrow", array);
+}
+template <class A>
+    requires(detail::StridedXtensor<A> && detail::views_lvalue<A>)
+auto borrow(A&& view) {
+    return detail::tensor_of_xtensor("borrow", view);
+}
+/// A tensor of the elements of a container or a std::span, read in row-major order as this shape.
+/// Throws ShapeError if there are fewer elements.
+template <class R>
+    requires(detail::ContiguousNumbers<R> && std::ranges::borrowed_range<R>)
+auto borrow(R&& numbers, Shape const& shape) {
+    using T = std::remove_pointer_t<decltype(std::ranges::data(numbers))>;
+    static_assert(!std::is_const_v<T>,
+        "borrow: the numbers are const, and a change in place of the "
+        "tensor would write to them: Tensor<double> x(numbers) "
+        "copies them");
+    if constexpr (!std::is_const_v<T>)
+        return detail::external_tensor<T>({"borrow", shape, detail::row_major(shape)},
+            std::ranges::data(numbers), std::ranges::size(numbers));
+}
+/// As a tensor of one dimension.
+template <class R>
+    requires(detail::ContiguousNumbers<R> && std::ranges::borrowed_range<R>)
+auto borrow(R&& numbers) {
+    return borrow(numbers, Shape{std::ranges::size(numbers)});
+}
+/// Rejects a temporary.
+template <class A>
+    requires((detail::StridedXtensor<A> || detail::ContiguousNumbers<A>) &&
+             !std::is_reference_v<A> && !detail::views_lvalue<A> && !std::ranges::borrowed_range<A>)
+void borrow(A&&, Shape const& = {}) {
+    static_assert(sizeof(A) == 0,
+        "borrow: the array is a temporary, which is gone before the tensor: "
+        "adopt(...) keeps it");
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FROM_MEMORY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FROM_MEMORY_IPP
+
+// ======== xgrad/impl/tensor/from_memory.ipp
+// Bodies of from_memory.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* data,
+    std::size_t element, std::size_t alignment, std::size_t available,
+    Storage::ExternalMemory memory) {
+    auto const& [operation, shape, strides] = layout;
+    if (strides.size() != shape.size())
+        fail<ShapeError>(operation, ": ", strides.size(), " strides for shape ", shape);
+    for (auto const stride : strides)
+        if (stride < 0)
+            fail<ShapeError>(operation, ": strides ", strides,
+                " are negative; read the elements forwards, and reverse the tensor with flip()");
+    AnyArray a(shape);
+    a.set_view(shape, strides);
+    std::size_t extent = a.numel == 0 ? 0 : 1; // elements from the first to the last
+    for (std::size_t d = 0; a.numel && d < shape.size(); ++d) {
+        auto const more =
+            multiply_extents(operation, shape[d] - 1, static_cast<std::size_t>(strides[d]));
+        if (extent + more < extent)
+            fail<ShapeError>(
+                operation, ": shape ", shape, " and strides ", strides, " reach too far");
+        extent += more;
+    }
+    if (extent > available)
+        fail<ShapeError>(operation, ": shape ", shape, " needs ", extent,
+            " elements, and there are ", available);
+    multiply_extents(operation, extent, 4 * element);
+    if (!data && extent) fail(operation, ": the pointer is null");
+    if (reinterpret_cast<std::uintptr_t>(data) % alignment)
+        fail(operation, ": the pointer is not aligned to the ", alignment,
+            " bytes that elements of this type need");
+    a.storage = Storage::make_external(memory, extent * element);
+    a.data = data;
+    return a;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FROM_MEMORY_IPP
+#endif
+
 // ======== xgrad/tensor/function.hpp
 // Function: a differentiable operation that a user defines on whole arrays, like PyTorch's
 // torch.autograd.Function. Mistakes are reported at compile time: function_check.hpp.
@@ -25044,10 +25542,138 @@ template struct TablesOfOperations<SharedOperations>;
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
 #endif
 
+
+// ======== xgrad/core/restore_macros.inc
+// Brings back what hide_macros.inc put aside.
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+
 // ======== xgrad/testing/differences.hpp
 // Derivatives of a function by differences, and by backward passes: two tables of numbers to be
 // compared. All numbers are complex<double> here, so that this is compiled once for all scalar
 // types.
+
+
+// ======== xgrad/core/hide_macros.inc
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
+// end with the other; so both are read many times.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
 
 namespace xgrad::detail {
 
@@ -25210,9 +25836,137 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_DIFFERENCES_IPP
 #endif
 
+
+// ======== xgrad/core/restore_macros.inc
+// Brings back what hide_macros.inc put aside.
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+
 // ======== xgrad/testing/gradcheck.hpp
 // gradcheck() and gradgradcheck(): comparisons of gradients with central differences. Not part of
 // xgrad.hpp.
+
+
+// ======== xgrad/core/hide_macros.inc
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
+// end with the other; so both are read many times.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
 
 #include <random>
 
@@ -25220,6 +25974,91 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
 // ======== xgrad/testing/jacobian_check.hpp
 // The checks of gradcheck(): gradients against differences, gradients from zeros, from undefined
 // gradients, and of two equal passes.
+
+
+// ======== xgrad/core/hide_macros.inc
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
+// end with the other; so both are read many times.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
 
 namespace xgrad {
 
@@ -25534,6 +26373,49 @@ XGRAD_FUNCTION bool Gradcheck::is_zero(AnyTensor const& t) {
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_JACOBIAN_CHECK_IPP
 #endif
 
+
+// ======== xgrad/core/restore_macros.inc
+// Brings back what hide_macros.inc put aside.
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+
 namespace xgrad {
 
 /// Thrown by gradcheck() if gradients are wrong.
@@ -25670,8 +26552,136 @@ XGRAD_FUNCTION bool check_second_gradients(TensorFunction const& f, Tensors inpu
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_GRADCHECK_IPP
 #endif
 
+
+// ======== xgrad/core/restore_macros.inc
+// Brings back what hide_macros.inc put aside.
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+
 // ======== xgrad/testing/to_dot.hpp
 // to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
+
+
+// ======== xgrad/core/hide_macros.inc
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
+// end with the other; so both are read many times.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
 
 namespace xgrad {
 
@@ -25889,5 +26899,48 @@ XGRAD_FUNCTION std::string DotWriter::escaped(std::string const& s) {
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TESTING_TO_DOT_IPP
 #endif
+
+
+// ======== xgrad/core/restore_macros.inc
+// Brings back what hide_macros.inc put aside.
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
 
 #endif  // XGRAD_SINGLE_HEADER
