@@ -14,4 +14,21 @@
 #include <xgrad/linalg/triangular.hpp>
 #include <xgrad/xgrad.hpp>
 
+namespace xgrad {
+// Found by their arguments: inv(a).
+using linalg::cholesky;
+using linalg::det;
+using linalg::eigh;
+using linalg::eigvalsh;
+using linalg::inv;
+using linalg::matrix_exp;
+using linalg::matrix_power;
+using linalg::qr;
+using linalg::slogdet;
+using linalg::solve;
+using linalg::solve_triangular;
+using linalg::svd;
+using linalg::svdvals;
+} // namespace xgrad
+
 #include <xgrad/core/restore_macros.inc> // last

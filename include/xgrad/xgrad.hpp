@@ -18,6 +18,7 @@
 #include <xgrad/ops/special.hpp>
 #include <xgrad/ops/triangle.hpp>
 #include <xgrad/ops/trigonometric.hpp>
+#include <xgrad/tensor/aliases.hpp>
 #include <xgrad/tensor/backward.hpp>
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/from_memory.hpp>

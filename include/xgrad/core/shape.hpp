@@ -187,6 +187,23 @@ using Strides = Dims<std::ptrdiff_t>;
 /// Axes as a caller gives them: negative ones count from the end.
 using Axes = Dims<std::ptrdiff_t>;
 
+/// What a function takes for axes or extents: one integer of any type, a list of them in braces, or
+/// a range. A floating-point number or a bool is a compile-time error.
+template <class T> class ListArgument : public Dims<T> {
+public:
+    ListArgument() noexcept = default;
+    ListArgument(Dims<T> const& list) : Dims<T>(list) {}
+    ListArgument(std::initializer_list<detail::DimsElement<T>> list) : Dims<T>(list) {}
+    template <class I>
+        requires detail::is_dims_number<I>
+    ListArgument(I number) : Dims<T>({detail::DimsElement<T>(number)}) {}
+    template <std::ranges::forward_range V>
+        requires(!std::derived_from<V, Dims<T>> && std::integral<std::ranges::range_value_t<V>>)
+    ListArgument(V const& list) : Dims<T>(list) {}
+};
+using AxisList = ListArgument<std::ptrdiff_t>;
+using ShapeArgument = ListArgument<std::size_t>;
+
 namespace detail {
 
 /// No memory holds more elements than this, whatever their type.

@@ -127,6 +127,17 @@ template <class Op, class... X> struct Expression {
     std::size_t dim() const { return shape().size(); }
     /// The value of the only element. Evaluates the expression.
     scalar item() const { return materialize_expression(*this).item(); }
+    /// The same, as double(sum(x)), or in a condition: if (sum(x) < 1e-3).
+    template <class U>
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && std::same_as<kind, R>)
+    explicit operator U() const {
+        return static_cast<U>(item());
+    }
+    explicit operator bool() const
+        requires std::same_as<kind, B>
+    {
+        return item();
+    }
     /// Evaluates and records the expression, then calls Tensor::backward().
     void backward() const { materialize_expression(*this).backward(); }
 

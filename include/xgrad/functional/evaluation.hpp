@@ -46,6 +46,16 @@ template <TensorsLike X> struct TensorsType<X> {
 };
 template <class X> using tensors_type = typename TensorsType<X>::type;
 
+/// The argument of a transform t(f), in contrast to the outputs and gradients of other overloads.
+template <class F>
+concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
+                              !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
+/// Calls a transform with one input, or with a tuple of several.
+template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
+    if constexpr (sizeof...(X) == 1) return transform(x...);
+    else return transform(std::tuple(x...));
+}
+
 template <class X> inline constexpr bool is_tuple = false;
 template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
 template <class Tuple> inline constexpr bool all_differentiable = false;

@@ -84,6 +84,14 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
     }
 }
 
+/// jacobian() as a function of the inputs.
+template <detail::TransformedFunction F> auto jacobian(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
+            return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+        };
+}
+
 /// All second derivatives of f, which returns a real scalar, at `inputs`, a real Tensor or a
 /// std::tuple of them: for inputs a and b a tensor of the shape of a followed by that of b. For a
 /// tuple of inputs the result is a tuple (a) of tuples (b). For complex inputs use view_as_real()
@@ -106,6 +114,13 @@ auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
                     detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse));
             });
     }
+}
+/// hessian() as a function of the inputs.
+template <detail::TransformedFunction F> auto hessian(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
+            return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
+        };
 }
 
 } // namespace xgrad

@@ -89,14 +89,26 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
 /// The gradient of a function as a function: grad(f)(x) is the gradient of the real scalar f(x),
 /// and grad(f)(x, w) a std::tuple of the gradients with respect to x and w. It can be transformed
 /// again: grad(grad(f)). A module that the caller owns is stored by reference.
-template <class F>
-    requires(!detail::TensorLike<std::remove_cvref_t<F>> &&
-             !std::convertible_to<F const&, TensorsOrEdges>)
-auto grad(F&& f) {
+template <detail::TransformedFunction F> auto grad(F&& f) {
     return
         [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            if constexpr (sizeof...(X) == 1) return value_and_grad(f, (x, ...)).second;
-            else return value_and_grad(f, std::tuple(x...)).second;
+            return detail::at_inputs(
+                [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
+        };
+}
+/// grad(f)(x...).
+template <detail::TransformedFunction F, detail::TensorLike... X>
+    requires(sizeof...(X) > 0)
+auto grad(F&& f, X const&... x) {
+    return detail::at_inputs(
+        [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
+}
+/// value_and_grad() as a function of the inputs.
+template <detail::TransformedFunction F> auto value_and_grad(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
+            return detail::at_inputs(
+                [&](auto const& inputs) { return value_and_grad(f, inputs); }, x...);
         };
 }
 

@@ -29,7 +29,7 @@ struct Flip : Arraywise {
 };
 
 /// Reverses the elements along axes. A copy.
-template <Operand X> auto flip(X const& x, Axes const& axes) {
+template <Operand X> auto flip(X const& x, AxisList const& axes) {
     return express(Flip{{}, detail::normalize_axes("flip", axes, x.shape())}, x);
 }
 
@@ -71,7 +71,7 @@ std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent);
 } // namespace detail
 
 /// Rotates the elements by a shift along each of some axes, backwards if it is negative. A copy.
-template <Operand X> auto roll(X const& x, Axes const& shifts, Axes const& axes) {
+template <Operand X> auto roll(X const& x, AxisList const& shifts, AxisList const& axes) {
     Shape const extents = x.shape();
     detail::normalize_axes("roll", axes, extents); // each at most once
     if (shifts.size() != axes.size())
@@ -110,11 +110,11 @@ auto shifted_by_half(
 } // namespace detail
 
 /// Shifts frequency 0 of a spectrum of fft() to the middle of each of some axes, by default all.
-template <Operand X> auto fftshift(X const& x, Axes const& axes = {}) {
+template <Operand X> auto fftshift(X const& x, AxisList const& axes = {}) {
     return detail::shifted_by_half("fftshift", x, axes, 1);
 }
 /// The inverse of fftshift. The two differ if an extent is odd.
-template <Operand X> auto ifftshift(X const& x, Axes const& axes = {}) {
+template <Operand X> auto ifftshift(X const& x, AxisList const& axes = {}) {
     return detail::shifted_by_half("ifftshift", x, axes, -1);
 }
 

@@ -202,12 +202,12 @@ auto ifft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -
 }
 /// Transform over several axes, by default all.
 template <Operand X>
-auto fftn(X const& x, Axes const& axes = {}, Shape const& lengths = {},
+auto fftn(X const& x, AxisList const& axes = {}, Shape const& lengths = {},
     FftNorm norm = FftNorm::backward) {
     return detail::complex_transform("fftn", x, axes, lengths, norm, false);
 }
 template <Operand X>
-auto ifftn(X const& x, Axes const& axes = {}, Shape const& lengths = {},
+auto ifftn(X const& x, AxisList const& axes = {}, Shape const& lengths = {},
     FftNorm norm = FftNorm::backward) {
     return detail::complex_transform("ifftn", x, axes, lengths, norm, true);
 }
@@ -248,7 +248,7 @@ auto irfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = 
 /// Transform of a real array over several axes, by default all; the last of them is the halved one.
 template <Operand X>
 auto rfftn(
-    X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
+    X const& x, AxisList axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
     detail::check_real_axes("rfftn", axes, lengths, x.shape());
     auto const z =
         rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
@@ -260,7 +260,7 @@ auto rfftn(
 /// The inverse of rfftn; `lengths` are those of the real array.
 template <Operand X>
 auto irfftn(
-    X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
+    X const& x, AxisList axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
     detail::check_real_axes("irfftn", axes, lengths, x.shape());
     auto z = detail::as_complex(x);
     if (axes.size() > 1) {

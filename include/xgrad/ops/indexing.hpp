@@ -22,6 +22,16 @@ inline Slice slice(std::optional<std::ptrdiff_t> start = {},
     return {start, stop, step};
 }
 
+// Names of indices, as xtensor has them: x(all, 1), x(range(0, 2)), x(ellipsis, newaxis).
+inline constexpr struct All {
+} all{}; // for several tensors in a hook: all of them
+inline Slice range(std::optional<std::ptrdiff_t> start, std::optional<std::ptrdiff_t> stop,
+    std::ptrdiff_t step = 1) {
+    return {start, stop, step};
+}
+inline constexpr xt::xnewaxis_tag newaxis{};
+inline constexpr xt::xellipsis_tag ellipsis{};
+
 namespace detail {
 
 /// What an index selects of one axis: `count` positions from `start` on. The step is 0 if the index
@@ -114,7 +124,8 @@ public:
     WindowBuilder(Shape const& shape, std::size_t named) : shape_(shape), named_(named) {}
 
     template <class I> void add(I const& index) {
-        if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.add({0, 1, Window::new_axis});
+        if constexpr (std::same_as<I, All>) add(Slice());
+        else if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.add({0, 1, Window::new_axis});
         else if constexpr (std::same_as<I, xt::xellipsis_tag>) {
             if (std::exchange(has_ellipsis_, true))
                 fail<IndexError>("an index has more than one ellipsis");
@@ -124,8 +135,8 @@ public:
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a "
                                                    "slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>,
-                "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), "
-                "xt::newaxis() or xt::ellipsis()");
+                "an index is a whole number, xg::range(...), xg::slice(...), xg::all, "
+                "xg::newaxis or xg::ellipsis");
             if (axis_ == shape_.size())
                 fail<IndexError>("too many indices for an array with ", shape_.size(),
                     " dimensions: ", named_, " of them for shape ", shape_);

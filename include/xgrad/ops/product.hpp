@@ -112,7 +112,7 @@ struct Prod : Reducing<detail::Product> {
 };
 
 /// Product over axes. Of integers and masks: a product of int64.
-template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false) {
+template <Operand X> auto prod(X const& x, AxisList const& axes, bool keep = false) {
     if constexpr (std::same_as<typename X::kind, B>) return prod(cast<std::int64_t>(x), axes, keep);
     else return express_reduction(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
 }

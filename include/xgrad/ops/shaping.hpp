@@ -51,7 +51,7 @@ struct Reshape : Arraywise {
 private:
     Shape resolve(Shape const& from) const;
 };
-template <Operand X> auto reshape(X const& x, Axes const& shape) {
+template <Operand X> auto reshape(X const& x, AxisList const& shape) {
     return express(Reshape{{}, shape}, x);
 }
 namespace detail {
@@ -102,7 +102,7 @@ struct Permute : Arraywise {
 private:
     Axes normalized(Shape const& shape) const;
 };
-template <Operand X> auto permute(X const& x, Axes const& axes) {
+template <Operand X> auto permute(X const& x, AxisList const& axes) {
     return express(Permute{{}, axes}, x);
 }
 /// Axes in reverse order, as in NumPy.
@@ -120,7 +120,7 @@ template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdi
     return permute(x, axes);
 }
 /// Moves some axes to other positions; the others keep their order. A view.
-template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to) {
+template <Operand X> auto movedim(X const& x, AxisList const& from, AxisList const& to) {
     Shape const& shape = x.shape();
     auto const rank = shape.size();
     detail::normalize_axes("movedim", from, shape); // each at most once

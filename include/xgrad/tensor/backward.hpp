@@ -172,6 +172,24 @@ std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::initializer_list<Tenso
     GradOptions const& options = {}) {
     return grad(output, std::vector<Tensor<T>>(inputs), options);
 }
+/// Gradients with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss, x, z);`
+template <Scalar Y, Scalar First, Scalar... T>
+    requires(sizeof...(T) > 0)
+auto grad(Tensor<Y> const& output, Tensor<First> const& x, Tensor<T> const&... more) {
+    return grad(output, inputs(x, more...));
+}
+// An expression as output is evaluated first.
+template <class Op, class... X, class Inputs>
+auto grad(Expression<Op, X...> const& output, Inputs const& inputs, GradOptions const& options = {})
+    requires requires(Tensor<typename Expression<Op, X...>::scalar> const& y) { grad(y, inputs); }
+{
+    return grad(materialize_expression(output), inputs, options);
+}
+template <class Op, class... X, Scalar T>
+std::vector<Tensor<T>> grad(Expression<Op, X...> const& output,
+    std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {}) {
+    return grad(materialize_expression(output), std::vector<Tensor<T>>(inputs), options);
+}
 /// The gradient of an output with respect to a GradientEdge.
 template <Scalar Y>
 AnyTensor grad(

@@ -7,15 +7,15 @@ namespace xgrad {
 
 /// A tensor whose elements are `value`.
 template <Scalar T = double>
-Tensor<T> full(Shape const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> full(ShapeArgument const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
     return Tensor<T>(detail::Array<T>(shape, value), g);
 }
 template <Scalar T = double>
-Tensor<T> zeros(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> zeros(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return full<T>(shape, T(0), g);
 }
 template <Scalar T = double>
-Tensor<T> ones(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> ones(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return full<T>(shape, T(1), g);
 }
 template <Scalar T>
@@ -36,6 +36,13 @@ Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
 }
 
 namespace detail {
+/// The element type of a range of such numbers.
+template <class... A>
+using StepScalar = std::conditional_t<(std::integral<A> && ...), std::int64_t,
+    std::common_type_t<std::conditional_t<std::integral<A>, float, A>...>>;
+template <class A, class... B>
+inline constexpr bool OneScalar = Scalar<A> && (std::same_as<A, B> && ...);
+
 /// Number of elements of arange().
 template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
     if (step == T(0)) fail<Error>("arange: the step is 0");
@@ -66,6 +73,28 @@ Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T
         a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
     return Tensor<T>(std::move(a), g);
 }
+/// 0, 1, ... below stop: int64 for an integer, else of the type of stop.
+template <Scalar T> Tensor<T> arange(std::type_identity_t<T> stop) { return arange<T>(T(0), stop); }
+// Numbers of several types, as Python takes them: of integers an int64 tensor. The first template
+// parameter keeps these out of arange<double>(0, 5).
+template <int = 0, class A>
+    requires std::is_arithmetic_v<A>
+auto arange(A stop) {
+    return arange<detail::StepScalar<A>>(stop);
+}
+template <int = 0, class A, class B>
+    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !detail::OneScalar<A, B>)
+auto arange(A start, B stop) {
+    using T = detail::StepScalar<A, B>;
+    return arange<T>(static_cast<T>(start), static_cast<T>(stop));
+}
+template <int = 0, class A, class B, class C>
+    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C> &&
+             !detail::OneScalar<A, B, C>)
+auto arange(A start, B stop, C step) {
+    using T = detail::StepScalar<A, B, C>;
+    return arange<T>(static_cast<T>(start), static_cast<T>(stop), static_cast<T>(step));
+}
 /// n equidistant numbers from start to stop, both included.
 template <RealScalar T = double>
 Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
@@ -76,6 +105,16 @@ Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag
                            : start + (stop - start) *
                                          (n > 1 ? static_cast<T>(i) / static_cast<T>(n - 1) : T(0));
     return Tensor<T>(std::move(a), g);
+}
+
+// Integers, as Python takes them, give a double tensor.
+template <int = 0, class A, class B>
+    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !detail::OneScalar<A, B>) ||
+            (std::integral<A> && std::integral<B>)
+auto linspace(A start, B stop, std::size_t n) {
+    using T =
+        std::conditional_t<std::integral<A> && std::integral<B>, double, detail::StepScalar<A, B>>;
+    return linspace<T>(static_cast<T>(start), static_cast<T>(stop), n);
 }
 
 namespace detail {
@@ -124,18 +163,56 @@ void manual_seed(std::uint64_t seed);
 
 /// Uniform random numbers in [0, 1); both parts of complex numbers.
 template <Differentiable T = double>
-Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> rand(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return detail::filled<T>(shape, g, [](auto* x, std::size_t n) { detail::fill_uniform(x, n); });
 }
 /// Normal random numbers with mean 0 and variance 1; each part of a complex number has variance
 /// 1/2.
 template <Differentiable T = double>
-Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> randn(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     using P = precision_of<T>;
     return detail::filled<T>(shape, g, [](P* x, std::size_t n) {
         detail::fill_normal(x, n, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1));
     });
 }
+
+/// rand() of the shape and type of another tensor.
+template <Differentiable T>
+Tensor<T> rand_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
+    return rand<T>(t.shape(), g);
+}
+/// randn() of the shape and type of another tensor.
+template <Differentiable T>
+Tensor<T> randn_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
+    return randn<T>(t.shape(), g);
+}
+/// full() of the shape and type of another tensor.
+template <Scalar T>
+Tensor<T> full_like(
+    Tensor<T> const& t, std::type_identity_t<T> value, std::type_identity_t<GradFlag<T>> g = {}) {
+    return full<T>(t.shape(), value, g);
+}
+
+/// Uniform random integers from low to high - 1. Throws an Error unless low < high.
+Tensor<std::int64_t> randint(std::int64_t low, std::int64_t high, ShapeArgument const& shape);
+inline Tensor<std::int64_t> randint(std::int64_t high, ShapeArgument const& shape) {
+    return randint(0, high, shape);
+}
+/// 0 ... n - 1 in random order.
+Tensor<std::int64_t> randperm(std::size_t n);
+/// 1 with the probability that each element says, else 0.
+template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
+    detail::Array<T> a(probability.shape());
+    Tensor<double> const u = rand<double>(probability.shape());
+    detail::Array<T> p(probability.shape());
+    detail::copy_elements(p, probability.array_of());
+    for (std::size_t i = 0; i < a.numel; ++i)
+        a.begin()[i] = T(u.data()[i] < static_cast<double>(p.begin()[i]) ? 1 : 0);
+    return Tensor<T>(std::move(a));
+}
+/// For each class number of `labels` a row of zeros with a 1 at that place, along a new last axis.
+/// Throws an Error for numbers that are not in 0 ... classes - 1.
+Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std::size_t classes);
 
 } // namespace xgrad
 

@@ -4,13 +4,12 @@
 #pragma once
 
 #include <xgrad/autograd/engine.hpp>
+#include <xgrad/ops/indexing.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad {
 
-/// Selects when register_multi_grad_hook() calls its hook.
-inline constexpr struct All {
-} all{};
+/// With `all`, of ops/indexing.hpp: when register_multi_grad_hook() calls its hook.
 inline constexpr struct Any {
 } any{};
 

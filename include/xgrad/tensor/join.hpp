@@ -112,6 +112,31 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
         "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
 }
 
+// Lists in braces: cat({a, b}); with expressions in the list, cat<double>({a, 2. * b}).
+template <Scalar T> Tensor<T> cat(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<T>>(x), axis);
+}
+template <Scalar T> Tensor<T> stack(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return stack(std::vector<Tensor<T>>(x), axis);
+}
+/// NumPy's name of cat.
+template <Scalar T>
+Tensor<T> concatenate(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
+    return cat(x, axis);
+}
+template <Scalar T>
+Tensor<T> concatenate(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<T>>(x), axis);
+}
+/// A matrix of blocks: each list is a row of them, joined along the last axis; the rows are joined
+/// along the axis before it.
+template <Scalar T>
+Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) {
+    std::vector<Tensor<T>> rows;
+    for (auto const& row : blocks) rows.push_back(cat(std::vector<Tensor<T>>(row), -1));
+    return cat(rows, -2);
+}
+
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION

@@ -10,6 +10,7 @@
 #include <xgrad/core/xtensor.hpp>
 #include <xgrad/expr/expression.hpp>
 #include <xgrad/tensor/inplace_forms.hpp>
+#include <xgrad/tensor/shape_forms.hpp>
 #include <xgrad/tensor/tensor_arguments.hpp>
 #include <xgrad/tensor/type_info.hpp>
 
@@ -20,7 +21,8 @@ struct BackwardOptions;
 
 template <Scalar T> class MaskedTensor;
 
-template <Scalar T> class Tensor : public AnyTensor, public InplaceForms<Tensor<T>> {
+template <Scalar T>
+class Tensor : public AnyTensor, public InplaceForms<Tensor<T>>, public ShapeForms<Tensor<T>> {
 public:
     using operand_tag = void;
     using leaf_tag = void;
@@ -121,6 +123,17 @@ public:
                 "item: a tensor with one element is needed, this one has shape ", shape());
         return *array_of().begin();
     }
+    /// The same, as double(x), or in a condition: if (mask).
+    template <class U>
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && RealScalar<T>)
+    explicit operator U() const {
+        return static_cast<U>(item());
+    }
+    explicit operator bool() const
+        requires std::same_as<T, bool>
+    {
+        return item();
+    }
     /// Address of the first element; strides() lead to the others.
     T const* data() const { return array_of().begin(); }
     T* mutable_data() {
@@ -219,12 +232,12 @@ public:
     MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const {
         return (*this)(Tensor<bool>(mask));
     }
-    Tensor reshape(Axes const& shape) const;
-    Tensor view(Axes const& shape) const;
+    Tensor reshape(AxisList const& shape) const;
+    Tensor view(AxisList const& shape) const;
     Tensor expand(Shape const& shape) const;
     Tensor transpose() const;
     Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
-    Tensor permute(Axes const& axes) const;
+    Tensor permute(AxisList const& axes) const;
     Tensor t() const {
         detail::check_defined("t", *this);
         return transpose();

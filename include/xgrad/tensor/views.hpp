@@ -15,10 +15,10 @@ Tensor<T> Tensor<T>::operator()(Index const&... index) const {
     return express(detail::window(shape(), index...), *this);
 }
 
-template <Scalar T> Tensor<T> Tensor<T>::reshape(Axes const& shape) const {
+template <Scalar T> Tensor<T> Tensor<T>::reshape(AxisList const& shape) const {
     return xgrad::reshape(*this, shape);
 }
-template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const {
+template <Scalar T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
     auto const v = express(Reshape{{}, shape, "view"}, *this);
     if (v.impl().array.storage != impl().array.storage)
         detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ",
@@ -35,7 +35,7 @@ template <Scalar T>
 Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
     return xgrad::transpose(*this, axis0, axis1);
 }
-template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const {
+template <Scalar T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
     return xgrad::permute(*this, axes);
 }
 
@@ -128,6 +128,30 @@ std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_
     for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
         parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
     return detail::record_views("Split", x, parts);
+}
+/// The view at one position of an axis, without the axis; a negative index counts from the end.
+template <Scalar T>
+Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index) {
+    auto const at = detail::normalize_axis("select", axis, x.shape());
+    auto const extent = static_cast<std::ptrdiff_t>(x.shape()[at]);
+    if (index < -extent || index >= extent)
+        detail::fail<IndexError>(
+            "select: index ", index, " is out of range for axis ", axis, " of shape ", x.shape());
+    auto const i = static_cast<std::size_t>(index < 0 ? index + extent : index);
+    return detail::record_view<T>("Select", x, detail::part_of<T>(at, i, 1, false));
+}
+/// The view of `length` positions of an axis from `start` on; a negative start counts from the end.
+template <Scalar T>
+Tensor<T> narrow(
+    Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length) {
+    auto const at = detail::normalize_axis("narrow", axis, x.shape());
+    auto const extent = x.shape()[at];
+    auto const first =
+        static_cast<std::size_t>(start < 0 ? start + static_cast<std::ptrdiff_t>(extent) : start);
+    if (first > extent || length > extent - first)
+        detail::fail<IndexError>("narrow: ", length, " positions from ", start,
+            " are out of range for axis ", axis, " of shape ", x.shape());
+    return detail::record_view<T>("Narrow", x, detail::part_of<T>(at, first, length, true));
 }
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T>

@@ -29,6 +29,37 @@ XGRAD_FUNCTION void fill_normal(double* x, std::size_t n, double deviation) {
 
 } // namespace detail
 
+XGRAD_FUNCTION Tensor<std::int64_t> randint(
+    std::int64_t low, std::int64_t high, ShapeArgument const& shape) {
+    if (low >= high) detail::fail("randint: there is no integer from ", low, " to ", high, " - 1");
+    detail::Array<std::int64_t> a(shape);
+    detail::fill(a.begin(), a.numel, std::uniform_int_distribution<std::int64_t>(low, high - 1));
+    return Tensor<std::int64_t>(std::move(a));
+}
+
+XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
+    auto order = arange(std::int64_t{0}, static_cast<std::int64_t>(n));
+    auto* const first = order.mutable_data();
+    std::shuffle(first, first + n, detail::generator);
+    return order;
+}
+
+XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
+    Tensor<std::int64_t> const& labels, std::size_t classes) {
+    detail::Array<std::int64_t> in(labels.shape());
+    detail::copy_elements(in, labels.array_of());
+    Shape shape = labels.shape();
+    shape.push_back(classes);
+    detail::Array<std::int64_t> out(shape, 0);
+    for (std::size_t i = 0; i < in.numel; ++i) {
+        auto const label = in.begin()[i];
+        if (label < 0 || static_cast<std::size_t>(label) >= classes)
+            detail::fail("one_hot: ", label, " is no number of ", classes, " classes");
+        out.begin()[i * classes + static_cast<std::size_t>(label)] = 1;
+    }
+    return Tensor<std::int64_t>(std::move(out));
+}
+
 XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
 
 } // namespace xgrad

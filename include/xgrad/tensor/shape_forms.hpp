@@ -1,0 +1,70 @@
+// ShapeForms: functions of shapes as members of Tensor, beside the free functions. What returns a
+// view or a reshaped tensor is both; functions of numbers are free functions only.
+#pragma once
+
+#include <xgrad/autograd/any_tensor.hpp>
+#include <xgrad/ops/linalg.hpp>
+#include <xgrad/ops/shaping.hpp>
+
+namespace xgrad {
+
+/// A view; see views.hpp.
+template <Scalar T> Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index);
+/// A view; see views.hpp.
+template <Scalar T>
+Tensor<T> narrow(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length);
+
+/// Base of Tensor<T>.
+template <class Derived> struct ShapeForms {
+    /// All elements along one axis.
+    auto flatten() const { return xgrad::flatten(self()); }
+    /// Without the axes of extent 1.
+    auto squeeze() const { return xgrad::squeeze(self()); }
+    /// Without an axis, if its extent is 1.
+    auto squeeze(std::ptrdiff_t axis) const { return xgrad::squeeze(self(), axis); }
+    /// With a new axis of extent 1.
+    auto unsqueeze(std::ptrdiff_t axis) const { return xgrad::unsqueeze(self(), axis); }
+    /// With some axes at other positions.
+    auto movedim(AxisList const& from, AxisList const& to) const {
+        return xgrad::movedim(self(), from, to);
+    }
+    /// A view in which elements are repeated.
+    auto broadcast_to(Shape const& shape) const { return xgrad::broadcast_to(self(), shape); }
+    /// A view of the shape of another tensor.
+    template <class Other> auto view_as(Other const& other) const {
+        return self().view(Axes(other.shape()));
+    }
+    /// A view of the shape of another tensor, or a copy where no strides express it.
+    template <class Other> auto reshape_as(Other const& other) const {
+        return self().reshape(Axes(other.shape()));
+    }
+    /// A view broadcast to the shape of another tensor.
+    template <class Other> auto expand_as(Other const& other) const {
+        return self().expand(other.shape());
+    }
+    /// The view at one position of an axis, without the axis.
+    auto select(std::ptrdiff_t axis, std::ptrdiff_t index) const {
+        return xgrad::select(self(), axis, index);
+    }
+    /// The view of `length` positions of an axis from `start` on.
+    auto narrow(std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length) const {
+        return xgrad::narrow(self(), axis, start, length);
+    }
+    /// The axes in reverse order.
+    auto T() const { return self().transpose(); }
+    /// Each matrix transposed, and conjugated.
+    auto H() const { return materialize_expression(adjoint(self())); }
+    auto mT() const { return xgrad::mT(self()); }
+    /// The elements converted to another type: cast<U>(x).
+    template <Scalar U> auto to() const { return xgrad::cast<U>(self()); }
+    /// The extent of an axis.
+    std::size_t size(std::ptrdiff_t axis) const {
+        return self().shape()[detail::normalize_axis("size", axis, self().shape())];
+    }
+    std::size_t ndim() const { return self().dim(); }
+
+private:
+    Derived const& self() const { return static_cast<Derived const&>(*this); }
+};
+
+} // namespace xgrad
