@@ -1847,6 +1847,23 @@ template <Operand A> auto qr(A const& a) {
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_QR_HPP
 
+namespace xgrad {
+// Found by their arguments: inv(a).
+using linalg::cholesky;
+using linalg::det;
+using linalg::eigh;
+using linalg::eigvalsh;
+using linalg::inv;
+using linalg::matrix_exp;
+using linalg::matrix_power;
+using linalg::qr;
+using linalg::slogdet;
+using linalg::solve;
+using linalg::solve_triangular;
+using linalg::svd;
+using linalg::svdvals;
+} // namespace xgrad
+
 
 // ======== xgrad/core/restore_macros.inc
 // Brings back what hide_macros.inc put aside.

@@ -284,8 +284,25 @@ Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t l
     return xgrad::reshape(x, shape);
 }
 
+// Functions of arrays that xgrad has, too.
+using xgrad::elu;
+using xgrad::gelu;
+using xgrad::leaky_relu;
+using xgrad::relu;
+using xgrad::sigmoid;
+using xgrad::tanh;
+
 } // namespace functional
 } // namespace xgrad::nn
+
+namespace xgrad {
+// Found by their arguments, as functions of arrays are: softmax(x, 1).
+using nn::functional::dropout;
+using nn::functional::log_softmax;
+using nn::functional::silu;
+using nn::functional::softmax;
+using nn::functional::softplus;
+} // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP

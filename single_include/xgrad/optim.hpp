@@ -252,6 +252,13 @@ public:
     explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) {
         add_param_group({std::move(parameters), options});
     }
+    /// With a learning rate, and the other options as they are by default.
+    template <std::floating_point LearningRate>
+    Optimizing(std::vector<AnyTensor> parameters, LearningRate lr) {
+        Options options;
+        options.lr = lr;
+        add_param_group({std::move(parameters), options});
+    }
     explicit Optimizing(std::vector<Group> groups) {
         if (groups.empty()) detail::fail("optimizer got an empty parameter list");
         for (auto& g : groups) add_param_group(std::move(g));

@@ -1784,6 +1784,23 @@ using Strides = Dims<std::ptrdiff_t>;
 /// Axes as a caller gives them: negative ones count from the end.
 using Axes = Dims<std::ptrdiff_t>;
 
+/// What a function takes for axes or extents: one integer of any type, a list of them in braces, or
+/// a range. A floating-point number or a bool is a compile-time error.
+template <class T> class ListArgument : public Dims<T> {
+public:
+    ListArgument() noexcept = default;
+    ListArgument(Dims<T> const& list) : Dims<T>(list) {}
+    ListArgument(std::initializer_list<detail::DimsElement<T>> list) : Dims<T>(list) {}
+    template <class I>
+        requires detail::is_dims_number<I>
+    ListArgument(I number) : Dims<T>({detail::DimsElement<T>(number)}) {}
+    template <std::ranges::forward_range V>
+        requires(!std::derived_from<V, Dims<T>> && std::integral<std::ranges::range_value_t<V>>)
+    ListArgument(V const& list) : Dims<T>(list) {}
+};
+using AxisList = ListArgument<std::ptrdiff_t>;
+using ShapeArgument = ListArgument<std::size_t>;
+
 namespace detail {
 
 /// No memory holds more elements than this, whatever their type.
@@ -7649,6 +7666,17 @@ template <class Op, class... X> struct Expression {
     std::size_t dim() const { return shape().size(); }
     /// The value of the only element. Evaluates the expression.
     scalar item() const { return materialize_expression(*this).item(); }
+    /// The same, as double(sum(x)), or in a condition: if (sum(x) < 1e-3).
+    template <class U>
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && std::same_as<kind, R>)
+    explicit operator U() const {
+        return static_cast<U>(item());
+    }
+    explicit operator bool() const
+        requires std::same_as<kind, B>
+    {
+        return item();
+    }
     /// Evaluates and records the expression, then calls Tensor::backward().
     void backward() const { materialize_expression(*this).backward(); }
 
@@ -8048,7 +8076,7 @@ struct Reshape : Arraywise {
 private:
     Shape resolve(Shape const& from) const;
 };
-template <Operand X> auto reshape(X const& x, Axes const& shape) {
+template <Operand X> auto reshape(X const& x, AxisList const& shape) {
     return express(Reshape{{}, shape}, x);
 }
 namespace detail {
@@ -8099,7 +8127,7 @@ struct Permute : Arraywise {
 private:
     Axes normalized(Shape const& shape) const;
 };
-template <Operand X> auto permute(X const& x, Axes const& axes) {
+template <Operand X> auto permute(X const& x, AxisList const& axes) {
     return express(Permute{{}, axes}, x);
 }
 /// Axes in reverse order, as in NumPy.
@@ -8117,7 +8145,7 @@ template <Operand X> auto transpose(X const& x, std::ptrdiff_t axis0, std::ptrdi
     return permute(x, axes);
 }
 /// Moves some axes to other positions; the others keep their order. A view.
-template <Operand X> auto movedim(X const& x, Axes const& from, Axes const& to) {
+template <Operand X> auto movedim(X const& x, AxisList const& from, AxisList const& to) {
     Shape const& shape = x.shape();
     auto const rank = shape.size();
     detail::normalize_axes("movedim", from, shape); // each at most once
@@ -13751,6415 +13779,10 @@ private:
 
 } // namespace xgrad
 
-// ======== xgrad/tensor/tensor_arguments.hpp
-// Arguments of Tensor's constructors: nested lists, ranges, pointers, and whether the tensor
-// requires a gradient.
+// ======== xgrad/tensor/shape_forms.hpp
+// ShapeForms: functions of shapes as members of Tensor, beside the free functions. What returns a
+// view or a reshaped tensor is both; functions of numbers are free functions only.
 
-namespace xgrad {
-
-/// Constructs a leaf that requires a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
-struct RequiresGrad {
-    bool value = false;
-};
-inline constexpr RequiresGrad requires_grad{true};
-
-/// The last argument of functions that create a Tensor<T>: nothing, or requires_grad.
-template <Scalar T> struct GradFlag {
-    bool value = false;
-    GradFlag() = default;
-    GradFlag(RequiresGrad g) : value(g.value) {
-        static_assert(detail::has_gradients<T>,
-            "only Tensors of floating point and complex dtype can require gradients");
-    }
-};
-
-namespace detail {
-
-/// An element of a braced list: a number or a list. {5.} is always a list, so that {{5.}, {6.}} can
-/// only be a matrix.
-template <class T> struct NestedList {
-    T value{};
-    std::initializer_list<NestedList> list{};
-    bool is_number = false;
-    template <std::convertible_to<T> U>
-    NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
-    NestedList(std::initializer_list<NestedList> l) : list(l) {}
-};
-
-template <class V> inline constexpr bool is_dims = false;
-template <class T> inline constexpr bool is_dims<Dims<T>> = true;
-/// A range that knows its size, and is neither a tensor, an xtensor expression, a shape nor a text.
-template <class V>
-concept PlainRange =
-    !Operand<V> && !XtensorExpression<V> && !is_dims<V> &&
-    !std::is_convertible_v<V const&, std::string_view> && std::ranges::sized_range<V const>;
-template <class V>
-concept NumberRange = PlainRange<V> && Number<std::ranges::range_value_t<V>>;
-template <class V>
-concept RangeOfRanges = PlainRange<V> && PlainRange<std::ranges::range_value_t<V>>;
-/// True unless U is complex and T is not.
-template <class U, class T>
-concept ConvertsTo = !is_complex<U> || is_complex<T>;
-
-/// Shape or strides as xtensor's functions take them.
-template <class D> auto xt_dims(D const& d) {
-    return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end());
-}
-
-/// An xtensor container or view whose elements lie in memory.
-template <class A>
-concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
-    a.data() + a.data_offset();
-    a.strides().begin();
-};
-
-/// Makes the array of a tensor from what its constructors take.
-template <class T> struct ArrayOf {
-    using List = std::initializer_list<NestedList<T>>;
-
-    [[gnu::cold]] static void copy_list(
-        List const& list, Shape const& shape, std::size_t depth, T*& out) {
-        if (auto const wanted = shape[depth]; list.size() != wanted)
-            fail<ShapeError>(
-                "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
-        bool const innermost = depth + 1 == shape.size();
-        for (auto const& inner : list) {
-            if (inner.is_number != innermost)
-                fail<ShapeError>("Tensor: a nested list has numbers beside lists");
-            if (innermost) *out++ = inner.value;
-            else copy_list(inner.list, shape, depth + 1, out);
-        }
-    }
-    [[gnu::cold]] static Array<T> from_list(List const& list) {
-        Shape shape{list.size()};
-        for (auto const* first = list.begin(); shape.back() && !first->is_number;
-             first = first->list.begin())
-            shape.push_back(first->list.size());
-        Array<T> a(shape);
-        T* out = a.begin();
-        copy_list(list, shape, 0, out);
-        return a;
-    }
-    template <class V> static Array<T> from_range(V const& numbers) {
-        Array<T> a(Shape{std::ranges::size(numbers)});
-        T* out = a.begin();
-        for (auto const& number : numbers)
-            *out++ = converted<T>(std::ranges::range_value_t<V>(number));
-        return a;
-    }
-    template <class U> static Array<T> from_pointer(U const* data, Shape const& shape) {
-        Array<T> a(shape);
-        if (!data && a.numel) fail("Tensor: the pointer is null");
-        std::transform(data, data + a.numel, a.begin(), &converted<T, U>);
-        return a;
-    }
-    template <class E> static Array<T> from_xtensor(E const& e) {
-        Array<T> a(Shape(e.shape().begin(), e.shape().end()));
-        // Ten times faster than xtensor's assignment where the layouts differ.
-        if constexpr (StridedXtensor<E const>)
-            if constexpr (std::same_as<T, std::remove_cvref_t<decltype(*e.data())>>) {
-                Strides const strides(e.strides().begin(), e.strides().end());
-                if (std::ranges::none_of(strides, [](auto s) { return s < 0; })) {
-                    auto* const first = const_cast<T*>(e.data() + e.data_offset());
-                    Array<T> source;
-                    source.set_view(a.shape, strides);
-                    source.data = reinterpret_cast<std::byte*>(first);
-                    copy_elements(a, source);
-                    return a;
-                }
-            }
-        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
-        xt::noalias(out) = e;
-        return a;
-    }
-};
-
-} // namespace detail
-
-} // namespace xgrad
-
-// ======== xgrad/tensor/type_info.hpp
-// The TypeInfo of each scalar type: how the graph adds, copies and creates gradients.
-// gradient_arithmetic.hpp defines the functions by means of operations.
-
-namespace xgrad::detail {
-
-template <Scalar T> struct GradientArithmetic {
-    static AnyTensor add(AnyTensor const& a, AnyTensor const& b);
-    static void add_in_place(AnyTensor const& to, AnyTensor const& more);
-    static AnyTensor copy(AnyTensor const& t);
-    static AnyTensor filled(Shape const& shape, double value);
-    static AnyTensor scaled(AnyTensor const& t, double factor);
-    static void multiply_in_place(AnyTensor const& t, double factor);
-    static void copy_elements_of(AnyArray const& to, AnyArray const& from) {
-        detail::copy_elements(as<T>(to), as<T>(from));
-    }
-    static void zero_elements(AnyArray const& a) {
-        copy_elements(as<T>(a), broadcast_view(Array<T>(Shape{}, T()), a.shape));
-    }
-    static void scatter_add(AnyArray const& to, AnyArray const& more);
-    static bool has_nan(AnyArray const& a);
-};
-
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template struct GradientArithmetic<bool>;
-extern template struct GradientArithmetic<std::int64_t>;
-extern template struct GradientArithmetic<float>;
-extern template struct GradientArithmetic<double>;
-extern template struct GradientArithmetic<std::complex<float>>;
-extern template struct GradientArithmetic<std::complex<double>>;
-#endif
-
-template <Scalar T>
-inline constexpr TypeInfo type_info{dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add,
-    &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy,
-    &GradientArithmetic<T>::filled, &GradientArithmetic<T>::scaled,
-    &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of,
-    &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add,
-    &GradientArithmetic<T>::has_nan};
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-/// Options of backward() and grad(); see backward.hpp.
-struct BackwardOptions;
-
-template <Scalar T> class MaskedTensor;
-
-template <Scalar T> class Tensor : public AnyTensor, public InplaceForms<Tensor<T>> {
-public:
-    using operand_tag = void;
-    using leaf_tag = void;
-    using scalar = T;
-    using value_type = T;
-    using kind = kind_of<T>;
-    using precision = precision_of<T>;
-    static constexpr std::size_t leaves = 1;
-
-    /// An undefined tensor.
-    /// An undefined tensor: it has no shape, and operations on it throw.
-    Tensor() noexcept = default;
-    /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
-    template <Number N>
-        requires std::convertible_to<N, T>
-    explicit Tensor(N value, GradFlag<T> g = {})
-        : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
-    /// Nested lists, one level for each dimension.
-    Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
-        : Tensor(detail::ArrayOf<T>::from_list(values), g) {}
-    /// Copies the values of an xtensor expression.
-    template <detail::XtensorExpression E>
-        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e) : Tensor(detail::ArrayOf<T>::from_xtensor(e)) {}
-    template <detail::XtensorExpression E>
-        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from_xtensor(e), g) {}
-    /// Rejects `Tensor<double> x = array`: a copy must be explicit. The explicit constructor above
-    /// does not take part in copy initialisation.
-    template <detail::XtensorExpression E, class... None>
-        requires(std::convertible_to<typename std::remove_cvref_t<E>::value_type, T> &&
-                 sizeof...(None) == 0)
-    Tensor(E const&, None...) {
-        static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
-                                       "that is written: Tensor<double> x(array), not x = array");
-    }
-    /// A copy of the numbers of a std::vector, std::array, std::span or another range, with one
-    /// dimension. borrow() and adopt() make tensors of such memory without a copy.
-    template <detail::NumberRange V>
-        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
-    explicit Tensor(V const& numbers) : Tensor(detail::ArrayOf<T>::from_range(numbers)) {}
-    template <detail::NumberRange V>
-        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
-    explicit Tensor(V const& numbers, GradFlag<T> g)
-        : Tensor(detail::ArrayOf<T>::from_range(numbers), g) {}
-    /// Rejects `Tensor<double> x = vector`, and a range of ranges.
-    template <detail::NumberRange V, class... None>
-        requires(sizeof...(None) == 0)
-    Tensor(V const&, None...) {
-        static_assert(sizeof...(None), "Tensor: the numbers of a range are copied where that is "
-                                       "written, Tensor<double> x(vector), not x = vector; complex "
-                                       "numbers to a complex tensor");
-    }
-    template <detail::RangeOfRanges V> Tensor(V const&, GradFlag<T> = {}) {
-        static_assert(sizeof(V) == 0, "Tensor: ranges in a range may have different lengths; write "
-                                      "their numbers to one vector, and reshape the tensor of it");
-    }
-    /// A copy of the numbers at `data`, in row-major order. from_blob() makes a tensor of them
-    /// without a copy.
-    template <Number U>
-        requires detail::ConvertsTo<U, T>
-    Tensor(U const* data, Shape const& shape, GradFlag<T> g = {})
-        : Tensor(detail::ArrayOf<T>::from_pointer(data, shape), g) {}
-    /// Evaluates an expression in one pass, and records one Node where an operand requires a
-    /// gradient.
-    template <class Op, class... X>
-        requires std::same_as<typename Expression<Op, X...>::scalar, T>
-    Tensor(Expression<Op, X...> const& e,
-        detail::SourceLocation location = detail::SourceLocation::current());
-    /// From an array of the library's own type.
-    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {})
-        : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
-    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {})
-        : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
-    /// Allocates memory without initialising it.
-    static Tensor empty(Shape const& shape) {
-        return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));
-    }
-    explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
-
-    XGRAD_INLINE Tensor(Tensor const&) noexcept = default;
-    XGRAD_INLINE Tensor(Tensor&&) noexcept = default;
-    /// Element types are converted explicitly: cast<T>(x).
-    template <Scalar U>
-        requires(!std::same_as<U, T>)
-    Tensor(Tensor<U> const&) = delete;
-    ~Tensor() = default;
-    Tensor& operator=(Tensor const&) & noexcept = default;
-    Tensor& operator=(Tensor&&) & noexcept = default;
-    /// Assignment to an indexed tensor writes into the tensor itself: `x(0) = y`.
-    Tensor& operator=(Tensor const& x) && { return copy_(x); }
-    template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
-
-    /// The value of a tensor with one element.
-    T item() const {
-        if (numel() != 1)
-            detail::fail<ShapeError>(
-                "item: a tensor with one element is needed, this one has shape ", shape());
-        return *array_of().begin();
-    }
-    /// Address of the first element; strides() lead to the others.
-    T const* data() const { return array_of().begin(); }
-    T* mutable_data() {
-        impl().array.storage->bump();
-        return array_of().begin();
-    }
-    /// An xtensor expression of this tensor's memory; the tensor must outlive it.
-    auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
-    /// A temporary returns a copy of the elements.
-    xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
-    /// A writable xtensor expression of this tensor's memory. The call counts as an in-location
-    /// change.
-    auto mutable_array() & {
-        impl().array.storage->bump();
-        return xtensor_view(array_of().begin());
-    }
-
-    /// Sets requires_grad of a leaf. Returns the tensor itself.
-    Tensor& requires_grad_(bool on = true) {
-        static_assert(detail::has_gradients<T>,
-            "only Tensors of floating point and complex dtype can require gradients");
-        auto& self = impl();
-        if (!on && !is_leaf())
-            detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. "
-                                     "If you want to use a computed variable in a subgraph that "
-                                     "doesn't require differentiation use detach()");
-        if (on && is_inference() && !is_inference_mode_enabled())
-            detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside "
-                                     "InferenceMode is not allowed.");
-        if (is_leaf()) self.requires_grad = on;
-        return *this;
-    }
-    using AnyTensor::requires_grad;
-
-    /// The accumulated gradient; undefined where there is none.
-    Tensor grad() const {
-        if (!impl().grad && !impl().retains_grad && !is_leaf())
-            detail::warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
-                ".grad attribute won't be populated during backward(). If you "
-                "indeed want the .grad field to be populated for a non-leaf Tensor, use "
-                ".retain_grad() on it.");
-        return Tensor(impl().grad);
-    }
-    /// Replaces the accumulated gradient by a tensor of the same shape, or an undefined one.
-    void set_grad(Tensor const& g) {
-        if (g.defined() && g.shape() != shape())
-            detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(),
-                "' to a tensor of size '", shape(),
-                "'. Please ensure that the gradient and the tensor are the same size");
-        if (g.is_same(*this))
-            detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
-        impl().grad = g.handle();
-    }
-    /// Sets .grad to an undefined tensor.
-    void zero_grad() { impl().grad = nullptr; }
-
-    /// A tensor of the same memory and version without grad_fn.
-    Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
-    /// Removes the grad_fn of this tensor, in location; throws for views. Views of it keep their
-    /// grad_fn until the next in-location change of the memory; then their gradient ends at this
-    /// tensor too.
-    Tensor& detach_();
-    /// A recorded copy with memory of its own.
-    Tensor clone() const;
-    /// This tensor itself where it is contiguous (row-major), a recorded contiguous copy otherwise.
-    Tensor contiguous() const { return this->is_contiguous() ? *this : clone(); }
-
-    /// Computes the gradients of this scalar with respect to all leaves and adds them to their
-    /// .grad. Throws GraphError for a non-scalar, a complex scalar, or a tensor that requires no
-    /// gradient.
-    void backward() const;
-    void backward(BackwardOptions const& options) const;
-    /// Starts from `gradient`, which has the shape and type of this tensor.
-    template <detail::OperandLike G> void backward(G const& gradient) const;
-    template <detail::OperandLike G>
-    void backward(G const& gradient, BackwardOptions const& options) const;
-
-    /// Registers f to be called with each gradient of this tensor that a pass computes, in the
-    /// order of registration. f takes a Tensor const& and returns its replacement, or nothing. The
-    /// argument is undefined where no gradient arrived.
-    template <class F> HookHandle register_hook(F f);
-    /// Registers f to be called after a gradient was added to .grad of this leaf. f takes a Tensor
-    /// const& (the leaf) and returns nothing.
-    template <class F> HookHandle register_post_accumulate_grad_hook(F f);
-    /// Makes backward() set .grad of a tensor that is no leaf.
-    void retain_grad();
-
-    // Views share the memory of this tensor, and their gradients arrive at it; see views.hpp.
-    template <class... Index> Tensor operator()(Index const&... index) const;
-    template <class I> auto operator[](I const& index) const { return (*this)(index); }
-    /// The elements where the mask is true, to read or to assign; see mask_indexing.hpp.
-    MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
-    template <class Op, class... X>
-        requires std::same_as<typename Expression<Op, X...>::scalar, bool>
-    MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const {
-        return (*this)(Tensor<bool>(mask));
-    }
-    Tensor reshape(Axes const& shape) const;
-    Tensor view(Axes const& shape) const;
-    Tensor expand(Shape const& shape) const;
-    Tensor transpose() const;
-    Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
-    Tensor permute(Axes const& axes) const;
-    Tensor t() const {
-        detail::check_defined("t", *this);
-        return transpose();
-    }
-    Tensor diagonal(
-        std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1) const;
-    std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
-    std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
-    std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
-    Tensor<precision_of<T>> real() const
-        requires detail::is_complex<T>;
-    Tensor<precision_of<T>> imag() const
-        requires detail::is_complex<T>;
-
-    // In-location operations overwrite the memory, and are recorded where a gradient is required;
-    // see inplace.hpp, and inplace_forms.hpp for exp_(), clamp_() and others.
-    template <detail::OperandLike X> Tensor& copy_(X const& x);
-    template <detail::OperandLike X> Tensor& operator+=(X const& x);
-    template <detail::OperandLike X> Tensor& operator-=(X const& x);
-    template <detail::OperandLike X> Tensor& operator*=(X const& x);
-    template <detail::OperandLike X> Tensor& operator/=(X const& x);
-    Tensor& fill_(T value);
-    Tensor& zero_();
-    /// Writes `value` where the mask is true.
-    template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
-
-    /// The array that the elements are in.
-    detail::Array<T> const& array_of(detail::Caller in = {}) const {
-        return detail::as<T>(impl(in).array);
-    }
-
-private:
-    Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) {
-        impl_->requires_grad = g.value;
-    }
-
-    /// A strided view of the flat memory from the first element to the last.
-    template <class P> auto xtensor_view(P* first) const {
-        auto const& a = array_of();
-        std::size_t const extent = detail::extent_of(a.shape, a.strides);
-        return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(),
-                                    std::array<std::size_t, 1>{extent}),
-            detail::xt_dims(a.shape), detail::xt_dims(a.strides), 0, xt::layout_type::dynamic);
-    }
-};
-
-template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
-template <class Op, class... X>
-Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
-template <detail::XtensorExpression E>
-Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
-    -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
-
-template <detail::NumberRange V>
-Tensor(V const&, GradFlag<std::ranges::range_value_t<V>> = {})
-    -> Tensor<std::ranges::range_value_t<V>>;
-template <Scalar T>
-Tensor(T const*, Shape const&, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
-
-template <Scalar T> Tensor<T> AnyTensor::as() const {
-    if (dtype() != dtype_of<T>)
-        detail::fail<TypeError>(
-            "a tensor of type ", name(dtype()), " was taken for one of type ", name(dtype_of<T>));
-    return Tensor<T>(impl_);
-}
-
-namespace detail {
-
-/// An xtensor expression as operand is copied into a tensor.
-template <XtensorExpression X> struct OperandTraits<X> {
-    using element = std::remove_cvref_t<typename X::value_type>;
-    using type = Tensor<tensor_scalar<element>>;
-    static type make(X const& x) {
-        constexpr bool has_numbers = Number<element>;
-        static_assert(has_numbers, "beside a tensor, an xtensor expression must have numbers as "
-                                   "elements: not strings, optional values, or "
-                                   "objects");
-        if constexpr (has_numbers) return type(x);
-        else return type();
-    }
-};
-
-/// Converts an operand to a Tensor: an Expression is evaluated, a Tensor is returned by reference.
-template <Scalar T> Tensor<T> const& materialize(Tensor<T> const& t) { return t; }
-template <class Op, class... X> auto materialize(Expression<Op, X...> const& e) {
-    return Tensor<typename Expression<Op, X...>::scalar>(e);
-}
-template <XtensorExpression X> auto materialize(X const& x) { return OperandTraits<X>::make(x); }
-
-template <class X>
-concept TensorLike = requires(X const& x) { materialize(x); };
-template <class X>
-using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
-
-/// True for a tensor and an xtensor expression, in either order.
-template <class A, class B>
-concept TensorBesideXtensor =
-    (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
-template <class A, class B> Tensor<double> refuse_operator() {
-    constexpr bool is_refused = !TensorBesideXtensor<A, B>;
-    static_assert(is_refused,
-        "tensors have no such operator: %, &, |, ^, << and >> are for arrays of integers");
-    return {};
-}
-} // namespace detail
-
-/// Evaluates and records an expression now, for templates that do not know the type of x. A tensor
-/// is returned itself, as the same handle. An xtensor expression is copied.
-template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
-    return detail::materialize(x);
-}
-
-// Rejects operators that xtensor would otherwise apply with the tensor as one scalar element.
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator%(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator&(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator|(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator^(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator<<(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator>>(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-/// Visits the tensors of an expression from left to right: f(index, tensor).
-template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) {
-    if constexpr (is_expression<X>)
-        []<class Op, class... Y>(Expression<Op, Y...> const& e, F& g) {
-            constexpr auto first = first_leaves<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (each_tensor<At + first[I]>(get<I>(e.x), g), ...);
-            }(std::index_sequence_for<Y...>{});
-        }(x, f);
-    else if constexpr (X::leaves == 1) f(At, x);
-}
-
-// Defined in traced.hpp.
-void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
-    AnyTensor const& gradient, std::span<AnyTensor> results);
-template <class P, class Op, class... X>
-void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out);
-template <class Y, class P> struct TracedEnds;
-
-template <class F> struct RecordTableOf {
-    using Y = typename F::scalar;
-
-    template <std::size_t... K> static constexpr auto leaf_types(std::index_sequence<K...>) {
-        return std::array<TypeInfo const*, F::leaves>{&type_info<leaf_scalar<F, K>>...};
-    }
-    static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
-    static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
-    static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
-    static inline std::atomic<OperandPlan const*> plans{nullptr};
-    static inline std::atomic<signed char> use{0};
-    static void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
-        detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(expression), out);
-    }
-    static constexpr RecordTable make() {
-        RecordTable t{
-            KernelTableOf<F>::table, element_type<Y>, type_info<Y>, types.data(), sizeof(F)};
-        if constexpr (Differentiable<Y>) {
-            t.copy = &copy;
-            if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
-            t.plans = &plans;
-            t.use = &use;
-            t.traced = &traced_pass;
-            t.list_vertices = &list_vertices;
-            t.traced_grad_output = &TracedEnds<Y, compute_precision<F>>::grad_output;
-            t.traced_result = &TracedEnds<Y, compute_precision<F>>::result;
-        }
-        return t;
-    }
-    static constexpr RecordTable table = make();
-};
-
-AnyTensor record_flat(
-    RecordTable const& table, void const* expression, AnyTensor const* const* operands);
-
-inline std::string_view sum_name(bool mean) {
-    return mean ? std::string_view("Mean") : std::string_view("Sum");
-}
-
-/// Computes a sum over all elements and its gradients in one pass.
-AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* expression,
-    AnyTensor const* const* operands, BoundOperands const& in, bool mean);
-
-AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, SumKernel kernel,
-    void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
-    bool mean);
-
-/// A flattened expression and pointers to its operands.
-template <class E> struct FlattenedExpression {
-    static_assert(E::leaves < 64,
-        "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
-    using F = flat_expression<E>;
-    static constexpr RecordTable const& table = RecordTableOf<F>::table;
-
-    F expression;
-    AnyTensor const* operands[E::leaves];
-
-    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::make(e)) {
-        each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
-    }
-};
-
-/// Evaluates an expression in one pass and records it.
-template <class E> Tensor<typename E::scalar> record(E const& e) {
-    FlattenedExpression<E> const flat(e);
-    return Tensor<typename E::scalar>(
-        record_flat(flat.table, &flat.expression, flat.operands).handle());
-}
-
-/// Reduces an expression over axes without storing its values or recording.
-template <class Fold, class E>
-Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
-    FlattenedExpression<E> const flat(e);
-    BoundOperands const in(flat.table, &flat.expression, flat.operands, false);
-    return reduce_expression<Fold, typename E::scalar>(
-        flat.table.kernels, &flat.expression, in.arrays, in.space(), axes, keep);
-}
-
-/// Sums an expression over axes (over all without a list) without storing its values, and records
-/// the sum. A mean is a sum times 1 / count.
-template <class E>
-Tensor<typename E::scalar> record_sum(
-    std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false) {
-    check_defined(operation, e);
-    FlattenedExpression<E> const flat(e);
-    return Tensor<typename E::scalar>(
-        record_flat_sum(operation, flat.table, sum_kernel<typename FlattenedExpression<E>::F>(),
-            &flat.expression, flat.operands, over, keepdims, mean)
-            .handle());
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-template <Scalar T>
-template <class Op, class... X>
-    requires std::same_as<typename Expression<Op, X...>::scalar, T>
-Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {
-    detail::RecordingAt const here(location);
-    impl_ = detail::record(e).handle();
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
-
-// ======== xgrad/impl/tensor/record.ipp
-// Bodies of record.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AnyTensor record_flat(
-    RecordTable const& table, void const* expression, AnyTensor const* const* operands) {
-    BoundOperands const in(table, expression, operands, true);
-    bool const own_block = in.plan; // a later Node may save the array: see TensorImpl::make()
-    AnyTensor result(
-        in.same_shape && in.arrays[0]->contiguous
-            ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
-            : TensorImpl::make(table.result_type, in.space(), own_block));
-    auto const& out = result.impl().array;
-    if (in.contiguous && table.result.in_place)
-        evaluate_contiguous(table.kernels, expression, in.arrays, out);
-    else
-        evaluate_into(
-            table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
-    if (in.plan)
-        result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
-    return result;
-}
-
-XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel,
-    void const* expression, AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
-    SumOver const over{
-        sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
-    auto node = FusedNode::make(expression, operands, in, &over, AnyTensor());
-    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
-    AnyTensor result = real_scalar(table.result_type, sum);
-    result.handle()->grad_fn = std::move(node);
-    return result;
-}
-
-XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
-    SumKernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
-    bool keepdims, bool mean) {
-    BoundOperands const in(table, expression, operands, false);
-    auto const& space = in.space();
-    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
-        return record_full_sum(table, kernel, expression, operands, in, mean);
-    SumOver sum{
-        sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
-    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
-        table.result.wide_element);
-    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
-    auto const target = sum_operand(sums, table.result);
-    if (in.contiguous && !over)
-        reduce_all(table.kernels, expression, in.arrays, in.count(), target);
-    else if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
-    if (mean) table.result.scale(sums, sum.scale);
-    table.result.narrow(sums);
-    sum.keeps_dims = keepdims;
-    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
-    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
-    if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
-    return result;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
-#endif
-
-namespace xgrad {
-
-namespace detail {
-
-template <class Op> constexpr Uses arraywise_uses(std::size_t i) {
-    if constexpr (requires { Op::uses; }) return Op::uses[i];
-    else return 0;
-}
-
-/// True where an operation is linear in each of its arguments: declared, or its gradient reads no
-/// value.
-template <class Op, std::size_t count> constexpr bool find_linear() {
-    if constexpr (requires { Op::is_multilinear; }) return Op::is_multilinear;
-    else return count == 1 && arraywise_uses<Op>(0) == 0;
-}
-template <class Op, std::size_t count> inline constexpr bool is_linear = find_linear<Op, count>();
-
-template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x);
-
-/// An operand whose values the pullback does not read.
-template <Scalar T> struct ShapeOnly {
-    using value_type = T;
-    Shape const& extents;
-
-    Shape const& shape() const noexcept { return extents; }
-    std::size_t shape(std::ptrdiff_t axis) const {
-        return extents[normalize_axis("shape", axis, extents)];
-    }
-    std::size_t dim() const noexcept { return extents.size(); }
-    std::size_t numel() const noexcept { return xgrad::numel(extents); }
-};
-
-template <class Op, Scalar Y, Scalar... T>
-class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
-    static constexpr std::size_t count = sizeof...(T);
-
-public:
-    ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x)
-        : ArraywiseRecordOf<count>(table), op_(op) {
-        this->connect(result, x);
-    }
-
-    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        constexpr bool is_part = requires { requires Op::is_part; },
-                       picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
-        if (is_part || picks) {
-            auto const& sum = as<Y>(results[0].impl().array);
-            if (!gradients[0].defined()) return true;
-            if constexpr (is_part)
-                type_info<Y>.scatter_add(op_.value(sum), gradients[0].impl().array);
-            if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
-        }
-        return is_part || picks;
-    }
-
-private:
-    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
-        AnyTensor const* const* operands, AnyTensor* to) const override {
-        auto const &g = static_cast<Tensor<Y> const&>(gradient),
-                   &y = static_cast<Tensor<Y> const&>(result);
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
-                if constexpr (Differentiable<X>)
-                    if (wanted >> J & 1)
-                        *to++ = Tensor<X>(op_.pullback(
-                            argument, g, y, this->template operand<I, T>(operands)...));
-            };
-            (one(wrt<I>{}, std::type_identity<T>{}), ...);
-        }(std::index_sequence_for<T...>{});
-    }
-    template <std::size_t I, Scalar X>
-    decltype(auto) operand(AnyTensor const* const* operands) const {
-        if constexpr (all_uses & uses_argument(I))
-            return static_cast<Tensor<X> const&>(*operands[I]);
-        else return ShapeOnly<X>{this->shape_of(I)};
-    }
-    [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) -> AnyTensor {
-            if constexpr (is_linear<Op, count>)
-                return record_on_tensors(op_, x[I].template as<T>()...);
-            else return {};
-        }(std::index_sequence_for<T...>{});
-    }
-
-    static constexpr std::array<TypeInfo const*, count> types{&type_info<T>...};
-    static constexpr std::array<Uses, count> uses = []<std::size_t... I>(
-                                                        std::index_sequence<I...>) {
-        return std::array<Uses, count>{arraywise_uses<Op>(I)...};
-    }(std::index_sequence_for<T...>{});
-    static constexpr Uses all_uses = []<std::size_t... I>(std::index_sequence<I...>) {
-        return (arraywise_uses<Op>(I) | ...);
-    }(std::index_sequence_for<T...>{});
-    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>,
-        count, type_info<Y>, types.data(), uses.data(), all_uses};
-
-    Op op_;
-};
-
-/// The array of one operand; throws where an operand is undefined.
-template <Scalar T>
-Array<T> const& array_among(
-    std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x) {
-    if (!x.defined()) [[unlikely]]
-        fail_undefined(operation, "argument",
-            static_cast<std::size_t>(
-                std::ranges::find_if_not(operands, &AnyTensor::defined) - operands.begin()));
-    return x.array_of();
-}
-
-template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x) {
-    std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
-    auto value = op.value(array_among(operands, called(op), x)...);
-    using Y = typename decltype(value)::value_type;
-    Tensor<Y> result(std::move(value));
-    if constexpr (Differentiable<Y>)
-        if (wants_record(operands))
-            result.impl().grad_fn =
-                Ref<Node>::first(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
-    if constexpr (sizeof...(T) == 1)
-        if (AnyTensor const& only = *operands[0];
-            result.impl().array.storage == only.impl().array.storage)
-            mark_view(result, only);
-    return result;
-}
-
-} // namespace detail
-
-/// Applies an operation on whole arrays, and records a Node where an operand requires a gradient.
-template <class Op, class... X> auto record_arraywise(Op const& op, X const&... x) {
-    return detail::record_on_tensors(op, detail::materialize(x)...);
-}
-
-} // namespace xgrad
-
-// ======== xgrad/tensor/shared_tables.hpp
-// Tables of traced.hpp that a program with XGRAD_SEPARATE_COMPILATION compiles once: operations in
-// double precision, and with them most code of higher-order derivatives.
-
-
-// ======== xgrad/ops/comparison.hpp
-// Comparisons (to bool tensors), choices between operands, and bounds.
-
-namespace xgrad {
-
-/// a < b.
-struct Less : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = "<";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator<(A&& a, B&& b) {
-    return express(Less{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a <= b.
-struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = "<=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator<=(A&& a, B&& b) {
-    return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a > b.
-struct Greater : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = ">";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator>(A&& a, B&& b) {
-    return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a >= b.
-struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
-    static constexpr std::string_view written = ">=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator>=(A&& a, B&& b) {
-    return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a == b, elementwise.
-struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    static constexpr std::string_view written = "==";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator==(A&& a, B&& b) {
-    return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// a != b, elementwise.
-struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
-    static constexpr std::string_view written = "!=";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator!=(A&& a, B&& b) {
-    return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Both of two masks.
-struct And : Elementwise<B(B, B)> {
-    static constexpr std::string_view written = "&&";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator&&(A&& a, B&& b) {
-    return express(And{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Either of two masks.
-struct Or : Elementwise<B(B, B)> {
-    static constexpr std::string_view written = "||";
-    XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto operator||(A&& a, B&& b) {
-    return express(Or{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// The opposite of a mask.
-struct Not : Elementwise<B(B)> {
-    static constexpr std::string_view written = "!";
-    XGRAD_INLINE auto value(auto a) const { return !a; }
-};
-template <Operand A> XGRAD_INLINE auto operator!(A&& a) {
-    return express(Not{}, std::forward<A>(a));
-}
-
-/// True where x, or a part of it, is not a number.
-struct IsNan : Elementwise<B(R), B(C)> {
-    static constexpr std::string_view written = "isnan";
-    XGRAD_INLINE auto value(auto x) const { return x != x; }
-};
-template <Operand X> XGRAD_INLINE auto isnan(X const& x) { return express(IsNan{}, x); }
-
-/// True where x, or a part of it, is infinite.
-struct IsInf : Elementwise<B(R), B(C)> {
-    static constexpr std::string_view written = "isinf";
-    XGRAD_INLINE auto value(auto x) const {
-        return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL;
-    }
-};
-template <Operand X> XGRAD_INLINE auto isinf(X const& x) { return express(IsInf{}, x); }
-
-/// True where x, with all its parts, is neither infinite nor NaN.
-struct IsFinite : Elementwise<B(R), B(C)> {
-    static constexpr std::string_view written = "isfinite";
-    XGRAD_INLINE auto value(auto x) const { return x - x == 0; }
-};
-template <Operand X> XGRAD_INLINE auto isfinite(X const& x) { return express(IsFinite{}, x); }
-
-/// a where the mask is true, else b.
-struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
-    static constexpr std::string_view written = "where";
-    XGRAD_INLINE auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
-    XGRAD_INLINE auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
-};
-template <class M, class A, class B>
-    requires AnyOperand<M, A, B>
-XGRAD_INLINE auto where(M&& mask, A&& a, B&& b) {
-    return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
-}
-
-/// The larger of two; where they are equal each gets half the gradient. NaN is propagated, and both
-/// get the gradient.
-struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
-    static constexpr std::string_view written = "maximum";
-    XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
-        return selected{!(a < b), where(a == b, 0.5, 1.)};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
-        return selected{!(a > b), where(a == b, 0.5, 1.)};
-    }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto maximum(A&& a, B&& b) {
-    return express(Maximum{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// The smaller of two; ties and NaN as for maximum.
-struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
-    static constexpr std::string_view written = "minimum";
-    XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
-        return selected{!(a > b), where(a == b, 0.5, 1.)};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
-        return selected{!(a < b), where(a == b, 0.5, 1.)};
-    }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto minimum(A&& a, B&& b) {
-    return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Clamps x to [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; where a
-/// bound is the result, the bound gets the gradient instead of x; where lower > upper, upper gets
-/// all of it.
-struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
-    static constexpr std::string_view written = "clamp";
-    XGRAD_INLINE auto value(auto x, auto lower, auto upper) const {
-        auto const raised = where(x >= lower || x != x, x, lower);
-        return where(raised <= upper || raised != raised, raised, upper);
-    }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const {
-        return selected{x >= lower && x <= upper};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const {
-        return selected{x < lower && lower < upper};
-    }
-    XGRAD_INLINE auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const {
-        return selected{x > upper || upper < lower};
-    }
-};
-template <class X, class L, class U>
-    requires AnyOperand<X, L, U>
-XGRAD_INLINE auto clamp(X&& x, L&& lower, U&& upper) {
-    return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
-}
-
-/// Clamps x to a lower bound; gradient 1 for x at the bound.
-struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
-    static constexpr std::string_view written = "clamp_min";
-    XGRAD_INLINE auto value(auto x, auto lower) const {
-        return where(x >= lower || x != x, x, lower);
-    }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const {
-        return selected{x >= lower};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const {
-        return selected{x < lower};
-    }
-};
-template <class X, class L>
-    requires AnyOperand<X, L>
-XGRAD_INLINE auto clamp_min(X&& x, L&& lower) {
-    return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
-}
-
-/// Clamps x to an upper bound; gradient 1 for x at the bound.
-struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
-    static constexpr std::string_view written = "clamp_max";
-    XGRAD_INLINE auto value(auto x, auto upper) const {
-        return where(x <= upper || x != x, x, upper);
-    }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const {
-        return selected{x <= upper};
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const {
-        return selected{x > upper};
-    }
-};
-template <class X, class U>
-    requires AnyOperand<X, U>
-XGRAD_INLINE auto clamp_max(X&& x, U&& upper) {
-    return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
-}
-
-/// Replaces NaN and infinities by other numbers; gradient 0 where x was replaced.
-struct NanToNum : Elementwise<R(R)> {
-    static constexpr std::string_view written = "nan_to_num";
-    double nan = 0, posinf = std::numeric_limits<double>::max(),
-           neginf = std::numeric_limits<double>::lowest();
-    XGRAD_INLINE auto value(auto x) const {
-        return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x)));
-    }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }
-};
-/// By default NaN becomes 0, and an infinity the largest number of its sign that x's type has.
-template <Operand X>
-XGRAD_INLINE auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {},
-    std::optional<double> neginf = {}) {
-    double const largest =
-        std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();
-    return express(NanToNum{{}, nan, posinf.value_or(largest), neginf.value_or(-largest)}, x);
-}
-
-} // namespace xgrad
-
-// ======== xgrad/ops/complex.hpp
-// Operations on complex numbers: parts, modulus, direction, conjugate. Real operands are complex
-// numbers with imaginary part 0.
-
-namespace xgrad {
-
-/// Modulus |x|; gradient 0 at 0.
-struct Abs : Elementwise<Z(Z), R(R), R(C)> {
-    static constexpr std::string_view written = "abs";
-    XGRAD_INLINE auto value(auto x) const { return abs(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const r = abs(z);
-        return std::pair(r, gradient{sgn(z, r)});
-    }
-};
-template <Operand X> XGRAD_INLINE auto abs(X const& x) { return express(Abs{}, x); }
-
-/// |x|^2, without a root.
-struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
-    static constexpr std::string_view written = "abs2";
-    XGRAD_INLINE auto value(auto x) const { return abs2(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
-};
-template <Operand X> XGRAD_INLINE auto abs2(X const& x) { return express(Abs2{}, x); }
-
-/// Sign of a real number: -1, 0 or 1.
-struct Sign : Elementwise<Z(Z), R(R)> {
-    static constexpr std::string_view written = "sign";
-    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
-};
-template <Operand X> XGRAD_INLINE auto sign(X const& x) { return express(Sign{}, x); }
-
-/// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
-struct Copysign : Elementwise<R(R, R)> {
-    static constexpr std::string_view written = "copysign";
-    XGRAD_INLINE auto value(auto a, auto b) const { return copysign(a, b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return sgn(a) * sgn(y); }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return nothing; }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto copysign(A&& a, B&& b) {
-    return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-/// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
-struct Sgn : Elementwise<C(C)> {
-    static constexpr std::string_view written = "sgn";
-    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
-        auto const r = abs(x);
-        auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
-        return wirtinger{h, -(h * y * y)};
-    }
-};
-template <Operand X> XGRAD_INLINE auto sgn(X const& x) {
-    if constexpr (std::same_as<typename X::kind, C>) return express(Sgn{}, x);
-    else {
-        detail::check_defined("sgn", x);
-        return express(Sign{}, x);
-    }
-}
-
-namespace detail {
-/// True if a value in a rule is real: then real() returns its own type.
-template <class X>
-inline constexpr bool is_real_value = std::same_as<decltype(real(std::declval<X>())), X>;
-} // namespace detail
-
-/// Argument, in (-pi, pi]; gradient 0 at 0, and for a real number.
-struct Angle : Transcendental<R(R), R(C)> {
-    static constexpr std::string_view written = "angle";
-    XGRAD_INLINE auto value(auto x) const { return angle(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
-        else {
-            auto const w = where(x == 0, 0, reciprocal(conj(x)));
-            return gradient{complex(-imag(w), real(w))};
-        }
-    }
-};
-template <Operand X> XGRAD_INLINE auto angle(X const& x) { return express(Angle{}, x); }
-
-/// Real part; a real operand is its own.
-struct RealPart : Elementwise<R(C)> {
-    static constexpr std::string_view written = "real";
-    XGRAD_INLINE auto value(auto x) const { return real(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
-};
-template <Operand X> XGRAD_INLINE auto real(X const& x) {
-    if constexpr (std::same_as<typename X::kind, C>) return express(RealPart{}, x);
-    else return x;
-}
-
-/// Imaginary part; that of a real operand is 0.
-struct ImagPart : Elementwise<R(R), R(C)> {
-    static constexpr std::string_view written = "imag";
-    XGRAD_INLINE auto value(auto x) const { return imag(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, [[maybe_unused]] auto x) const {
-        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
-        else return gradient{imaginary_unit};
-    }
-};
-template <Operand X> XGRAD_INLINE auto imag(X const& x) { return express(ImagPart{}, x); }
-
-/// Conjugate; a real operand is its own.
-struct Conj : Elementwise<C(C)> {
-    static constexpr std::string_view written = "conj";
-    XGRAD_INLINE auto value(auto x) const { return conj(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
-};
-template <Operand X> XGRAD_INLINE auto conj(X const& x) {
-    if constexpr (std::same_as<typename X::kind, C>) return express(Conj{}, x);
-    else return x;
-}
-
-/// re + i im.
-struct Complex : Elementwise<C(R, R)> {
-    static constexpr std::string_view written = "complex";
-    XGRAD_INLINE auto value(auto re, auto im) const { return complex(re, im); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
-};
-template <class Re, class Im>
-    requires AnyOperand<Re, Im>
-XGRAD_INLINE auto complex(Re&& re, Im&& im) {
-    return express(Complex{}, re, im);
-}
-
-/// r e^(i phi).
-struct Polar : Transcendental<C(R, R)> {
-    static constexpr std::string_view written = "polar";
-    XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const {
-        return complex(cos(phi), sin(phi));
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const {
-        return complex(-imag(y), real(y));
-    }
-};
-template <class R_, class Phi>
-    requires AnyOperand<R_, Phi>
-XGRAD_INLINE auto polar(R_&& r, Phi&& phi) {
-    return express(Polar{}, r, phi);
-}
-
-} // namespace xgrad
-
-// ======== xgrad/ops/exponential.hpp
-// Exponentials and logarithms, and the sigmoid family.
-
-namespace xgrad {
-
-/// e^x.
-struct Exp : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "exp";
-    XGRAD_INLINE auto value(auto x) const { return exp(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
-};
-template <Operand X> XGRAD_INLINE auto exp(X const& x) { return express(Exp{}, x); }
-
-/// e^x - 1, accurate near 0.
-struct Expm1 : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "expm1";
-    XGRAD_INLINE auto value(auto x) const { return expm1(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
-};
-template <Operand X> XGRAD_INLINE auto expm1(X const& x) { return express(Expm1{}, x); }
-
-/// Natural logarithm.
-struct Log : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "log";
-    XGRAD_INLINE auto value(auto x) const { return log(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
-    XGRAD_INLINE auto value_and_partial(auto x) const { return std::pair(log(x), reciprocal(x)); }
-};
-template <Operand X> XGRAD_INLINE auto log(X const& x) { return express(Log{}, x); }
-
-/// log(1 + x), accurate near 0.
-struct Log1p : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "log1p";
-    XGRAD_INLINE auto value(auto x) const { return log1p(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
-};
-template <Operand X> XGRAD_INLINE auto log1p(X const& x) { return express(Log1p{}, x); }
-
-/// Logarithm to base 2.
-struct Log2 : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "log2";
-    XGRAD_INLINE auto value(auto x) const { return log2(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        return reciprocal(std::numbers::ln2 * x);
-    }
-};
-template <Operand X> XGRAD_INLINE auto log2(X const& x) { return express(Log2{}, x); }
-
-/// Logarithm to base 10.
-struct Log10 : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "log10";
-    XGRAD_INLINE auto value(auto x) const { return log10(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        return reciprocal(std::numbers::ln10 * x);
-    }
-};
-template <Operand X> XGRAD_INLINE auto log10(X const& x) { return express(Log10{}, x); }
-
-/// Logistic function 1 / (1 + e^-x).
-struct Sigmoid : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "sigmoid";
-    XGRAD_INLINE auto value(auto x) const { return sigmoid(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
-};
-template <Operand X> XGRAD_INLINE auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
-
-/// log(1 + e^x), without overflow.
-struct Softplus : Transcendental<R(R)> {
-    static constexpr std::string_view written = "softplus";
-    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sigmoid(x); }
-};
-template <Operand X> XGRAD_INLINE auto softplus(X const& x) { return express(Softplus{}, x); }
-
-/// x where it is positive, else 0; gradient 0 at 0.
-struct Relu : Elementwise<Z(Z), R(R)> {
-    static constexpr std::string_view written = "relu";
-    XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return selected{!(y <= 0)}; }
-};
-template <Operand X> XGRAD_INLINE auto relu(X const& x) { return express(Relu{}, x); }
-
-} // namespace xgrad
-
-// ======== xgrad/ops/trigonometric.hpp
-// Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones
-// have the branch cuts of the C++ standard.
-
-namespace xgrad {
-
-/// Sine.
-struct Sin : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "sin";
-    XGRAD_INLINE auto value(auto x) const { return sin(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
-        auto const unit = unit_at(x);
-        return std::pair(unit.im, unit.re);
-    }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const [s, c] = simd::detail::circular(z);
-        return std::pair(s, c);
-    }
-};
-template <Operand X> XGRAD_INLINE auto sin(X const& x) { return express(Sin{}, x); }
-
-/// Cosine.
-struct Cos : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "cos";
-    XGRAD_INLINE auto value(auto x) const { return cos(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
-        auto const unit = unit_at(x);
-        return std::pair(unit.re, -unit.im);
-    }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const [s, c] = simd::detail::circular(z);
-        return std::pair(c, -s);
-    }
-};
-template <Operand X> XGRAD_INLINE auto cos(X const& x) { return express(Cos{}, x); }
-
-/// Tangent.
-struct Tan : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "tan";
-    XGRAD_INLINE auto value(auto x) const { return tan(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
-};
-template <Operand X> XGRAD_INLINE auto tan(X const& x) { return express(Tan{}, x); }
-
-/// Arc sine.
-struct Asin : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "asin";
-    XGRAD_INLINE auto value(auto x) const { return asin(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
-};
-template <Operand X> XGRAD_INLINE auto asin(X const& x) { return express(Asin{}, x); }
-
-/// Arc cosine.
-struct Acos : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "acos";
-    XGRAD_INLINE auto value(auto x) const { return acos(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
-};
-template <Operand X> XGRAD_INLINE auto acos(X const& x) { return express(Acos{}, x); }
-
-/// Arc tangent.
-struct Atan : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "atan";
-    XGRAD_INLINE auto value(auto x) const { return atan(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
-};
-template <Operand X> XGRAD_INLINE auto atan(X const& x) { return express(Atan{}, x); }
-
-/// Hyperbolic sine.
-struct Sinh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "sinh";
-    XGRAD_INLINE auto value(auto x) const { return sinh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const [s, c] = simd::detail::hyperbolic(z);
-        return std::pair(s, c);
-    }
-};
-template <Operand X> XGRAD_INLINE auto sinh(X const& x) { return express(Sinh{}, x); }
-
-/// Hyperbolic cosine.
-struct Cosh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "cosh";
-    XGRAD_INLINE auto value(auto x) const { return cosh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
-    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
-        auto const [s, c] = simd::detail::hyperbolic(z);
-        return std::pair(c, s);
-    }
-};
-template <Operand X> XGRAD_INLINE auto cosh(X const& x) { return express(Cosh{}, x); }
-
-/// Hyperbolic tangent.
-struct Tanh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "tanh";
-    XGRAD_INLINE auto value(auto x) const { return tanh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
-};
-template <Operand X> XGRAD_INLINE auto tanh(X const& x) { return express(Tanh{}, x); }
-
-/// Inverse hyperbolic sine.
-struct Asinh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "asinh";
-    XGRAD_INLINE auto value(auto x) const { return asinh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
-};
-template <Operand X> XGRAD_INLINE auto asinh(X const& x) { return express(Asinh{}, x); }
-
-/// Inverse hyperbolic cosine.
-struct Acosh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "acosh";
-    XGRAD_INLINE auto value(auto x) const { return acosh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
-        return reciprocal(sqrt(x - 1) * sqrt(x + 1));
-    }
-};
-template <Operand X> XGRAD_INLINE auto acosh(X const& x) { return express(Acosh{}, x); }
-
-/// Inverse hyperbolic tangent.
-struct Atanh : Transcendental<R(R), C(C)> {
-    static constexpr std::string_view written = "atanh";
-    XGRAD_INLINE auto value(auto x) const { return atanh(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
-};
-template <Operand X> XGRAD_INLINE auto atanh(X const& x) { return express(Atanh{}, x); }
-
-/// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
-struct Atan2 : Transcendental<R(R, R)> {
-    static constexpr std::string_view written = "atan2";
-    XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const {
-        return x * reciprocal(x * x + y * y);
-    }
-    XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const {
-        return -y * reciprocal(x * x + y * y);
-    }
-};
-template <class Y, class X>
-    requires AnyOperand<Y, X>
-XGRAD_INLINE auto atan2(Y&& y, X&& x) {
-    return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
-}
-
-/// The distance of the point (a, b) from the origin, without overflow; the gradient there is 0, as
-/// that of the modulus of a complex number.
-struct Hypot : Elementwise<R(R, R)> {
-    static constexpr std::string_view written = "hypot";
-    XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
-    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return cosine(y, a); }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return cosine(y, b); }
-
-private:
-    // The divisor is 1 at the origin, so that the derivatives of the quotient are finite there.
-    XGRAD_INLINE static auto cosine(auto y, auto side) {
-        return where(y == 0, 0, side / where(y == 0, 1, y));
-    }
-};
-template <class A, class B>
-    requires AnyOperand<A, B>
-XGRAD_INLINE auto hypot(A&& a, B&& b) {
-    return express(Hypot{}, std::forward<A>(a), std::forward<B>(b));
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-template <class... Op> struct Operations {};
-/// Any other operation is compiled in each file that uses it.
-using SharedOperations = Operations<Neg, Add, Sub, Mul, Div, Reciprocal, Square, Sqrt, Rsqrt, Pow,
-    PowNumber, Exp, Log, Log1p, Sigmoid, Sin, Cos, Tanh, Atan, Relu, Where, Maximum, Minimum, Abs,
-    Abs2, Sign, RealPart, ImagPart, Conj, Complex>;
-
-template <class T, class P> struct TracedLeaf;
-template <class N, class P> struct TracedNumber;
-template <class Op, class Signature, class P, class... L> struct TracedOperation;
-
-template <class Op, class Operations> inline constexpr bool is_among = false;
-template <class Op, class... All>
-inline constexpr bool is_among<Op, Operations<All...>> = (std::same_as<Op, All> || ...);
-
-template <class X> inline constexpr bool is_shared = false;
-template <class T> inline constexpr bool is_shared<TracedLeaf<T, double>> = true;
-template <> inline constexpr bool is_shared<TracedNumber<int, double>> = true;
-template <> inline constexpr bool is_shared<TracedNumber<double, double>> = true;
-template <> inline constexpr bool is_shared<TracedNumber<std::complex<double>, double>> = true;
-template <class Op, class Y, class... L>
-inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> =
-    takes_gradients<Y> && is_among<Op, SharedOperations>;
-
-/// The table of X where it is compiled once; impl/instances.ipp defines this function.
-template <class X> TracedTable const* shared_table();
-
-/// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.
-template <class X> TracedTable const* table_of() {
-#ifdef XGRAD_SEPARATE_COMPILATION
-    if constexpr (is_shared<X>) return shared_table<X>();
-    else
-#endif
-        return &X::table;
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-/// A tensor to which operations are applied eagerly.
-template <Scalar T> struct Traced {
-    using operand_tag = void;
-    using evaluated_at_once = void;
-    using scalar = T;
-    using kind = kind_of<T>;
-    using precision = precision_of<T>;
-    static constexpr std::size_t leaves = 1;
-    Tensor<T> tensor;
-};
-
-namespace detail {
-template <class X> inline constexpr bool is_traced = false;
-template <class T> inline constexpr bool is_traced<Traced<T>> = true;
-} // namespace detail
-
-template <class T> auto zero_like(Traced<T> const& x) {
-    return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))};
-}
-
-namespace detail {
-
-/// Converts a scalar constant to a tensor of the operands' precision, so that there are few Node
-/// types.
-template <class P, class T> Tensor<T> const& traced_operand(Traced<T> const& t) { return t.tensor; }
-template <class P, Number N> auto traced_operand(N n) {
-    using L = std::conditional_t<RealScalar<P> && std::same_as<kind_of<N>, Z>, R, kind_of<N>>;
-    using S = typename L::template over<result_precision<L, P>>;
-    Tensor<S> const t(converted<S>(n));
-    t.impl().is_constant = true;
-    return t;
-}
-
-template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
-
-} // namespace detail
-
-/// Called by express() where an operand is Traced.
-template <class Op, class... X>
-    requires(detail::is_traced<X> || ...)
-[[gnu::cold]] auto evaluate_at_once(Op op, X const&... x) {
-    using P = widest_precision<typename detail::operand_type<X>::precision...>;
-    auto const record_one = [&]<class... O>(O const&... operands) {
-        return detail::record(Expression<Op, O...>(std::move(op), operands...));
-    };
-    return detail::traced(record_one(detail::traced_operand<P>(x)...));
-}
-
-namespace detail {
-
-/// The element type of kind L in an expression of precision P.
-template <class L, class P> using traced_scalar = typename L::template over<result_precision<L, P>>;
-
-/// Converts a gradient to the type of its operand.
-template <class To, class From> Tensor<To> projected(Traced<From> const& g) {
-    if constexpr (std::same_as<To, From>) return g.tensor;
-    else if constexpr (is_complex<From> && !is_complex<To>)
-        return projected<To>(Traced<precision_of<From>>(real(g)));
-    else return cast<To>(g.tensor);
-}
-
-/// Converts an operand to complex where the signature says so.
-template <class L, class P, class T> auto promoted(Traced<T> const& x) {
-    if constexpr (std::same_as<L, C> && !is_complex<T>) {
-        using Z = traced_scalar<L, P>;
-        return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
-    } else return x;
-}
-template <class T> Traced<T> traced_as(AnyTensor const& t) {
-    return {t.defined() ? t.as<T>() : Tensor<T>()};
-}
-
-template <class T, class P> struct TracedLeaf {
-    using S = traced_scalar<kind_of<T>, P>;
-    [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) {
-        return cast<S>(x->as<T>());
-    }
-    [[gnu::cold]] static AnyTensor arrive(AnyTensor const& g, Shape const& shape) {
-        return sum_to(projected<T>(Traced<S>{g.as<S>()}), shape);
-    }
-    static constexpr TracedTable make() {
-        TracedTable t{0, true, &value};
-        if constexpr (Differentiable<T>) t.arrive = &arrive;
-        return t;
-    }
-    static constexpr TracedTable table = make();
-};
-template <class N, class P> struct TracedNumber {
-    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) {
-        return traced_operand<P>(static_cast<Constant<N> const*>(number)->value());
-    }
-    static constexpr TracedTable table{0, false, &value};
-};
-
-/// Op with its signature in an expression of precision P, on operands of kinds L.
-template <class Op, class Signature, class P, class... L> struct TracedOperation;
-template <class Op, class Y, class... A, class P, class... L>
-struct TracedOperation<Op, Y(A...), P, L...> {
-    using indices = std::index_sequence_for<L...>;
-
-    [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return cast<traced_scalar<Y, P>>(
-                express(*static_cast<Op const*>(op), traced_as<traced_scalar<L, P>>(x[I])...)
-                    .tensor);
-        }(indices{});
-    }
-    [[gnu::cold]] static Uses uses(void const* op, std::size_t operand) {
-        Uses found = 0;
-        each_operand(operand, [&]<std::size_t I, class>(wrt<I>) {
-            found = partial_uses<I>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
-        });
-        return found;
-    }
-    [[gnu::cold]] static AnyTensor pull(void const* op, std::size_t operand, AnyTensor const& g,
-        AnyTensor const& y, AnyTensor const* x) {
-        AnyTensor result;
-        each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
-            [&]<std::size_t... J>(std::index_sequence<J...>) {
-                auto const d =
-                    static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y),
-                        promoted<A, P>(traced_as<traced_scalar<L, P>>(x[J]))...);
-                result = projected<traced_scalar<Li, P>>(
-                    detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
-            }(indices{});
-        });
-        return result;
-    }
-    static constexpr TracedTable make() {
-        TracedTable t{sizeof...(L), false, &value};
-        if constexpr (takes_gradients<Y>) {
-            t.uses = &uses;
-            t.pull = &pull;
-        }
-        return t;
-    }
-    static constexpr TracedTable table = make();
-
-private:
-    /// Calls f for operand number `operand` if it can have a gradient.
-    template <class F> static void each_operand(std::size_t operand, F const& f) {
-        auto const one = [&]<std::size_t I, class Ai, class Li>(
-                             wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
-            if constexpr (takes_gradients<Ai> && takes_gradients<Li>)
-                if (operand == I) f.template operator()<I, Li>(argument);
-        };
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            (one(wrt<I>{}, std::type_identity<A>{}, std::type_identity<L>{}), ...);
-        }(indices{});
-    }
-};
-
-/// The kind of a vertex; a scalar constant has the precision of the expression.
-template <class X, class P> struct TracedKind {
-    using type = typename X::kind;
-};
-template <class N, class P> struct TracedKind<Constant<N>, P> {
-    using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
-};
-
-/// Lists the vertices in prefix order: each before its operands.
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedLeaf<T, P>>(), nullptr});
-}
-template <class P, class N>
-void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedNumber<N, P>>(), &c});
-}
-template <class P, class Op, class... X>
-[[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P,
-                       typename TracedKind<X, P>::type...>>(),
-        &e.op});
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(
-        std::index_sequence_for<X...>{});
-}
-
-/// Conversions at the root of an expression of type Y and precision P.
-template <class Y, class P> struct TracedEnds {
-    /// The gradient of the result, or of a sum of it, in precision P.
-    static AnyTensor grad_output(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
-    static AnyTensor result(AnyTensor const& y);
-};
-template <class Y, class P>
-[[gnu::cold]] AnyTensor TracedEnds<Y, P>::grad_output(
-    AnyTensor const& gradient, SumOver const* sum, Shape const& space) {
-    if (!sum) return result(gradient);
-    auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
-    return result(broadcast_to(reshape(g, Axes(sum->reduced(space, true))), space));
-}
-template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) {
-    return cast<traced_scalar<kind_of<Y>, P>>(y.as<Y>());
-}
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template struct TracedEnds<double, double>;
-extern template struct TracedEnds<std::complex<double>, double>;
-#endif
-
-/// Evaluates vertices lazily: when a gradient rule first reads them.
-class Replay {
-public:
-    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted)
-        : vertices_(std::move(vertices)), values_(vertices_.size()), leaves_(leaves),
-          wanted_(wanted) {}
-    void set_result(AnyTensor y) { values_[0] = std::move(y); }
-
-    /// Sends the gradient of a vertex to the operands: destination(operand, its table, gradient).
-    template <class Destination>
-    [[gnu::cold]] void backpropagate(
-        std::size_t at, AnyTensor const& g, Destination const& destination) {
-        auto const& table = *vertices_[at].table;
-        if (table.is_leaf) return destination(vertices_[at].first_leaf, table, g);
-        std::size_t child = at + 1;
-        for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
-            if (!(wanted_ & vertices_[child].leaves)) continue;
-            Uses const uses = table.uses(vertices_[at].object, i);
-            std::vector<AnyTensor> x(table.operands);
-            for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
-                if (uses & uses_argument(j)) x[j] = value(c);
-            AnyTensor const part = table.pull(
-                vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
-            if (part.defined()) backpropagate(child, part, destination);
-        }
-    }
-
-private:
-    [[gnu::cold]] AnyTensor const& value(std::size_t at);
-
-    std::vector<TracedVertex> vertices_;
-    std::vector<AnyTensor> values_;
-    AnyTensor const* leaves_;
-    LeafMask wanted_;
-};
-
-/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
-/// values; the result is undefined where it was not saved.
-[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* leaves,
-    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
-
-} // namespace detail
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
-
-// ======== xgrad/impl/tensor/traced.ipp
-// Bodies of traced.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
-    if (values_[at].defined()) return values_[at];
-    auto const& v = vertices_[at];
-    std::vector<AnyTensor> x(v.table->operands);
-    for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
-        x[i] = value(child);
-    return values_[at] =
-               v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
-}
-
-XGRAD_FUNCTION void traced_pass(FusedNode const& node, AnyTensor const* leaves,
-    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
-    auto const& table = node.table();
-    Replay replay(traced_vertices(table, node.expression_object()), leaves, node.wanted());
-    if (result.defined()) replay.set_result(table.traced_result(result));
-    replay.backpropagate(0, table.traced_grad_output(gradient, node.sum(), node.space()),
-        [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
-            if (!(node.wanted() >> leaf & 1)) return;
-            add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));
-        });
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
-#endif
-
-namespace xgrad::detail {
-
-template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, AnyTensor const& b) {
-    if constexpr (Differentiable<T>) return Tensor<T>(a.as<T>() + b.as<T>());
-    else return a;
-}
-
-template <Scalar T>
-void GradientArithmetic<T>::add_in_place(AnyTensor const& to, AnyTensor const& more) {
-    auto const& out = to.impl().array;
-    scatter_add(out, more.impl().array);
-    out.storage->bump();
-}
-
-template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t) {
-    return t.as<T>().clone();
-}
-
-template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) {
-    AnyTensor made(TensorImpl::make(type_info<T>, shape));
-    std::uninitialized_fill_n(as<T>(made.impl().array).begin(), made.numel(), converted<T>(value));
-    return made;
-}
-
-template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, double factor) {
-    if constexpr (Differentiable<T>)
-        return Tensor<T>(t.as<T>() * static_cast<precision_of<T>>(factor));
-    else return t;
-}
-
-template <Scalar T>
-void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor) {
-    if constexpr (Differentiable<T>) {
-        auto const& out = as<T>(t.impl().array);
-        if (factor == 1) return;
-        if (out.contiguous) scale<T>(out, factor);
-        else
-            for_each_pair(
-                out, out, [by = static_cast<precision_of<T>>(factor)](T& x, T const&) { x *= by; });
-    }
-}
-
-template <Scalar T>
-void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more) {
-    if constexpr (Differentiable<T>) {
-        auto const &out = as<T>(to), &in = as<T>(more);
-        if (out.contiguous && in.contiguous)
-            accumulate_strided<T, T>(in.begin(), out.begin(), 1, out.numel);
-        else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
-    }
-}
-
-template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a) {
-    bool found = false;
-    Strides const* const strides[] = {&a.strides};
-    std::ptrdiff_t const step = a.strides.empty() ? 0 : a.strides.back();
-    for_each_run(a.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-        T const* in = as<T>(a).begin() + at[0];
-        for (std::size_t i = 0; i < n; ++i, in += step) found |= !(*in == *in);
-    });
-    return found;
-}
-
-} // namespace xgrad::detail
-
-// ======== xgrad/tensor/hooks.hpp
-// Hooks on tensors: on a gradient, on .grad of a leaf after accumulation, on the gradients of
-// several tensors. A hook with a strong reference to its own tensor is a cycle and never freed: use
-// a WeakTensor.
-
-namespace xgrad {
-
-/// Selects when register_multi_grad_hook() calls its hook.
-inline constexpr struct All {
-} all{};
-inline constexpr struct Any {
-} any{};
-
-namespace detail {
-
-/// Writes a gradient to .grad of a tensor that is no leaf.
-void keep_gradient(AnyTensor const& t, AnyTensor gradient);
-
-NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t);
-
-/// True where a hook on a Tensor<T> may return Result. An AnyTensor is checked at run time.
-template <class Result, class T> consteval bool find_tensor_hook_result() {
-    using X = std::remove_cvref_t<Result>;
-    if constexpr (std::is_void_v<Result> || std::same_as<X, AnyTensor>) return true;
-    else if constexpr (TensorLike<X>) return std::same_as<tensor_type<X>, Tensor<T>>;
-    else return std::is_convertible_v<Result, Tensor<T>>;
-}
-template <class Result, Scalar T>
-inline constexpr bool is_tensor_hook_result = find_tensor_hook_result<Result, T>();
-
-template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f) {
-    return tensor_hooks_of(t).tensor_hooks.add(
-        [f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
-            Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
-            if constexpr (std::is_void_v<Result>) {
-                f(typed);
-                return {};
-            } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
-            else return Tensor<T>(f(typed));
-        });
-}
-
-/// One hook on several tensors. The gradients that arrived are stored in the pass, so that
-/// concurrent passes do not interfere.
-template <class F> class MultiGradHook : public std::enable_shared_from_this<MultiGradHook<F>> {
-public:
-    explicit MultiGradHook(F f) : f_(std::move(f)) {}
-
-    template <class Mode> HookHandle attach(std::vector<AnyTensor> const& tensors, Mode mode) {
-        for (auto const& t : tensors)
-            if (!t.requires_grad())
-                fail<GraphError>(
-                    "register_multi_grad_hook: expected each tensor to require gradient");
-        auto const handles = std::make_shared<std::vector<HookHandle>>();
-        handles->reserve(tensors.size());
-        HookHandle all([handles] {
-            for (auto& handle : *handles) handle.remove();
-        });
-        try {
-            for (std::size_t i = 0; i < tensors.size(); ++i) {
-                auto const edge = gradient_edge(tensors[i]);
-                auto alive = std::make_shared<char>();
-                targets_.push_back({edge.function.get(), alive});
-                handles->push_back(
-                    tensor_hooks_of(tensors[i])
-                        .tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](
-                                              AnyTensor const& g) -> AnyTensor {
-                            self->arrived(mode, i, g);
-                            return {};
-                        }));
-            }
-        } catch (...) {
-            all.remove();
-            throw;
-        }
-        return all;
-    }
-
-private:
-    struct Target {
-        Node const* node;
-        std::weak_ptr<char> alive; // gone when the Node is, or when the hook was removed
-    };
-    struct Arrived {
-        std::size_t expected = 0, count = 0;
-        Gradients gradients;
-    };
-
-    void arrived(All, std::size_t i, AnyTensor const& gradient) {
-        auto& data = pass_data(identity_);
-        if (!data) {
-            auto const fresh = std::make_shared<Arrived>();
-            fresh->gradients.resize(targets_.size());
-            for (auto const& t : targets_)
-                fresh->expected += !t.alive.expired() && pass_reaches(*t.node);
-            data = fresh;
-        }
-        auto& all = *static_cast<Arrived*>(data.get());
-        all.gradients[i] = gradient;
-        if (++all.count == all.expected) f_(std::as_const(all.gradients));
-    }
-    void arrived(Any, std::size_t, AnyTensor const& gradient) {
-        auto& data = pass_data(identity_);
-        if (data) return;
-        data = std::make_shared<bool>(true);
-        f_(gradient);
-    }
-
-    F f_;
-    Identity identity_;
-    std::vector<Target> targets_;
-};
-
-} // namespace detail
-
-/// Calls f once in each backward pass, after the last of the tensors that are part of the pass got
-/// its gradient. f takes the gradients of all tensors; those of the others are undefined. Returns
-/// one handle for all.
-template <class F>
-HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, All mode = {}) {
-    constexpr bool takes_gradients = std::is_invocable_v<F&, std::vector<AnyTensor> const&>;
-    static_assert(takes_gradients, "register_multi_grad_hook: with xgrad::all the hook takes all "
-                                   "gradients, a std::vector<AnyTensor> const&");
-    if constexpr (!takes_gradients) return {};
-    else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
-}
-/// Calls f once in each backward pass, with the first gradient that one of the tensors gets.
-template <class F>
-HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, Any mode) {
-    constexpr bool takes_gradient = std::is_invocable_v<F&, AnyTensor const&>;
-    static_assert(takes_gradient, "register_multi_grad_hook: with xgrad::any the hook takes the "
-                                  "first gradient, an AnyTensor const&");
-    if constexpr (!takes_gradient) return {};
-    else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
-}
-
-template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f) {
-    constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
-    static_assert(takes_gradient,
-        "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
-    if constexpr (takes_gradient) {
-        using Result = std::invoke_result_t<F&, Tensor const&>;
-        constexpr bool returns_gradient = detail::is_tensor_hook_result<Result, T>;
-        static_assert(returns_gradient,
-            "register_hook: a hook returns nothing, or the gradient to go on with: "
-            "a tensor or an expression of this tensor's scalar type");
-        if constexpr (returns_gradient)
-            return detail::add_tensor_hook<T, Result>(*this, std::move(f));
-    }
-    return {};
-}
-
-template <Scalar T>
-template <class F>
-HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f) {
-    constexpr bool takes_leaf = std::is_invocable_v<F&, Tensor const&>;
-    static_assert(takes_leaf, "register_post_accumulate_grad_hook: a hook takes the leaf, a Tensor "
-                              "const& of this tensor's scalar type");
-    if constexpr (takes_leaf) {
-        static_assert(std::is_void_v<std::invoke_result_t<F&, Tensor const&>>,
-            "register_post_accumulate_grad_hook: Tensor post accumulate grad hooks should return "
-            "nothing");
-        if (!requires_grad())
-            detail::fail<GraphError>(
-                "cannot register a hook on a tensor that doesn't require gradient");
-        if (!is_leaf())
-            detail::fail<GraphError>(
-                "post accumulate grad hooks cannot be registered on non-leaf tensors");
-        auto const edge = detail::gradient_edge(*this);
-        return detail::NodeHooks::made(*edge.function)
-            .post_accumulate.add(
-                [f = std::move(f)](AnyTensor const& leaf) mutable { f(leaf.as<T>()); });
-    }
-    return {};
-}
-
-template <Scalar T> void Tensor<T>::retain_grad() {
-    if (!requires_grad())
-        detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
-    if (is_leaf() || impl().retains_grad) return;
-    // weak: the Node must not keep its own result alive
-    detail::NodeHooks::at(*grad_fn(), output_nr())
-        .exchange_retain_grad([self = WeakTensor(*this)](AnyTensor const& gradient) {
-            if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);
-        });
-    impl().retains_grad = true;
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
-
-// ======== xgrad/impl/tensor/hooks.ipp
-// Bodies of hooks.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
-    AnyTensor grad(t.impl().grad);
-    accumulate(grad, std::move(gradient));
-    t.impl().grad = grad.handle();
-}
-
-XGRAD_FUNCTION NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
-    if (!t.requires_grad("register_hook"))
-        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
-    auto const edge = gradient_edge(t);
-    if (!edge)
-        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
-                         "no place in the graph");
-    return NodeHooks::at(*edge.function, edge.input_nr);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
-#endif
-
-// ======== xgrad/tensor/rows.hpp
-// Rows of a tensor along its first axes, and a tensor made of rows, for any scalar type. Both are
-// recorded where a gradient is required.
-
-namespace xgrad::detail {
-
-/// The view of row i in a contiguous tensor: a row has the last axes, the first ones count the
-/// rows.
-std::shared_ptr<Geometry const> row_geometry(
-    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i);
-
-/// The tensor itself where it is row-major, or a recorded copy.
-AnyTensor in_row_major(AnyTensor const& t);
-
-/// Row i along the first axis of a row-major tensor. A view.
-[[gnu::cold]] AnyTensor row_of(AnyTensor const& t, std::size_t i);
-
-/// Backward: the gradient of each row is its slice.
-class RowsNode final : public Node {
-public:
-    RowsNode(TypeInfo const& type, Shape all, Shape row, std::vector<Edge> edges)
-        : type_(type), all_(std::move(all)), row_(std::move(row)), edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
-    }
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    std::string name() const override { return "StackBackward"; }
-
-private:
-    TypeInfo const& type_;
-    Shape all_, row_;
-    std::vector<Edge> edges_;
-};
-
-/// Builds a tensor row by row; rows that are not set are zeros.
-class RowStack {
-public:
-    /// The shape is `lead`, whose elements are counted as rows, followed by `row`.
-    RowStack(TypeInfo const& type, Shape const& lead, Shape const& row);
-    void put(std::size_t i, AnyTensor const& row);
-    AnyTensor finish();
-
-private:
-    AnyTensor all_;
-    Shape row_;
-    std::size_t count_;
-    std::vector<Edge> edges_;
-};
-
-} // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
-
-// ======== xgrad/impl/tensor/rows.ipp
-// Bodies of rows.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::shared_ptr<Geometry const> row_geometry(
-    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i) {
-    return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row,
-        row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
-}
-
-XGRAD_FUNCTION AnyTensor in_row_major(AnyTensor const& t) {
-    return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t);
-}
-
-XGRAD_FUNCTION AnyTensor row_of(AnyTensor const& t, std::size_t i) {
-    return apply_view_map(
-        row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i),
-        ViewMap::gather, t, "Select");
-}
-
-XGRAD_FUNCTION void RowsNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (!gradients[0].defined()) return;
-    AnyTensor const g = in_row_major(gradients[0]);
-    for (std::size_t i = 0; i < edges_.size(); ++i)
-        if (edges_[i])
-            results[i] =
-                apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
-}
-
-XGRAD_FUNCTION void RowsNode::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < edges_.size(); ++i)
-        if (tangents[i].defined())
-            add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter,
-                                   tangents[i], "Stack"));
-}
-
-XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
-    : row_(row), count_(numel(lead)) {
-    Shape all = lead;
-    for (auto const n : row) all.push_back(n);
-    all_ = type.filled(all, 0);
-}
-
-XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
-    AnyArray to = all_.impl().array;
-    auto const bytes = numel(row_) * all_.impl().type->size;
-    to.set_view(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
-    all_.impl().type->copy_elements(to, row.impl().array);
-    if (!recording() || !row.requires_grad()) return;
-    edges_.resize(count_);
-    edges_[i] = gradient_edge(row);
-}
-
-XGRAD_FUNCTION AnyTensor RowStack::finish() {
-    if (!edges_.empty())
-        all_.impl().grad_fn =
-            Ref<Node>(new RowsNode(*all_.impl().type, all_.shape(), row_, std::move(edges_)));
-    return std::move(all_);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
-#endif
-
-namespace xgrad {
-
-/// Whether a pass is recorded, so that gradients can be differentiated. Constructing one from a
-/// bool links the code of second derivatives; other programs do not contain it.
-class CreateGraph {
-public:
-    constexpr CreateGraph() noexcept = default;
-    template <std::same_as<bool> B>
-    CreateGraph(B create) noexcept
-        : create_(create), is_given_(true) // a template: other types do not convert to bool
-    {
-        if (create) detail::FusedNode::link_second_order();
-    }
-    constexpr operator bool() const noexcept { return create_; }
-    /// True where a bool was given, and false for the default.
-    constexpr bool is_given() const noexcept { return is_given_; }
-
-private:
-    bool create_ = false, is_given_ = false;
-};
-
-struct BackwardOptions {
-    std::optional<bool> retain_graph =
-        {}; // keep saved tensors for another pass; default: create_graph
-    CreateGraph create_graph =
-        {}; // record the pass, so that gradients can be differentiated; default: false
-    TensorsOrEdges inputs = {}; // accumulate into these only; default: into all leaves
-};
-
-struct GradOptions {
-    std::vector<AnyTensor> gradients = {}; // grad_outputs; default: 1 for a real scalar
-    std::optional<bool> retain_graph = {};
-    CreateGraph create_graph = {};
-    bool allow_unused =
-        false; // an unused input gets an undefined gradient; otherwise it is an error
-    bool materialize_grads = false; // an unused input gets zeros, which require a gradient
-    bool is_grads_batched =
-        false; // gradients and results have a leading batch axis: one pass for each index
-};
-
-namespace detail {
-
-[[noreturn, gnu::cold]] inline void fail_without_grad_fn(std::size_t index) {
-    fail<GraphError>(
-        "element ", index, " of tensors does not require grad and does not have a grad_fn");
-}
-
-/// Without a gradient a pass starts from 1: allowed for a real scalar only.
-void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index);
-
-/// The Root of an output of this type and shape; the shape must outlive it.
-Root root_at(
-    Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index);
-
-void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients);
-CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs,
-    std::vector<AnyTensor> const& gradients);
-
-Capture capture_at(Edge edge, bool also_run = false);
-CachedVector<Capture> captures_of(
-    std::string_view operation, TensorsOrEdges const& inputs, bool also_run);
-
-/// Converts a gradient to what grad() returns for an input of this type and shape.
-AnyTensor delivered(
-    AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options);
-
-/// True where grad() is called in code that is differentiated, without create_graph:
-/// its gradients are unrecorded and no constants, so that differentiating them must throw.
-inline bool forbids_differentiation(GradOptions const& options) noexcept {
-    return differentiated && recording() && !options.create_graph.is_given();
-}
-[[gnu::cold]] Ref<Node> unrecorded_error(std::vector<Edge> outputs);
-/// Runs the pass of grad().
-void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
-
-std::vector<AnyTensor> batched_grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
-
-} // namespace detail
-
-/// Computes the gradients of the outputs with respect to all leaves (or options.inputs) and adds
-/// them to .grad. For an input that is a GradientEdge its Node runs too; the Node of a leaf adds to
-/// .grad.
-void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {},
-    BackwardOptions const& options = {});
-
-/// Returns the gradients of the outputs with respect to the inputs; undefined for an unused input
-/// if that is allowed. Does not change .grad. With is_grads_batched the result is as if grad() was
-/// called for each index of the leading axis of all gradients, hooks included.
-std::vector<AnyTensor> grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {});
-
-namespace detail {
-
-/// Number of rows of the batched gradients; throws where a gradient does not fit its output.
-[[gnu::cold]] std::size_t batch_size(
-    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients);
-
-[[gnu::cold]] std::vector<AnyTensor> batched_grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
-
-} // namespace detail
-
-namespace detail {
-
-/// grad() of one output: writes the gradient of input i to gradients[i].
-void grad_into(AnyTensor* gradients, AnyTensor const& output,
-    std::span<AnyTensor const* const> inputs, GradOptions const& options);
-
-} // namespace detail
-
-/// The inputs of grad(), each with its static type.
-template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }
-
-/// Gradients of an output with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss,
-/// inputs(x, z));`
-template <Scalar Y, Scalar... T>
-std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs,
-    GradOptions const& options = {}) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        std::array<AnyTensor const*, sizeof...(T)> const wanted{&std::get<I>(inputs)...};
-        std::array<AnyTensor, sizeof...(T)> gradients;
-        detail::grad_into(gradients.data(), output, wanted, options);
-        return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
-    }(std::index_sequence_for<T...>{});
-}
-/// The gradient of an output with respect to one input.
-template <Scalar Y, Scalar T>
-Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {}) {
-    AnyTensor const* const x = &input;
-    AnyTensor gradient;
-    detail::grad_into(&gradient, output, {&x, 1}, options);
-    return Tensor<T>(std::move(gradient).handle());
-}
-/// Gradients of an output with respect to a list of inputs, which may have different types:
-/// `grad(loss, {x, z})`.
-template <Scalar Y>
-std::vector<AnyTensor> grad(Tensor<Y> const& output, std::initializer_list<TensorOrEdge> inputs,
-    GradOptions const& options = {}) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
-}
-template <Scalar Y>
-std::vector<AnyTensor> grad(Tensor<Y> const& output, std::vector<AnyTensor> const& inputs,
-    GradOptions const& options = {}) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
-}
-/// Gradients of an output with respect to inputs of one type.
-template <Scalar Y, Scalar T>
-std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::vector<Tensor<T>> const& inputs,
-    GradOptions const& options = {}) {
-    std::vector<Tensor<T>> typed;
-    typed.reserve(inputs.size());
-    for (auto const& g : grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options))
-        typed.push_back(g.defined() ? g.template as<T>() : Tensor<T>());
-    return typed;
-}
-template <Scalar Y, Scalar T>
-std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::initializer_list<Tensor<T>> inputs,
-    GradOptions const& options = {}) {
-    return grad(output, std::vector<Tensor<T>>(inputs), options);
-}
-/// The gradient of an output with respect to a GradientEdge.
-template <Scalar Y>
-AnyTensor grad(
-    Tensor<Y> const& output, GradientEdge const& input, GradOptions const& options = {}) {
-    return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
-}
-
-template <Scalar T> void Tensor<T>::backward() const {
-    impl(); // an error names backward
-    detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
-    if (!root.edge) detail::fail_without_grad_fn(0);
-    if (!RealScalar<T> || numel() != 1) detail::check_implicit_gradient(root.type, root.shape, 0);
-    detail::run_backward({&root, 1}, {}, false, false);
-}
-template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const {
-    xgrad::backward({*this}, {}, options);
-}
-template <Scalar T>
-template <detail::OperandLike G>
-void Tensor<T>::backward(G const& gradient) const {
-    backward(gradient, {});
-}
-template <Scalar T>
-template <detail::OperandLike G>
-void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) const {
-    static_assert(!std::same_as<G, bool>,
-        "backward: a bool is no gradient; to keep the graph write {.retain_graph = true}");
-    static_assert(!Number<G> || std::same_as<G, bool>,
-        "backward: a gradient is a Tensor of this tensor's "
-        "scalar type, such as Tensor<double>(2.)");
-    if constexpr (!Number<G>) {
-        static_assert(std::same_as<typename detail::operand_type<G>::scalar, T>,
-            "backward: the gradient must have the scalar type of the tensor it belongs to");
-        xgrad::backward({*this}, {detail::materialize(gradient)}, options);
-    }
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
-
-// ======== xgrad/impl/tensor/backward.ipp
-// Bodies of backward.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void check_implicit_gradient(
-    TypeInfo const& type, Shape const& shape, std::size_t index) {
-    if (numel(shape) != 1)
-        fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
-            index, " has shape ", shape);
-    if (xgrad::is_complex(type.dtype))
-        fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ",
-            name(type.dtype), "; pass a gradient, or take real() or abs2() first");
-}
-
-XGRAD_FUNCTION Root root_at(
-    Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index) {
-    if (!edge) fail_without_grad_fn(index);
-    if (!type)
-        fail<GraphError>("output ", index,
-            " is a GradientEdge that was made from a Node, which does not know its shape: make it "
-            "from the tensor");
-    if (!gradient.defined()) check_implicit_gradient(*type, shape, index);
-    else if (gradient.shape() != shape)
-        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ",
-            gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
-    else if (gradient.dtype() != type->dtype)
-        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ",
-            name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype),
-            ".");
-    return {std::move(edge), std::move(gradient), *type, shape};
-}
-
-XGRAD_FUNCTION void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients) {
-    if (!gradients.empty() && gradients.size() != outputs)
-        fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
-}
-
-XGRAD_FUNCTION CachedVector<Root> roots_of(std::string_view operation,
-    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
-    check_count(outputs.size(), gradients);
-    CachedVector<Root> roots;
-    roots.reserve(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (!outputs[i].defined()) fail_undefined(operation, "output", i);
-        else
-            roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(),
-                gradients.empty() ? AnyTensor() : gradients[i], i));
-    return roots;
-}
-
-XGRAD_FUNCTION Capture capture_at(Edge edge, bool also_run) {
-    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
-    return {std::move(edge), also_run};
-}
-
-XGRAD_FUNCTION CachedVector<Capture> captures_of(
-    std::string_view operation, TensorsOrEdges const& inputs, bool also_run) {
-    CachedVector<Capture> captures;
-    captures.reserve(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (!inputs[i].defined()) fail_undefined(operation, "input", i);
-        else captures.push_back(capture_at(inputs[i].edge(), also_run));
-    return captures;
-}
-
-XGRAD_FUNCTION AnyTensor delivered(
-    AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options) {
-    if (!gradient.defined() && options.materialize_grads && type) {
-        gradient = type->filled(shape, 0);
-        gradient.impl().requires_grad = true;
-    }
-    if (!gradient.defined() && !options.allow_unused)
-        fail<GraphError>("One of the differentiated Tensors appears to not have been used in the "
-                         "graph. Set .allow_unused = true if this is the desired behavior.");
-    return gradient;
-}
-
-XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
-    return Ref<Node>(new ErrorNode(
-        "grad: this gradient was computed without a graph inside of a function, or of a pass, that "
-        "is differentiated itself. Give .create_graph = true to "
-        "differentiate it as well, or .create_graph = false to take it for a constant",
-        std::move(outputs)));
-}
-
-XGRAD_FUNCTION void run_grad(
-    std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
-    bool const forbids =
-        forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
-    run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
-        options.create_graph);
-    if (!forbids) [[likely]]
-        return;
-    std::vector<Edge> edges;
-    for (auto const& root : roots) edges.push_back(root.edge);
-    auto const error = unrecorded_error(std::move(edges));
-    for (auto& capture : captures)
-        if (capture.gradient.defined()) capture.gradient = with_error(capture.gradient, error);
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients,
-    BackwardOptions const& options) {
-    auto roots = detail::roots_of("backward", outputs, gradients);
-    if (options.inputs.empty() && options.inputs.given())
-        detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
-    auto captures = detail::captures_of("backward", options.inputs, true);
-    if (options.create_graph)
-        detail::warn("Using backward() with create_graph=True will create a reference cycle "
-                     "between the parameter and its gradient which can cause a memory leak. Use "
-                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
-                     "go after use.");
-    detail::run_backward(
-        roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
-    AutoGradMode const mode(options.create_graph);
-    for (std::size_t i = 0; i < captures.size(); ++i) {
-        AnyTensor const& input = options.inputs[i].tensor();
-        if (!input.defined()) continue;
-        bool const done = input.is_leaf() || input.retains_grad() ||
-                          std::any_of(options.inputs.begin(),
-                              options.inputs.begin() + static_cast<std::ptrdiff_t>(i),
-                              [&](auto const& t) { return t.tensor().is_same(input); });
-        if (done || !captures[i].gradient.defined()) continue;
-        detail::NodeLock const lock(*captures[i].edge.function);
-        detail::keep_gradient(input, std::move(captures[i].gradient));
-    }
-}
-
-XGRAD_FUNCTION std::vector<AnyTensor> grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
-    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
-    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
-    auto captures = detail::captures_of("grad", inputs, false);
-    auto roots = detail::roots_of("grad", outputs, options.gradients);
-    detail::run_grad(roots, captures, options);
-    std::vector<AnyTensor> gradients;
-    gradients.reserve(captures.size());
-    for (std::size_t i = 0; i < captures.size(); ++i)
-        gradients.push_back(detail::delivered(
-            std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
-    return gradients;
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::size_t batch_size(
-    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
-    if (gradients.empty() || gradients.size() != outputs.size())
-        fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (!gradients[i].defined())
-            fail<GraphError>("is_grads_batched: gradient ", i, " is undefined");
-        auto const& shape = gradients[i].shape();
-        if (shape.empty() || Shape(shape.begin() + 1, shape.end()) != outputs[i].shape())
-            fail<ShapeError>(
-                "If is_grads_batched=True, we interpret the first dimension of each grad_output as "
-                "the batch dimension. The sizes of the remaining dimensions are expected to match "
-                "the shape of corresponding output, but a mismatch was detected: grad_output[",
-                i, "] has a shape of ", shape, " and output[", i, "] has a shape of ",
-                outputs[i].shape(), ".");
-        if (shape[0] != gradients[0].shape()[0])
-            fail<ShapeError>("is_grads_batched: gradients of shapes ", gradients[0].shape(),
-                " and ", shape, " differ in their first extent");
-    }
-    return gradients[0].shape()[0];
-}
-
-XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options) {
-    auto batched = std::exchange(options.gradients, {});
-    std::size_t const rows = batch_size(outputs, batched);
-    bool const keep_graph = options.retain_graph.value_or(options.create_graph);
-    Ref<Node> error;
-    if (forbids_differentiation(options)) {
-        std::vector<Edge> edges;
-        for (auto const& output : outputs) edges.push_back(output.edge());
-        error = unrecorded_error(std::move(edges));
-    }
-    PassMode const mode(options.create_graph);
-    for (auto& g : batched) g = in_row_major(g);
-    GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
-    std::vector<std::optional<RowStack>> stacks(inputs.size());
-    for (std::size_t row = 0; row < rows; ++row) {
-        one.gradients.clear();
-        for (auto const& g : batched) one.gradients.push_back(row_of(g, row));
-        one.retain_graph = keep_graph || row + 1 < rows;
-        auto const gradients = grad(outputs, inputs, one);
-        for (std::size_t i = 0; i < gradients.size(); ++i) {
-            if (!gradients[i].defined()) continue;
-            if (!stacks[i])
-                stacks[i].emplace(*gradients[i].impl().type, Shape{rows}, gradients[i].shape());
-            stacks[i]->put(row, gradients[i]);
-        }
-    }
-    std::vector<AnyTensor> results;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        Shape shape = inputs[i].shape();
-        shape.insert(0, rows);
-        results.push_back(delivered(
-            stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
-        if (error && results[i].defined()) results[i] = with_error(results[i], error);
-    }
-    return results;
-}
-
-XGRAD_FUNCTION void grad_into(AnyTensor* gradients, AnyTensor const& output,
-    std::span<AnyTensor const* const> inputs, GradOptions const& options) {
-    if (inputs.empty() || options.is_grads_batched) {
-        std::vector<AnyTensor> all;
-        for (auto const* x : inputs) all.push_back(*x);
-        std::ranges::move(grad(TensorsOrEdges{output}, TensorsOrEdges(all), options), gradients);
-        return;
-    }
-    LocalArray<Capture, 4> captures(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        if (!inputs[i]->defined()) fail_undefined("grad", "input", i);
-        else captures[i] = capture_at(gradient_edge(*inputs[i]));
-    check_count(1, options.gradients);
-    if (!output.defined()) fail_undefined("grad", "output", 0);
-    Root root = root_at(gradient_edge(output), output.impl().type, output.shape(),
-        options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
-    run_grad({&root, 1}, captures.span(), options);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        gradients[i] = delivered(
-            std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
-#endif
-
-namespace xgrad {
-
-/// Options of the transforms.
-struct TransformOptions {
-    /// Records the results as functions of the inputs and of what the function captures, so that
-    /// they can be differentiated. Without a value they are recorded where the code around the call
-    /// is differentiated: in a function that is transformed, or in a pass with create_graph. So
-    /// transforms nest without any option.
-    std::optional<bool> create_graph = {};
-    /// Throws GraphError if a result does not depend on an input; otherwise its derivatives are
-    /// zeros.
-    bool strict = false;
-};
-
-namespace detail {
-
-using Tensors = std::vector<AnyTensor>;
-using TensorSpan = std::span<AnyTensor const>;
-
-/// One tensor or several, as a tuple of tensors.
-template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) {
-    return {materialize(x)};
-}
-template <TensorLike... X> std::tuple<tensor_type<X>...> tensors_of(std::tuple<X...> const& x) {
-    return std::apply(
-        [](X const&... each) { return std::tuple<tensor_type<X>...>(materialize(each)...); }, x);
-}
-template <class X>
-concept TensorsLike = requires(X const& x) { tensors_of(x); };
-template <class X> struct TensorsType {
-    using type = std::tuple<>;
-};
-template <TensorsLike X> struct TensorsType<X> {
-    using type = decltype(tensors_of(std::declval<X const&>()));
-};
-template <class X> using tensors_type = typename TensorsType<X>::type;
-
-template <class X> inline constexpr bool is_tuple = false;
-template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
-template <class Tuple> inline constexpr bool all_differentiable = false;
-template <Scalar... T>
-inline constexpr bool all_differentiable<std::tuple<Tensor<T>...>> = (Differentiable<T> && ...);
-template <class Tuple> inline constexpr bool all_real = false;
-template <Scalar... T>
-inline constexpr bool all_real<std::tuple<Tensor<T>...>> = (RealScalar<T> && ...);
-template <class Tuple> inline constexpr bool all_complex = false;
-template <Scalar... T>
-inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
-
-template <Scalar... T> std::array<AnyTensor, sizeof...(T)> erased(std::tuple<Tensor<T>...> x) {
-    return std::apply(
-        [](auto&... each) { return std::array<AnyTensor, sizeof...(T)>{std::move(each)...}; }, x);
-}
-inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
-template <class Tuple> struct TypedTensors;
-template <Scalar... T> struct TypedTensors<std::tuple<Tensor<T>...>> {
-    static std::tuple<Tensor<T>...> from(TensorSpan x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return std::tuple<Tensor<T>...>{x[I].template as<T>()...};
-        }(std::index_sequence_for<T...>{});
-    }
-};
-/// Tensors of the types of Tuple; a single tensor instead of a tuple if the caller did not write a
-/// tuple.
-template <class Tuple, bool as_tuple> auto typed(TensorSpan x) {
-    if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
-    else return std::get<0>(TypedTensors<Tuple>::from(x));
-}
-
-/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
-class AliasNode final : public Node {
-public:
-    AliasNode(std::string_view name, std::vector<Edge> edges);
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        std::ranges::move(gradients, results.begin());
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        std::ranges::copy(tangents, results.begin());
-    }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::string_view name_;
-    std::vector<Edge> edges_;
-};
-
-/// New handles with the same memory and grad_fn, so that a function's use of its arguments is
-/// distinct from its use of the same tensors as captured ones.
-[[gnu::cold]] Tensors recorded_aliases(std::string_view name, TensorSpan of);
-
-void check_defined(std::string_view name, std::string_view what, TensorSpan all);
-
-/// A call of a function whose derivatives are computed.
-struct Evaluation {
-    std::string_view transform; // its name, for messages
-    bool create_graph, strict;
-    TensorSpan inputs, outputs = {};
-
-    /// The same call with other results, which were computed from the inputs.
-    Evaluation with_outputs(TensorSpan other) const {
-        return {transform, create_graph, strict, inputs, other};
-    }
-};
-
-/// Turns tensors of the caller into the inputs of an evaluation: new handles that require
-/// gradients.
-void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x);
-
-/// Turns the results of a function into results of its transform: without their graph, unless
-/// create_graph asks for it.
-void become_values(bool create_graph, std::span<AnyTensor> outputs);
-
-/// F called with tensors of the types in the tuple In.
-template <class F, class In> struct CallOf;
-template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
-    static constexpr bool takes_inputs = std::is_invocable_v<F&, Tensor<T> const&...>;
-    static constexpr bool returns_tensors = [] {
-        if constexpr (takes_inputs)
-            return TensorsLike<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>;
-        else return false;
-    }();
-    /// The results as tensors: expressions are evaluated.
-    static auto tensors(F& f, TensorSpan x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return tensors_of(std::invoke(f, x[I].template as<T>()...));
-        }(std::index_sequence_for<T...>{});
-    }
-    static auto result() {
-        if constexpr (returns_tensors)
-            return std::type_identity<
-                std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>{};
-        else return std::type_identity<void>{};
-    }
-};
-
-/// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
-/// reported why.
-template <class F, class X> struct CheckedCall {
-    static_assert(TensorsLike<X>,
-        "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
-    using In = tensors_type<X>;
-    using Call = CallOf<std::remove_reference_t<F>, In>;
-    static_assert(!TensorsLike<X> || Call::takes_inputs,
-        "the function cannot be called with these inputs: "
-        "it takes a Tensor<T> const& for each of them");
-    static_assert(!TensorsLike<X> || !Call::takes_inputs || Call::returns_tensors,
-        "the function must return a Tensor, an expression, or a std::tuple of such");
-    static constexpr bool fits = TensorsLike<X> && Call::returns_tensors;
-
-    using Result = typename decltype(Call::result())::type;
-    static auto like_outputs(TensorSpan y) {
-        return typed<tensors_type<Result>, is_tuple<Result>>(y);
-    }
-};
-
-/// The types of a function and its inputs for a transform, whose inputs must be differentiable.
-template <class F, class X> struct Transform : CheckedCall<F, X> {
-    using In = typename CheckedCall<F, X>::In;
-    using Call = typename CheckedCall<F, X>::Call;
-    static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
-                                          "let the function capture masks and indices");
-    static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In>;
-    static constexpr bool many_inputs = is_tuple<X>,
-                          many_outputs = is_tuple<typename CheckedCall<F, X>::Result>;
-    using CheckedCall<F, X>::like_outputs;
-
-    static constexpr std::size_t
-        inputs = std::tuple_size_v<In>,
-        outputs = std::tuple_size_v<tensors_type<typename CheckedCall<F, X>::Result>>;
-
-    /// Calls the function and then body(evaluation), both in grad mode, whatever the modes of the
-    /// caller. Returns the body's result, together with the values of the function if they are
-    /// asked for.
-    template <bool with_values = false, class Body>
-    static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options,
-        Body const& body) {
-        auto at = erased(tensors_of(x));
-        bool const create_graph = options.create_graph.value_or(differentiated && recording());
-        InferenceMode const normal(false);
-        become_inputs(name, create_graph, at);
-        auto results = [&] {
-            DifferentiatedScope const scope;
-            return erased(Call::tensors(f, at));
-        }();
-        check_defined(name, "the function's output", results);
-        Evaluation const e{name, create_graph, options.strict, at, results};
-        if constexpr (!with_values) return body(e);
-        else {
-            auto result = body(e);
-            become_values(create_graph, results);
-            return std::pair(like_outputs(results), std::move(result));
-        }
-    }
-    /// The values, and the derivatives for the inputs, which `derivative` writes.
-    template <class Derivative>
-    static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options,
-        Derivative const& derivative) {
-        return run<true>(name, f, x, options, [&](Evaluation const& e) {
-            std::array<AnyTensor, inputs> derivatives;
-            derivative(e, std::span<AnyTensor>(derivatives));
-            return like_inputs(derivatives);
-        });
-    }
-    static auto like_inputs(TensorSpan x) { return typed<In, many_inputs>(x); }
-};
-
-} // namespace detail
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
-
-// ======== xgrad/impl/functional/evaluation.ipp
-// Bodies of evaluation.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AliasNode::AliasNode(std::string_view name, std::vector<Edge> edges)
-    : name_(name), edges_(std::move(edges)) {
-    set_edges(edges_.data(), edges_.size());
-    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-}
-
-XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of) {
-    Tensors all;
-    std::vector<Edge> edges;
-    for (auto const& t : of) {
-        all.push_back(alias(t));
-        if (!t.requires_grad()) continue;
-        mark_view(all.back(), t, of.size() > 1);
-        all.back().impl().output_nr = static_cast<std::uint32_t>(edges.size());
-        edges.push_back(gradient_edge(t));
-    }
-    if (edges.empty()) return all;
-    Ref<Node> const node(new AliasNode(name, std::move(edges)));
-    for (std::size_t i = 0; i < of.size(); ++i)
-        if (of[i].requires_grad()) all[i].impl().grad_fn = node;
-    return all;
-}
-
-XGRAD_FUNCTION void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
-}
-
-XGRAD_FUNCTION void become_inputs(
-    std::string_view name, bool create_graph, std::span<AnyTensor> x) {
-    check_defined(name, "input", x);
-    for (auto& t : x)
-        if (t.is_inference()) t = t.impl().type->copy(alias(t));
-        else if (!create_graph) t = alias(t);
-    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
-    for (auto const& t : x)
-        if (!t.impl().grad_fn) t.impl().requires_grad = true;
-}
-
-XGRAD_FUNCTION void become_values(bool create_graph, std::span<AnyTensor> outputs) {
-    if (!create_graph)
-        for (auto& y : outputs) y = alias(y);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
-#endif
-
-namespace xgrad {
-
-namespace detail {
-
-/// f(inputs), whose Nodes save nothing but their index in the call.
-Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
-
-} // namespace detail
-
-/// f(inputs...), recorded without what its Nodes save for backward: only the inputs are saved, and
-/// a backward pass that needs the rest calls f again. It saves the memory of one call of f and
-/// costs the time of one more.
-///
-/// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of
-/// such; what else it needs it captures, and captured tensors get gradients, too. A module that the
-/// caller owns is stored by reference and must outlive the backward pass; any other f is copied or
-/// moved. It must compute the same in each call: random numbers and grad mode are replayed, and the
-/// call may be made by another thread. Throws VersionError in the backward pass where an input, or
-/// a captured tensor that was saved, has been changed in place since, and GraphError where f saves
-/// other tensors than before.
-///
-/// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
-/// work as without it. Hooks on saved tensors that are active around the call get the inputs.
-template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs) {
-    using Callable = detail::KeptCallable<F>;
-    using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
-    if constexpr (Of::fits) {
-        detail::Tensors const x{detail::materialize(inputs)...};
-        detail::check_defined("checkpoint", "input", x);
-        auto const shared = std::make_shared<Callable>(std::forward<F>(f));
-        if (!detail::recording())
-            return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
-        auto const call = [shared](detail::Tensors const& arguments) {
-            return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments)));
-        };
-        return Of::like_outputs(detail::checkpointed(call, x));
-    }
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
-
-// ======== xgrad/impl/functional/checkpoint.ipp
-// checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
-// is evaluated again when a backward pass needs that. It uses hooks on saved tensors: the Nodes are
-// recorded as usual, but what they save is only counted. The first saved tensor that a pass asks
-// for evaluates the function again, whose Nodes then save in the same order.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-
-// ======== xgrad/tensor/generator.hpp
-// The random generator of a thread. Only bodies include <random>.
-
-#include <random>
-
-namespace xgrad::detail {
-
-inline thread_local std::mt19937_64 generator{5489};
-inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
-    [](void* a, void* b) {
-        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
-    });
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-
-namespace xgrad::detail {
-
-class CheckpointedCall;
-
-/// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
-/// holds the tensor itself only while the function is evaluated again.
-struct CheckpointSlot {
-    // null in the second evaluation: then the slot holds its tensor
-    std::shared_ptr<CheckpointedCall const> call;
-    std::size_t index = 0;
-    // which Node saved it: all that a Node saves is packed before the next one is recorded
-    std::uint64_t node = 0;
-    DType dtype;
-    Shape shape;
-    // null for a tensor that belongs to an input, whose version is checked there
-    Storage const* memory;
-    std::uint32_t version;
-    AnyTensor value;
-
-    /// The tensor that was saved.
-    AnyTensor checked(AnyTensor const& t) const;
-};
-
-/// One call of a function under checkpoint(): all that is needed to call it again, and a list of
-/// what it saved the first time.
-class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall> {
-public:
-    using Function = std::function<Tensors(Tensors const&)>;
-
-    /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
-    /// also by those of an outer checkpoint().
-    explicit CheckpointedCall(Tensors const& inputs);
-
-    /// The first call.
-    Tensors run(Function f);
-
-private:
-    /// What a pass has computed again and not used yet, and what the current Node uses, which may
-    /// ask for it more than once.
-    struct Recomputed {
-        std::vector<std::shared_ptr<CheckpointSlot>> slots;
-        std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
-
-        std::shared_ptr<CheckpointSlot> take(std::size_t index);
-    };
-
-    /// In its scope tensors are packed by `pack` instead of the hooks of the program.
-    class PackingScope {
-    public:
-        explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
-            : packing_(std::make_shared<Packing const>(Packing{std::move(pack), &unpack})),
-              before_(std::exchange(default_packing, &packing_)) {}
-        PackingScope(PackingScope const&) = delete;
-        PackingScope& operator=(PackingScope const&) = delete;
-        ~PackingScope() { default_packing = before_; }
-
-    private:
-        std::shared_ptr<Packing const> packing_;
-        std::shared_ptr<Packing const> const* before_;
-    };
-    /// In its scope random numbers are drawn from a given state on; its end restores the state of
-    /// before.
-    class RandomScope {
-    public:
-        explicit RandomScope(std::mt19937_64 const& state)
-            : before_(std::exchange(generator, state)) {}
-        RandomScope(RandomScope const&) = delete;
-        RandomScope& operator=(RandomScope const&) = delete;
-        ~RandomScope() { generator = before_; }
-
-    private:
-        std::mt19937_64 before_;
-    };
-
-    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
-
-    static AnyTensor unpack(void const* packed);
-
-    /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
-    /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
-    /// needs.
-    AnyTensor recomputed(std::size_t index) const;
-
-    std::shared_ptr<Recomputed> run_again() const;
-
-    static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
-
-    Identity identity_;
-    Tensors arguments_; // for the first evaluation
-    bool differentiated_;
-    std::mt19937_64 generator_;
-    mutable std::vector<SavedTensor> inputs_;
-    std::vector<bool> requires_grad_;
-    std::vector<Storage const*> memory_;
-    Ref<Node> node_; // for which the inputs were saved
-    Function function_;
-    std::vector<std::weak_ptr<CheckpointSlot>> slots_;
-};
-
-XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
-    if (t.impl().array.storage->version() != version)
-        fail<VersionError>("one of the variables needed for gradient computation has been "
-                           "modified by an inplace operation: ",
-            describe(t), " is at version ", t.impl().array.storage->version(),
-            "; expected version ", version, " instead. It was saved under checkpoint().");
-    return t;
-}
-
-XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
-    : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
-      generator_(generator) {
-    for (auto const& t : inputs) {
-        inputs_.push_back(SavedTensor::operand(alias(t)));
-        requires_grad_.push_back(t.requires_grad());
-        memory_.push_back(t.impl().array.storage.get());
-    }
-    for (auto const& t : arguments_)
-        if (t.impl().grad_fn) node_ = t.impl().grad_fn;
-    if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
-}
-
-XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
-    function_ = std::move(f);
-    PackingScope const scope([this](AnyTensor const& t) {
-        auto slot = slot_of(t);
-        slot->call = shared_from_this();
-        slot->index = slots_.size();
-        slots_.push_back(slot);
-        return slot;
-    });
-    Tensors const arguments = std::move(arguments_);
-    std::vector<std::uint32_t> versions;
-    for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
-    auto results = function_(arguments);
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-        if (arguments[i].impl().array.storage->version() != versions[i])
-            fail<GraphError>("checkpoint: the function changes its input ", i,
-                " in place, so that it could not be called again");
-    for (auto const& weak : slots_)
-        if (auto const slot = weak.lock()) slot->value = {};
-    return results;
-}
-
-XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
-    std::size_t index) {
-    for (auto const& slot : in_use)
-        if (slot->index == index) return slot;
-    auto slot = std::move(slots[index]);
-    if (!slot) return slot;
-    if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
-    in_use.push_back(slot);
-    return slot;
-}
-
-XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(AnyTensor const& t) const {
-    auto const* const memory = t.impl().array.storage.get();
-    bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-    return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
-        t.shape(), is_input ? nullptr : memory, memory->version(), t});
-}
-
-XGRAD_FUNCTION AnyTensor CheckpointedCall::unpack(void const* packed) {
-    auto const& slot = *static_cast<CheckpointSlot const*>(packed);
-    return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
-}
-
-XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
-    std::shared_ptr<Recomputed> all;
-    if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
-    auto slot = all ? all->take(index) : nullptr;
-    if (!slot) {
-        all = run_again();
-        if (current_pass) pass_data(identity_) = all;
-        slot = all->take(index);
-    }
-    return slot->checked(slot->value);
-}
-
-XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
-    Tensors arguments;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        arguments.push_back(alias(inputs_[i].unpack(*node_)));
-        arguments.back().impl().requires_grad = requires_grad_[i];
-    }
-    auto const all = std::make_shared<Recomputed>(
-        Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
-    std::size_t count = 0;
-    {
-        InferenceMode const normal(false);
-        DifferentiatedScope const scope(differentiated_);
-        RandomScope const random(generator_);
-        PackingScope const packing([&](AnyTensor const& t) {
-            auto const slot = slot_of(t);
-            if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
-                compare(*first, *slot);
-                slot->index = count;
-                all->slots[count] = slot;
-            }
-            ++count;
-            return slot;
-        });
-        function_(arguments);
-    }
-    if (count != slots_.size())
-        fail<GraphError>("checkpoint: A different number of tensors was saved during the "
-                         "original forward and recomputation: ",
-            slots_.size(), " and ", count,
-            ". The function must do the same each time it is called with the same inputs.");
-    return all;
-}
-
-XGRAD_FUNCTION void CheckpointedCall::compare(
-    CheckpointSlot const& first, CheckpointSlot const& now) {
-    if (first.dtype != now.dtype || first.shape != now.shape)
-        fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
-                         "the forward pass: saved tensor ",
-            first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
-            name(now.dtype), " ", now.shape,
-            "]. The function must do the same each time it is called with the same inputs.");
-    if (first.memory && first.memory == now.memory && first.version != now.version)
-        fail<VersionError>("one of the variables needed for gradient computation has been "
-                           "modified by an inplace operation: [",
-            name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
-            "captures, is at version ", now.version, "; expected version ", first.version,
-            " instead.");
-}
-
-XGRAD_FUNCTION Tensors checkpointed(
-    std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
-    return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
-#endif
-
-// ======== xgrad/functional/hvp.hpp
-// Products of a vector and the Hessian, without forming the Hessian: vhp() and hvp().
-
-
-// ======== xgrad/functional/jacobian.hpp
-// Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or for
-// each column.
-
-
-// ======== xgrad/functional/jvp.hpp
-// Jacobian-vector products, in forward mode: jvp().
-
-
-// ======== xgrad/functional/forward_pass.hpp
-// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
-// after the other.
-
-#include <unordered_map>
-
-namespace xgrad::detail {
-
-class ForwardPass {
-public:
-    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents);
-
-    /// Computes the tangents of these outputs; an output that does not depend on the inputs gets an
-    /// undefined one.
-    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results);
-
-private:
-    using Index = std::size_t;
-    static constexpr std::size_t few = 8; // so many Nodes are searched linearly
-
-    struct Notes {
-        explicit Notes(Node& n) noexcept : node(&n) {}
-
-        Node* node;
-        std::size_t users = 0; // edges that lead to this Node
-        bool is_input = false;
-        AnyTensor tangent = {};                          // of the only output, or
-        std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
-
-        /// Allocates the tangents.
-        void begin();
-        std::span<AnyTensor> all();
-    };
-
-    /// The state of a Node in this pass, and whether it is new.
-    std::pair<Index, bool> enter(Node& node);
-    Index lookup(Node const& node) const;
-
-    /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    void visit(Node& last);
-
-    AnyTensor tangent(Edge const& edge);
-
-    void push(Index index);
-
-    CachedVector<Notes> notes_;
-    std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
-    CachedVector<Index> order_;
-};
-
-} // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-
-// ======== xgrad/impl/functional/forward_pass.ipp
-// Bodies of forward_pass.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION ForwardPass::ForwardPass(
-    std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents) {
-    FusedNode::link_second_order();
-    notes_.reserve(few);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        Edge const edge = gradient_edge(inputs[i]);
-        auto& notes = notes_[enter(*edge.function).first];
-        notes.is_input = true;
-        notes.begin();
-        notes.all()[edge.input_nr] = tangents[i];
-    }
-}
-
-XGRAD_FUNCTION void ForwardPass::run(
-    std::span<AnyTensor const> outputs, std::span<AnyTensor> results) {
-    CachedVector<Edge> ends(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].requires_grad()) continue;
-        ends[i] = gradient_edge(outputs[i]);
-        visit(*ends[i].function);
-    }
-    for (Index const index : order_) push(index);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (ends[i]) results[i] = tangent(ends[i]);
-}
-
-XGRAD_FUNCTION void ForwardPass::Notes::begin() {
-    if (!tangents && node->num_outputs() != 1)
-        tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
-}
-
-XGRAD_FUNCTION std::span<AnyTensor> ForwardPass::Notes::all() {
-    return node->num_outputs() == 1 ? std::span(&tangent, 1)
-           : tangents               ? std::span(tangents.get(), node->num_outputs())
-                                    : std::span<AnyTensor>();
-}
-
-XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
-    if (auto const known = lookup(node); known != notes_.size()) return {known, false};
-    notes_.emplace_back(node);
-    if (notes_.size() > few)
-        for (Index i = places_.size(); i < notes_.size(); ++i) places_.emplace(notes_[i].node, i);
-    return {notes_.size() - 1, true};
-}
-
-XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
-    if (notes_.size() > few) {
-        auto const it = places_.find(&node);
-        return it == places_.end() ? notes_.size() : it->second;
-    }
-    Index i = 0;
-    while (i < notes_.size() && notes_[i].node != &node) ++i;
-    return i;
-}
-
-XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
-    CachedVector<std::pair<Index, std::size_t>> path;
-    auto const begin = [&](Node& node) {
-        auto const [index, is_new] = enter(node);
-        ++notes_[index].users;
-        if (is_new) path.emplace_back(index, 0);
-    };
-    begin(last);
-    while (!path.empty()) {
-        auto& [index, next] = path.back();
-        auto const edges = notes_[index].node->next_edges();
-        if (next == edges.size()) {
-            order_.push_back(index);
-            path.pop_back();
-        } else if (Edge const& edge = edges[next++]) begin(*edge.function);
-    }
-}
-
-XGRAD_FUNCTION AnyTensor ForwardPass::tangent(Edge const& edge) {
-    auto const all = notes_[lookup(*edge.function)].all();
-    return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
-}
-
-XGRAD_FUNCTION void ForwardPass::push(Index index) {
-    Node& node = *notes_[index].node;
-    auto const edges = node.next_edges();
-    LocalArray<AnyTensor, 8> tangents(edges.size());
-    bool moves = false;
-    for (std::size_t k = 0; k < edges.size(); ++k) {
-        if (edges[k]) tangents[k] = tangent(edges[k]);
-        moves |= tangents[k].defined();
-    }
-    if (moves) {
-        notes_[index].begin();
-        NodeLock const lock(node);
-        node.pushforward(tangents.span(), notes_[index].all());
-    }
-    for (auto const& edge : edges)
-        if (edge)
-            if (auto& notes = notes_[lookup(*edge.function)]; --notes.users == 0 && !notes.is_input)
-                std::ranges::fill(notes.all(), AnyTensor());
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-#endif
-
-// ======== xgrad/functional/vjp.hpp
-// Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and
-// grad() of a function.
-
-namespace xgrad {
-
-namespace detail {
-
-/// Checks that v has the shapes of the outputs; without v there must be one output of one element.
-void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits);
-/// The given vector, or a 1, which is stored in `one`.
-TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one);
-
-/// Checks that every output depends on the inputs (strict mode).
-void check_outputs(Evaluation const& e);
-
-/// Computes the gradients of the inputs from those outputs that require one; an input on which they
-/// do not depend gets an undefined one. Without grad_outputs there is one output, a real scalar,
-/// whose gradient is 1.
-void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph, bool keep_graph,
-    std::span<AnyTensor> gradients);
-
-/// Replaces undefined derivatives by zeros. In strict mode they are an error, which says that
-/// `what` does not depend on an input.
-void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
-    std::span<AnyTensor> gradients);
-
-void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
-
-} // namespace detail
-
-/// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the
-/// outputs. `inputs` is a Tensor or a std::tuple of tensors, v has the structure, shapes and types
-/// of what f returns, and the gradients those of the inputs. For complex numbers this is the
-/// gradient of Re <v, f> = Re sum conj(v) f, as everywhere: g = v conj(df/dz) + conj(v) df/d(conj
-/// z); of a holomorphic f, v conj(f').
-template <class F, class X, detail::TensorsLike V>
-auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool v_fits =
-            std::same_as<detail::tensors_type<V>, detail::tensors_type<typename Of::Result>>;
-        static_assert(v_fits,
-            "vjp: v must have the structure and the scalar types of what the function returns");
-        if constexpr (v_fits) {
-            auto const vector = detail::erased(detail::tensors_of(v));
-            return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::vector_jacobian_product(e, vector, products);
-            });
-        }
-    }
-}
-/// For an f that returns a real scalar: v is 1.
-template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool is_real =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
-        static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
-                               "a single tensor of real numbers");
-        if constexpr (is_real)
-            return Of::value_and("vjp", f, inputs, options, [](auto const& e, auto products) {
-                detail::vector_jacobian_product(e, {}, products);
-            });
-    }
-}
-
-/// f(inputs), a real scalar, and its gradients with respect to all inputs, in their structure.
-/// `inputs` is a Tensor or a std::tuple of tensors. The gradient for a complex input is df/dRe z +
-/// i df/dIm z.
-template <class F, class X>
-auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool is_real =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
-        static_assert(
-            is_real, "value_and_grad: the function must return a single tensor of real numbers");
-        if constexpr (is_real)
-            return Of::value_and(
-                "value_and_grad", f, inputs, options, [](auto const& e, auto products) {
-                    detail::vector_jacobian_product(e, {}, products);
-                });
-    }
-}
-
-/// The gradient of a function as a function: grad(f)(x) is the gradient of the real scalar f(x),
-/// and grad(f)(x, w) a std::tuple of the gradients with respect to x and w. It can be transformed
-/// again: grad(grad(f)). A module that the caller owns is stored by reference.
-template <class F>
-    requires(!detail::TensorLike<std::remove_cvref_t<F>> &&
-             !std::convertible_to<F const&, TensorsOrEdges>)
-auto grad(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            if constexpr (sizeof...(X) == 1) return value_and_grad(f, (x, ...)).second;
-            else return value_and_grad(f, std::tuple(x...)).second;
-        };
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
-
-// ======== xgrad/impl/functional/vjp.ipp
-// Bodies of vjp.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
-    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
-        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
-                                    "tensor with a single element to multiply it with");
-    for (std::size_t i = 0; i < v.size(); ++i)
-        if (!v[i].defined() || v[i].shape() != fits[i].shape())
-            fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
-                " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
-}
-
-XGRAD_FUNCTION TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
-    if (!v.empty()) return v;
-    one = fits[0].impl().type->filled(fits[0].shape(), 1);
-    return {&one, 1};
-}
-
-XGRAD_FUNCTION void check_outputs(Evaluation const& e) {
-    for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
-        if (!e.outputs[i].requires_grad())
-            fail<GraphError>(e.transform, ": Output ", i,
-                " of the user-provided function does not require gradients. The outputs must be "
-                "computed in a differentiable manner from the input when running in strict mode.");
-}
-
-XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
-    bool keep_graph, std::span<AnyTensor> gradients) {
-    CachedVector<Root> roots;
-    roots.reserve(e.outputs.size());
-    for (std::size_t i = 0; i < e.outputs.size(); ++i)
-        if (auto const& y = e.outputs[i]; y.requires_grad())
-            roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(),
-                grad_outputs.empty() ? AnyTensor() : grad_outputs[i], i));
-    if (roots.empty()) return;
-    if (create_graph) FusedNode::link_second_order();
-    LocalArray<Capture, 4> captures(e.inputs.size());
-    for (std::size_t i = 0; i < e.inputs.size(); ++i)
-        captures[i] = capture_at(gradient_edge(e.inputs[i]));
-    run_backward(roots, captures.span(), keep_graph, create_graph);
-    for (std::size_t i = 0; i < e.inputs.size(); ++i)
-        gradients[i] = std::move(captures[i].gradient);
-}
-
-XGRAD_FUNCTION void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
-    std::span<AnyTensor> gradients) {
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (e.strict && !gradients[i].defined())
-            fail<GraphError>(e.transform, ": ", what, " is independent of input ", i,
-                ". This is not allowed in strict mode.");
-        if (e.strict && e.create_graph && !gradients[i].requires_grad())
-            fail<GraphError>(e.transform, ": The ", derivative,
-                " of the user-provided function is independent of input ", i,
-                ". This is not allowed in strict mode when create_graph=True.");
-        if (!gradients[i].defined())
-            gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
-    }
-}
-
-XGRAD_FUNCTION void vector_jacobian_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    check_outputs(e);
-    check_vector(e.transform, v, e.outputs);
-    pull_back(e, v, e.create_graph, e.create_graph, products);
-    fill_in(e, "The output of the user-provided function", "jacobian", products);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
-#endif
-
-namespace xgrad {
-
-namespace detail {
-
-/// Pushes the tangents v of the inputs along the graph to the outputs; undefined for an output that
-/// no tangent reaches.
-void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents);
-
-/// J v.
-void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
-
-template <class F, class X>
-auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
-    using Of = Transform<F, X>;
-    return Of::template run<true>("jvp", f, inputs, options, [&](Evaluation const& e) {
-        std::array<AnyTensor, Of::outputs> products;
-        jacobian_vector_product(e, v, products);
-        return Of::like_outputs(products);
-    });
-}
-
-} // namespace detail
-
-/// f(inputs), and J v for the Jacobian J of f: the derivative of the outputs along v. `inputs` is a
-/// Tensor or a std::tuple of tensors, v has their structure, shapes and types, and the product has
-/// those of what f returns. It is computed in forward mode: f is recorded, and the tangents v are
-/// pushed along the graph by the rules that gradients use. A fused Node takes one pass over dual
-/// numbers. For complex numbers it is the derivative of f as a real linear map: lim (f(z + t v) -
-/// f(z))/t for real t, which is df/dz v + df/d(conj z) conj(v).
-template <class F, class X, detail::TensorsLike V>
-auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool v_fits = std::same_as<detail::tensors_type<V>, typename Of::In>;
-        static_assert(v_fits, "jvp: v must have the structure and the scalar types of the inputs");
-        if constexpr (v_fits)
-            return detail::jvp_of(f, inputs, detail::erased(detail::tensors_of(v)), options);
-    }
-}
-/// For an input of one element: v is 1.
-template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::Transform<F, X>::fits) return detail::jvp_of(f, inputs, {}, options);
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
-
-// ======== xgrad/impl/functional/jvp.ipp
-// Bodies of jvp.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
-    check_vector(e.transform, v, e.inputs);
-    PassMode const mode(e.create_graph);
-    AnyTensor one;
-    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
-}
-
-XGRAD_FUNCTION void jacobian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    check_outputs(e);
-    push_forward(e, v, products);
-    for (std::size_t k = 0; k < products.size(); ++k) {
-        if (products[k].defined()) continue;
-        if (e.strict)
-            fail<GraphError>(e.transform, ": Output ", k,
-                " of the user-provided function is independent of the inputs. This is not allowed "
-                "in strict mode.");
-        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
-    }
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
-#endif
-
-namespace xgrad {
-
-/// The mode of jacobian(). `reverse` makes one backward pass for each element of the outputs.
-/// `forward` pushes one tangent along the graph for each element of the inputs (two for a complex
-/// element): for functions with few inputs and many outputs. `automatic` takes the mode with fewer
-/// passes, and reverse mode with create_graph or strict.
-enum class Mode { reverse, forward, automatic };
-
-struct JacobianOptions {
-    std::optional<bool> create_graph = {}; // as in TransformOptions
-    bool strict = false;
-    Mode strategy = Mode::reverse;
-};
-
-namespace detail {
-
-/// A view of the real, or of the imaginary, parts of an array.
-[[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
-[[gnu::cold]] void copy_parts(
-    TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from);
-
-/// A unit vector: zeros, and 1 or i at one index.
-[[gnu::cold]] AnyTensor unit_vector(
-    AnyTensor const& like, std::size_t place, bool imaginary = false);
-
-/// The derivatives of one output with respect to all inputs: for each input a tensor of the shape
-/// of the output followed by that of the input. Its rows are the gradients of the output's
-/// elements.
-[[gnu::cold]] Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index);
-
-/// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
-[[gnu::cold]] std::vector<Tensors> forward_columns(Evaluation const& e);
-
-[[gnu::cold]] std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy);
-
-/// The blocks of derivatives, nested as the outputs are, and each entry as the inputs are.
-template <class Of, class Outputs, bool many_outputs>
-auto structured(std::vector<Tensors> const& blocks) {
-    if constexpr (many_outputs)
-        return [&]<std::size_t... K>(std::index_sequence<K...>) {
-            return std::tuple{Of::like_inputs(blocks[K])...};
-        }(std::make_index_sequence<std::tuple_size_v<Outputs>>{});
-    else return Of::like_inputs(blocks[0]);
-}
-
-/// The recorded gradient of a real scalar: the Hessian is its Jacobian.
-Tensors recorded_gradient(Evaluation const& e);
-
-} // namespace detail
-
-/// All derivatives of f at `inputs`, a Tensor or a std::tuple of tensors: for an output y and an
-/// input x a tensor of the shape of y followed by that of x, of the scalar type of x. For a tuple
-/// of inputs the result is a tuple of these, and for a tuple of outputs a tuple of that.
-///
-/// Complex inputs: the entries for one element of y are the gradient of its real part, d Re y/d Re
-/// x + i d Re y/d Im x. For a real y that is the whole derivative, and for a holomorphic f it is
-/// the conjugate of f'. For other complex functions return view_as_real(y), which has the
-/// derivatives of both parts; also where x is real and y complex, for which jacobian() does not
-/// compile.
-template <class F, class X>
-auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        using Outputs = detail::tensors_type<typename Of::Result>;
-        static_assert(detail::all_differentiable<Outputs>,
-            "jacobian: the function must return tensors of real or complex numbers");
-        constexpr bool keeps_all =
-            detail::all_real<Outputs> || detail::all_complex<typename Of::In>;
-        static_assert(keeps_all, "jacobian: derivatives of complex outputs for real inputs have no "
-                                 "place in real tensors: let the function return view_as_real(y)");
-        if constexpr (detail::all_differentiable<Outputs> && keeps_all)
-            return Of::run(
-                "jacobian", f, inputs, {options.create_graph, options.strict}, [&](auto const& e) {
-                    return detail::structured<Of, Outputs, Of::many_outputs>(
-                        detail::jacobian_blocks(e, options.strategy));
-                });
-    }
-}
-
-/// All second derivatives of f, which returns a real scalar, at `inputs`, a real Tensor or a
-/// std::tuple of them: for inputs a and b a tensor of the shape of a followed by that of b. For a
-/// tuple of inputs the result is a tuple (a) of tuples (b). For complex inputs use view_as_real()
-/// of the inputs, or hvp().
-template <class F, class X>
-auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    using Of = detail::Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool is_number =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
-        static_assert(
-            is_number, "hessian: the function should return a single Tensor of real numbers");
-        static_assert(detail::all_real<typename Of::In>,
-            "hessian: second derivatives of complex inputs do not fit into complex tensors: let "
-            "the function take view_as_real(z)");
-        if constexpr (is_number && detail::all_real<typename Of::In>)
-            return Of::run("hessian", f, inputs, options, [](auto const& e) {
-                auto const gradient = detail::recorded_gradient(e);
-                return detail::structured<Of, typename Of::In, Of::many_inputs>(
-                    detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse));
-            });
-    }
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
-
-// ======== xgrad/impl/functional/jacobian.ipp
-// Bodies of jacobian.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
-    if (!xgrad::is_complex(type.dtype)) return a;
-    Strides twice = a.strides;
-    for (auto& step : twice) step *= 2;
-    Shape shape = a.shape;
-    a.set_view(std::move(shape), std::move(twice),
-        imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
-    return a;
-}
-
-XGRAD_FUNCTION void copy_parts(
-    TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from) {
-    auto const is_single = [](TypeInfo const& t) {
-        return t.dtype == DType::float32 || t.dtype == DType::complex64;
-    };
-    if (is_single(to_type))
-        is_single(from_type) ? copy_elements(as<float>(to), as<float>(from))
-                             : copy_elements(as<float>(to), as<double>(from));
-    else
-        is_single(from_type) ? copy_elements(as<double>(to), as<float>(from))
-                             : copy_elements(as<double>(to), as<double>(from));
-}
-
-XGRAD_FUNCTION AnyTensor unit_vector(AnyTensor const& like, std::size_t place, bool imaginary) {
-    auto const& type = *like.impl().type;
-    AnyTensor const unit = type.filled(like.shape(), 0), one = type.filled({}, 1);
-    AnyArray at = unit.impl().array;
-    at.set_view({}, {}, static_cast<std::ptrdiff_t>(place * type.size));
-    copy_parts(type, parts_of(type, at, imaginary), type, parts_of(type, one.impl().array, false));
-    return unit;
-}
-
-XGRAD_FUNCTION Tensors reverse_rows(
-    Evaluation const& e, AnyTensor const& output, std::size_t index) {
-    PassMode const mode(e.create_graph);
-    Evaluation const of_output = e.with_outputs({&output, 1});
-    std::vector<RowStack> blocks;
-    for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
-    for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows;
-         ++row) {
-        AnyTensor const grad_output = unit_vector(output, row);
-        Tensors gradients(e.inputs.size());
-        pull_back(of_output, {&grad_output, 1}, e.create_graph, true, gradients);
-        for (std::size_t i = 0; i < blocks.size(); ++i) {
-            if (gradients[i].defined()) blocks[i].put(row, gradients[i]);
-            else if (e.strict)
-                fail<GraphError>(e.transform, ": Output ", index,
-                    " of the user-provided function is independent of input ", i,
-                    ". This is not allowed in strict mode.");
-        }
-    }
-    Tensors all;
-    for (auto& block : blocks) all.push_back(block.finish());
-    if (e.strict && e.create_graph)
-        for (std::size_t i = 0; i < all.size(); ++i)
-            if (all[i].numel() && !all[i].requires_grad())
-                fail<GraphError>(e.transform,
-                    ": The jacobian of the user-provided function is independent of input ", i,
-                    ". This is not allowed in strict mode when create_graph=True.");
-    return all;
-}
-
-XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e) {
-    NoGradGuard const off;
-    std::vector<Tensors> blocks(e.outputs.size());
-    for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        for (auto const& x : e.inputs)
-            blocks[k].push_back(RowStack(*x.impl().type, e.outputs[k].shape(), x.shape()).finish());
-    for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-        auto const& type = *e.inputs[i].impl().type;
-        std::size_t const columns = e.inputs[i].numel();
-        for (std::size_t column = 0; column < columns; ++column)
-            for (bool const imaginary : {false, true}) {
-                if (imaginary && !xgrad::is_complex(type.dtype)) continue;
-                Tensors tangents(e.inputs.size());
-                tangents[i] = unit_vector(e.inputs[i], column, imaginary);
-                Tensors along(e.outputs.size());
-                ForwardPass(e.inputs, tangents).run(e.outputs, along);
-                for (std::size_t k = 0; k < along.size(); ++k) {
-                    if (!along[k].defined()) continue;
-                    AnyArray to = blocks[k][i].impl().array;
-                    Strides steps = row_major(along[k].shape());
-                    for (auto& step : steps) step *= static_cast<std::ptrdiff_t>(columns);
-                    to.set_view(along[k].shape(), std::move(steps),
-                        static_cast<std::ptrdiff_t>(column * type.size));
-                    auto const& from_type = *along[k].impl().type;
-                    copy_parts(type, parts_of(type, to, imaginary), from_type,
-                        parts_of(from_type, along[k].impl().array, false));
-                }
-            }
-    }
-    return blocks;
-}
-
-XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy) {
-    check_outputs(e);
-    auto const passes = [](TensorSpan all, std::size_t for_complex) {
-        std::size_t n = 0;
-        for (auto const& t : all) n += t.numel() * (xgrad::is_complex(t.dtype()) ? for_complex : 1);
-        return n;
-    };
-    bool const must_reverse = e.create_graph || e.strict;
-    if (strategy == Mode::forward && must_reverse)
-        fail<GraphError>(
-            e.transform, ": create_graph or strict and Mode::forward are not supported together");
-    if (strategy == Mode::forward || (strategy == Mode::automatic && !must_reverse &&
-                                         passes(e.inputs, 2) < passes(e.outputs, 1)))
-        return forward_columns(e);
-    std::vector<Tensors> blocks;
-    for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        blocks.push_back(reverse_rows(e, e.outputs[k], k));
-    return blocks;
-}
-
-XGRAD_FUNCTION Tensors recorded_gradient(Evaluation const& e) {
-    check_outputs(e);
-    if (e.outputs[0].numel() != 1)
-        fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ",
-            e.transform, " should contain a single element, its shape is ", e.outputs[0].shape());
-    Tensors gradient(e.inputs.size());
-    pull_back(e, {}, true, true, gradient);
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-        auto& y = gradient[i];
-        if (e.strict && !y.defined())
-            fail<GraphError>(e.transform,
-                ": The output of the user-provided function is independent of input ", i,
-                ". This is not allowed in strict mode.");
-        if (e.strict && !y.requires_grad())
-            fail<GraphError>(e.transform,
-                ": the jacobian of the user-provided function with respect to input ", i,
-                " does not require gradients. This is not allowed in strict mode. You should "
-                "ensure that your function is twice differentiable and the jacobian "
-                "depends on the inputs (this would be violated by a linear function for example).");
-        if (!y.defined()) y = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
-    }
-    return gradient;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
-#endif
-
-namespace xgrad {
-
-namespace detail {
-
-/// v^T H: the gradient, differentiated in reverse mode from v.
-void vector_hessian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
-
-/// H v: the derivative of the gradient along v, forward mode over reverse mode.
-void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
-
-template <class F, class X, class V = X> constexpr bool check_hessian_product() {
-    using Of = Transform<F, X>;
-    if constexpr (Of::fits) {
-        constexpr bool is_number = !Of::many_outputs && all_real<tensors_type<typename Of::Result>>;
-        static_assert(
-            is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
-        constexpr bool v_fits = std::same_as<tensors_type<V>, typename Of::In>;
-        static_assert(
-            v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
-        return is_number && v_fits;
-    } else return false;
-}
-
-} // namespace detail
-
-/// f(inputs), a real scalar, and v^T H for the Hessian H of f. `inputs` is a Tensor or a std::tuple
-/// of tensors, and v and the product have their structure, shapes and types. As H is symmetric,
-/// this is also H v, at a lower cost than hvp(). For complex inputs it is the derivative of the
-/// gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
-template <class F, class X, detail::TensorsLike V>
-auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(detail::tensors_of(v));
-        return detail::Transform<F, X>::value_and(
-            "vhp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::vector_hessian_product(e, vector, products);
-            });
-    }
-}
-/// For an input of one element: v is 1.
-template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
-            [](auto const& e, auto products) { detail::vector_hessian_product(e, {}, products); });
-}
-
-/// f(inputs), a real scalar, and H v for the Hessian H of f, in forward mode over reverse mode: a
-/// tangent is pushed along the graph of the gradient. It differs from vhp() only where a gradient
-/// is not the derivative of f (for instance because a tensor hook in f changes it: vhp() runs that
-/// hook twice, hvp() once), or where second derivatives are not continuous.
-template <class F, class X, detail::TensorsLike V>
-auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(detail::tensors_of(v));
-        return detail::Transform<F, X>::value_and(
-            "hvp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::hessian_vector_product(e, vector, products);
-            });
-    }
-}
-/// For an input of one element: v is 1.
-template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
-            [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
-
-// ======== xgrad/impl/functional/hvp.ipp
-// Bodies of hvp.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void vector_hessian_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    check_vector(e.transform, v, e.inputs);
-    AnyTensor one;
-    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
-        e.create_graph, products);
-    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
-}
-
-XGRAD_FUNCTION void hessian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    push_forward(e.with_outputs(gradient), v, products);
-    fill_in(e, "The hessian of the user-provided function", "hessian", products);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
-#endif
-
-// ======== xgrad/ops/counting.hpp
-// Counts of nonzero elements, and whether any or all are nonzero.
-
-
-// ======== xgrad/ops/reduction.hpp
-// Reductions over all or some axes. They fuse with the expression under them, which is evaluated
-// tile by tile; its values are stored only for the gradient of a product or an extremum.
-
-
-// ======== xgrad/ops/extremum.hpp
-// The largest and the smallest elements over axes.
-
-namespace xgrad {
-
-namespace detail {
-
-/// Distributes the gradient of the extremum of a row equally to the elements that have its value.
-template <class T>
-void distribute_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
-    auto const share_by = [=](auto has_it) {
-        double count = 0;
-        for (std::size_t i = 0; i < n; i += max_summed)
-            count += static_cast<double>(sum_of_batches(x + i, std::min(max_summed, n - i),
-                [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
-        map_run(
-            out, n,
-            [=, share = static_cast<T>(gradient / count)]<class V>(V v)
-                XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(share), V(0)); },
-            x);
-    };
-    if (extremum == extremum) share_by([=](auto v) XGRAD_LAMBDA_INLINE { return v == extremum; });
-    else share_by([](auto v) XGRAD_LAMBDA_INLINE { return v != v; });
-}
-/// Distributes the gradients of the extrema of the columns.
-template <class T>
-void distribute_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum,
-    T const* gradient, T* out) {
-    auto const part_of = []<class V>(V v, V most, V part) XGRAD_LAMBDA_INLINE {
-        return choice(v == most || v != v, part, V(0));
-    };
-    CachedVector<wide<T>> count(columns);
-    CachedVector<T> share(columns);
-    auto const for_each_tile = [=](auto f) {
-        for (std::size_t row = 0; row < rows; ++row)
-            for (std::size_t c = 0; c < columns; c += tile_size)
-                f(row * columns + c, c, std::min(tile_size, columns - c));
-    };
-    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
-        alignas(64) T tile[tile_size];
-        map_run(
-            tile, n,
-            [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); },
-            x + at, extremum + c);
-        accumulate_strided<wide<T>, T>(tile, &count[c], 1, n);
-    });
-    for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
-    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
-        map_run(out + at, n, part_of, x + at, extremum + c, &share[c]);
-    });
-}
-
-} // namespace detail
-
-/// The gradient of an extremum y of x over some axes, from the gradient of y.
-struct ExtremumGradient : Arraywise {
-    Axes over; // normalised
-    static constexpr detail::Uses uses[] = {
-        detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
-
-    template <RealScalar T>
-    auto value(
-        detail::Array<T> const& g, detail::Array<T> const& y, detail::Array<T> const& x) const {
-        detail::Array<T> buffer;
-        auto extent = detail::reduced_extents(x.shape, detail::reduced_shape(x.shape, over, true));
-        bool const in_place = x.contiguous && extent;
-        auto const* from = in_place ? x.begin() : detail::rows_over(over, x, buffer);
-        if (!in_place) extent = {y.numel, detail::count_over(x.shape, over), 1};
-        auto const [rows, reduced, columns] = *extent;
-        detail::Array<T> out(in_place ? x.shape : buffer.shape);
-        auto const gradients = detail::contiguous(g), extrema = detail::contiguous(y);
-        auto *const most = extrema.begin(), *const gradient = gradients.begin(),
-                    *const to = out.begin();
-        for (std::size_t at = 0, c = 0; c < rows * columns; at += reduced * columns, c += columns) {
-            if (columns == 1)
-                detail::distribute_in_row(from + at, reduced, most[c], gradient[c], to + at);
-            else
-                detail::distribute_in_columns(
-                    from + at, reduced, columns, most + c, gradient + c, to + at);
-        }
-        return in_place ? out : detail::rows_put_back(over, std::move(out));
-    }
-    /// The mean over the elements that have the extreme value.
-    auto pullback(
-        wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const {
-        std::remove_cvref_t<decltype(x)> const unit(
-            typename std::remove_cvref_t<decltype(x)>::value_type(1));
-        auto const extremum = reshape(y, Axes(detail::reduced_shape(x.shape(), over, true)));
-        auto const has_it = materialize_expression(x == extremum || isnan(x));
-        return reshape(materialize_expression(
-                           sum(where(has_it, h, 0), over) / sum(where(has_it, unit, 0), over)),
-            Axes(g.shape()));
-    }
-    /// The set of these elements is constant.
-    template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const {
-        return std::remove_cvref_t<decltype(h)>();
-    }
-};
-
-/// Largest or smallest element over some axes.
-template <template <class> class Combine> struct Extremum : Reducing<Combine> {
-    static constexpr detail::Uses uses[1] = {
-        detail::uses_argument(0) | detail::uses_result}; // clang wants the bound in a template
-
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
-        return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x));
-    }
-};
-struct Amax : Extremum<detail::Larger> {};
-struct Amin : Extremum<detail::Smaller> {};
-
-namespace detail {
-template <class Op, Operand X>
-auto extremum(std::string_view operation, X const& x, Axes const& over, bool keep) {
-    static_assert(!is_complex<typename X::scalar>, "amax and amin: complex numbers have no order");
-    if constexpr (is_complex<typename X::scalar>) return x;
-    else {
-        auto const axes = checked_axes(operation, x, over);
-        if (auto const& shape = x.shape();
-            numel(shape) == 0 && numel(reduced_shape(shape, axes, true)) != 0)
-            fail<ShapeError>(
-                operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
-        return express_reduction(Op{{{{}, axes, keep}}}, x);
-    }
-}
-} // namespace detail
-
-/// Maximum over axes. Elements that attain it get equal parts of the gradient. NaN is propagated.
-template <Operand X> auto amax(X const& x, Axes const& axes, bool keep = false) {
-    return detail::extremum<Amax>("amax", x, axes, keep);
-}
-template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
-
-/// Minimum over axes; ties and NaN as for amax.
-template <Operand X> auto amin(X const& x, Axes const& axes, bool keep = false) {
-    return detail::extremum<Amin>("amin", x, axes, keep);
-}
-template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
-
-} // namespace xgrad
-
-// ======== xgrad/ops/product.hpp
-// Products over axes, whose gradient needs no division.
-
-namespace xgrad {
-
-namespace detail {
-
-/// Calls finish(factor times the product of the other n - 1 elements) for each element: one pass
-/// for the products of the elements before it, one for those after it. Returns the product of all.
-template <class T, class F>
-T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish) {
-    T before(1);
-    for (std::size_t i = 0; i < n; ++i) out[i] = before, before *= x[i];
-    for (std::size_t i = n; i-- > 0;) out[i] = finish(out[i] * factor), factor *= x[i];
-    return before;
-}
-
-/// The products of the other elements, in batches. Each lane of a few batches is an independent
-/// chain; the tail is one more.
-template <Differentiable T, class F>
-void products_of_others(T const* x, std::size_t n, T* out, F finish) {
-    using Batch = simd::batch_of<T, precision_of<T>>;
-    constexpr std::size_t width = simd::Batch<precision_of<T>>::width, batches = 4,
-                          block = batches * width;
-    std::size_t const end = n - n % block;
-    T others(1); // of the tail
-    if (end) {
-        Batch part[batches] = {1, 1, 1, 1};
-        for (std::size_t i = 0; i < end; i += block)
-            kernel::unroll<batches>([&](auto j) XGRAD_LAMBDA_INLINE {
-                part[j].store(out + i + j * width);
-                part[j] = part[j] * Batch::load(x + i + j * width);
-            });
-        auto const first = part[0] * part[1], second = part[2] * part[3];
-        T lanes[width], others_of_lanes[width], left_over(1);
-        (first * second).store(lanes);
-        for (std::size_t i = end; i < n; ++i) left_over *= x[i];
-        others = each_product_of_others(lanes, width, left_over, others_of_lanes, std::identity());
-        auto const of_lanes = Batch::load(others_of_lanes);
-        Batch after[batches] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second),
-            of_lanes * (first * part[3]), of_lanes * (first * part[2])};
-        for (std::size_t i = end; i > 0;) {
-            i -= block;
-            kernel::unroll<batches>([&](auto j) XGRAD_LAMBDA_INLINE {
-                auto* const at = out + i + j * width;
-                finish(Batch::load(at) * after[j]).store(at);
-                after[j] = after[j] * Batch::load(x + i + j * width);
-            });
-        }
-    }
-    each_product_of_others(x + end, n - end, others, out + end, finish);
-}
-
-} // namespace detail
-
-/// The gradient of a product over some axes: the gradient of the result times the conjugate product
-/// of the other elements.
-struct ProdGradient : Arraywise {
-    Axes over; // normalised
-    static constexpr detail::Uses uses[] = {
-        detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
-
-    template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const {
-        using W = detail::wide<T>; // multiplied in another order, an intermediate product must not
-                                   // overflow
-        detail::Array<W> buffer;
-        auto const* const rows = detail::rows_over(over, x, buffer);
-        detail::Array<W> out(buffer.defined() ? buffer.shape : x.shape);
-        auto const gradients = detail::contiguous(g);
-        std::size_t const n = detail::count_over(x.shape, over);
-        for (std::size_t at = 0, row = 0; at < x.numel; at += n, ++row)
-            detail::products_of_others(rows + at, n, out.begin() + at,
-                [gi = detail::converted<W>(gradients.begin()[g.numel == 1 ? 0 : row])](auto v) {
-                    using detail::conj;
-                    return gi * conj(v);
-                });
-        detail::narrow<W, T>(out);
-        return detail::rows_put_back(over, std::move(detail::as<T>(out)));
-    }
-    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const {
-        std::remove_cvref_t<decltype(x)> const unit(
-            typename std::remove_cvref_t<decltype(x)>::value_type(1));
-        return reshape(
-            materialize_expression(sum(h * conj(express(*this, unit, x)), over)), Axes(g.shape()));
-    }
-    /// The derivative for x_j: every other output depends on x_j by the product of all elements but
-    /// the two. Computed for one j after another, with x_j replaced by 1.
-    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const {
-        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
-        auto out = materialize_expression(h * T(0));
-        for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
-            auto const is_j = position_mask(x, over, j);
-            auto const without_j = materialize_expression(where(is_j, T(1), x));
-            auto const part =
-                sum(where(is_j, T(0), conj(h) * express(*this, g, without_j)), over, keepdims);
-            out = materialize_expression(out + where(is_j, part, T(0)));
-        }
-        return out;
-    }
-};
-
-/// Product of the elements over some axes, zeros among them or not.
-struct Prod : Reducing<detail::Product> {
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
-
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-        return express(ProdGradient{{}, over}, g, x);
-    }
-};
-
-/// Product over axes. Of integers and masks: a product of int64.
-template <Operand X> auto prod(X const& x, Axes const& axes, bool keep = false) {
-    if constexpr (std::same_as<typename X::kind, B>) return prod(cast<std::int64_t>(x), axes, keep);
-    else return express_reduction(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
-}
-template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
-
-} // namespace xgrad
-
-namespace xgrad {
-
-/// Integers and masks as double; anything else as it is.
-template <Operand X> auto real_valued(X const& x) {
-    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
-        return cast<double>(x);
-    else return x;
-}
-
-/// Sum over axes. Of integers and masks: a sum of int64.
-template <Operand X> auto sum(X const& x, Axes const& axes, bool keep = false) {
-    return record_sum("sum", x, &axes, keep, false);
-}
-template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr, false, false); }
-
-/// Arithmetic mean over axes; NaN of nothing. Of integers and masks: a mean of double.
-template <Operand X> auto mean(X const& x, Axes const& axes, bool keep = false) {
-    return record_sum("mean", real_valued(x), &axes, keep, true);
-}
-template <Operand X> auto mean(X const& x) {
-    return record_sum("mean", real_valued(x), nullptr, false, true);
-}
-
-/// log(sum(exp(x))) over axes, without overflow; the gradient is softmax(x).
-template <Operand X> auto logsumexp(X const& x, Axes const& axes, bool keep = false) {
-    auto const over = detail::checked_axes("logsumexp", x, axes);
-    if constexpr (std::same_as<typename X::kind, R>)
-        if (over.size() == x.dim()) { // a scalar: the exponentials and their gradients are one pass
-            auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
-            auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
-            return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
-        }
-    auto const largest = finite_largest(x, over);
-    auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
-    return keep ? y
-                : detail::only_reshaped(
-                      reshape(y, Axes(detail::reduced_shape(y.shape(), over, false))));
-}
-template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::all_axes(x.dim())); }
-
-/// Square root of a sum of squares, with gradient 0 at 0 (as PyTorch's norm has).
-struct NormRoot : Elementwise<R(R)> {
-    auto value(auto x) const { return sqrt(x); }
-    auto partial(wrt<0>, auto y, auto) const { return selected{!(y == 0), 0.5 * reciprocal(y)}; }
-};
-/// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
-struct PowerRoot : Elementwise<R(R)> {
-    double p = 2;
-    auto value(auto s) const { return pow(s, 1 / p); }
-    auto partial(wrt<0>, auto, auto s) const {
-        return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)};
-    }
-};
-/// |x|^p, with gradient 0 at 0.
-struct AbsPower : Elementwise<R(R), R(C)> {
-    double p = 2;
-    auto value(auto x) const { return pow(abs(x), p); }
-    auto partial(wrt<0>, auto, auto x) const {
-        auto const r = abs(x);
-        return gradient{where(r == 0, 0, p * pow(r, p - 1)) * sgn(x)};
-    }
-};
-
-/// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0
-/// at 0. Elements are not scaled: their p-th powers, and the sum of these, must not overflow or
-/// underflow in their type.
-template <Operand X> auto norm(X const& x, double p, Axes const& axes, bool keep = false) {
-    if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
-    detail::checked_axes("norm", x, axes);
-    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
-        return norm(real_valued(x), p, axes, keep);
-    else {
-        using T = decltype(materialize_expression(abs(x)));
-        if (p == std::numeric_limits<double>::infinity()) return T(amax(abs(x), axes, keep));
-        if (p == 1) return T(sum(abs(x), axes, keep));
-        if (p == 2) return T(express(NormRoot{}, sum(abs2(x), axes, keep)));
-        return T(express(PowerRoot{{}, p}, sum(express(AbsPower{{}, p}, x), axes, keep)));
-    }
-}
-template <Operand X> auto norm(X const& x, double p = 2) {
-    return norm(x, p, detail::all_axes(x.dim()));
-}
-
-/// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex
-/// numbers, too, it is real. Not a finite number where n is no more than the correction.
-template <Operand X>
-auto var(X const& x, Axes const& axes, bool keep = false, double correction = 1) {
-    auto const over = detail::checked_axes("var", x, axes);
-    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
-        return var(real_valued(x), over, keep, correction);
-    else {
-        auto const n = static_cast<double>(detail::count_over(x.shape(), over));
-        return materialize_expression(
-            sum(abs2(x - mean(x, over, keepdims)), over, keep) / std::max(0., n - correction));
-    }
-}
-template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
-
-/// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is
-/// a namespace in C++.)
-template <Operand X>
-auto stddev(X const& x, Axes const& axes, bool keep = false, double correction = 1) {
-    return materialize_expression(
-        express(NormRoot{}, var(x, detail::checked_axes("stddev", x, axes), keep, correction)));
-}
-template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes(x.dim())); }
-
-} // namespace xgrad
-
-namespace xgrad {
-
-/// Counts the elements over axes that are true or not 0, as int64; NaN counts. Not differentiable.
-template <Operand X> auto count_nonzero(X const& x, Axes const& axes, bool keep = false) {
-    auto const over = detail::checked_axes("count_nonzero", x, axes);
-    if constexpr (std::same_as<typename X::kind, B>) return sum(x, over, keep);
-    else return sum(x != typename X::scalar(0), over, keep);
-}
-template <Operand X> auto count_nonzero(X const& x) {
-    return count_nonzero(x, detail::all_axes(x.dim()));
-}
-
-/// Whether any of the elements over axes is true, or not 0; false where there are none. (PyTorch's
-/// name for it is taken by hooks.)
-template <Operand X> auto any_of(X const& x, Axes const& axes, bool keep = false) {
-    return materialize_expression(
-        count_nonzero(x, detail::checked_axes("any_of", x, axes), keep) != 0);
-}
-template <Operand X> auto any_of(X const& x) { return any_of(x, detail::all_axes(x.dim())); }
-
-/// Whether all of the elements over axes are true, or not 0; true where there are none.
-template <Operand X> auto all_of(X const& x, Axes const& axes, bool keep = false) {
-    auto const over = detail::checked_axes("all_of", x, axes);
-    return materialize_expression(count_nonzero(x, over, keep) ==
-                                  static_cast<std::int64_t>(detail::count_over(x.shape(), over)));
-}
-template <Operand X> auto all_of(X const& x) { return all_of(x, detail::all_axes(x.dim())); }
-
-} // namespace xgrad
-
-// ======== xgrad/ops/cumulative.hpp
-// Cumulative sums, products and logarithms of sums of exponentials, and the linear recurrence that
-// computes their gradients.
-
-
-// ======== xgrad/ops/padding.hpp
-// Padding: arrays extended or cropped at their borders.
-
-namespace xgrad {
-
-/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2
-/// 3 4] 1 2.
-enum class PadMode { constant, reflect, replicate, circular };
-
-/// Adds slices of one value before and after x along each axis; a negative width removes slices of
-/// x. The adjoint has the opposite widths and pads with zeros.
-template <Scalar T> struct Pad : Arraywise {
-    Axes before, after; // for each axis
-    T fill{};
-    static constexpr bool is_multilinear = false; // the padding value does not depend on x
-
-    auto value(detail::Array<T> const& x) const {
-        Shape shape = x.shape;
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-            auto const more = before[d] + after[d];
-            shape[d] = more < 0
-                           ? shape[d] - static_cast<std::size_t>(-more)
-                           : detail::add_extents("pad", shape[d], static_cast<std::size_t>(more));
-        }
-        detail::Array<T> out(shape, fill);
-        auto to = out, from = x;
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-            auto const start = std::max<std::ptrdiff_t>(before[d], 0), first = start - before[d];
-            auto const count = static_cast<std::ptrdiff_t>(x.shape[d]) - first +
-                               std::min<std::ptrdiff_t>(after[d], 0);
-            to = detail::part_along(
-                to, d, static_cast<std::size_t>(start), static_cast<std::size_t>(count));
-            from = detail::part_along(
-                from, d, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
-        }
-        detail::copy_elements(to, from);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        Pad back{{}, before, after};
-        for (std::size_t d = 0; d < before.size(); ++d)
-            back.before[d] = -before[d], back.after[d] = -after[d];
-        return express(std::move(back), g);
-    }
-};
-
-/// Pads along one axis with slices of x, as the mode says.
-struct PadBorder : Arraywise {
-    std::size_t axis = 0, before = 0, after = 0;
-    PadMode mode = PadMode::reflect;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        auto const n = x.shape[axis];
-        Shape shape = x.shape;
-        shape[axis] = detail::add_extents("pad", n, before + after);
-        detail::Array<T> out(shape);
-        detail::copy_elements(detail::part_along(out, axis, before, n), x);
-        each_side(out, x, [](auto const& added, auto const& repeated) {
-            detail::copy_elements(added, repeated);
-        });
-        return out;
-    }
-    /// Calls f(padding, source) with views: the slices before and after x in the padded array, and
-    /// the slices of x that they repeat.
-    template <class T, class F>
-    void each_side(detail::Array<T> const& padded, detail::Array<T> const& x, F f) const {
-        auto const n = x.shape[axis];
-        bool const reflects = mode == PadMode::reflect, replicates = mode == PadMode::replicate;
-        auto const side = [&](std::size_t place, std::size_t count, std::size_t first) {
-            if (count == 0 || x.numel == 0) return;
-            auto const added = detail::part_along(padded, axis, place, count);
-            Strides strides = x.strides;
-            auto& stride = strides[axis];
-            auto const offset = static_cast<std::ptrdiff_t>(first) * stride;
-            if (reflects) stride = -stride;
-            if (replicates) stride = 0;
-            f(added, x.view(added.shape, std::move(strides), offset));
-        };
-        side(0, before, reflects ? before : replicates ? 0 : n - before);
-        side(before + n, after, reflects ? n - 2 : replicates ? n - 1 : 0);
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
-};
-
-/// Crops the padding and adds it to the slices that it repeats: the adjoint of PadBorder.
-struct FoldBorder : Arraywise {
-    PadBorder border;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
-        Shape shape = x.shape;
-        shape[axis] = n;
-        detail::Array<T> out(shape);
-        detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
-        border.each_side(x, out, [](auto const& added, auto const& repeated) {
-            detail::for_each_pair(repeated, added, [](T& sum, T const& more) { sum += more; });
-        });
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(border, g);
-    }
-};
-
-auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-    return express(FoldBorder{{}, *this}, g);
-}
-
-namespace detail {
-
-/// The widths with positive ones replaced by 0.
-Axes negative_ones(Axes widths);
-std::size_t if_positive(std::ptrdiff_t width);
-
-/// The widths of pad(), for each axis: before it and after it.
-struct PadWidths {
-    Axes before, after;
-    bool cut = false, add = false; // some widths are negative; some are positive
-
-    PadWidths(Axes const& widths, Shape const& extents);
-};
-
-void check_border(PadBorder const& b, std::size_t extent);
-
-} // namespace detail
-
-/// Pads x by the widths: two for the last axis, then two for the one before it, and so on, as in
-/// PyTorch. Negative widths crop first. A copy.
-template <Operand X>
-auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant,
-    std::type_identity_t<typename X::scalar> value = {}) {
-    using T = typename X::scalar;
-    auto y = materialize_expression(x);
-    detail::PadWidths const w(widths, y.shape());
-    if (mode == PadMode::constant) return express(Pad<T>{{}, w.before, w.after, value}, y);
-    if (w.cut || !w.add)
-        y = express(Pad<T>{{}, detail::negative_ones(w.before), detail::negative_ones(w.after)}, y);
-    for (std::size_t d = 0; d < w.before.size(); ++d) {
-        PadBorder const border{
-            {}, d, detail::if_positive(w.before[d]), detail::if_positive(w.after[d]), mode};
-        if (border.before + border.after == 0) continue;
-        detail::check_border(border, y.shape()[d]);
-        y = express(border, y);
-    }
-    return y;
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
-
-// ======== xgrad/impl/ops/padding.ipp
-// Bodies of padding.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION Axes negative_ones(Axes widths) {
-    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
-    return widths;
-}
-
-XGRAD_FUNCTION std::size_t if_positive(std::ptrdiff_t width) {
-    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
-}
-
-XGRAD_FUNCTION PadWidths::PadWidths(Axes const& widths, Shape const& extents)
-    : before(extents.size(), 0), after(extents.size(), 0) {
-    auto const rank = extents.size();
-    if (widths.size() % 2 || widths.size() > 2 * rank)
-        fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank,
-            " axes of shape ", extents);
-    for (std::size_t i = 0; i < widths.size() / 2; ++i) {
-        auto const d = rank - 1 - i;
-        auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
-        cut |= std::min(first, last) < 0;
-        add |= std::max(first, last) > 0;
-        constexpr auto most = static_cast<std::ptrdiff_t>(max_elements);
-        if (std::max(first, last) > most || std::min(first, last) < -most ||
-            static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) +
-                    std::min<std::ptrdiff_t>(last, 0) <
-                0)
-            fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ",
-                extents, ", or add more than any memory holds");
-    }
-}
-
-XGRAD_FUNCTION void check_border(PadBorder const& b, std::size_t extent) {
-    auto const longest = std::max(b.before, b.after);
-    if (b.mode == PadMode::reflect && longest >= extent)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ",
-            longest, " positions, which must be fewer");
-    if (b.mode == PadMode::circular && longest > extent)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ",
-            longest, " positions, which must be no more");
-    if (b.mode == PadMode::replicate && extent == 0)
-        fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
-#endif
-
-namespace xgrad {
-
-namespace detail {
-
-/// Scans along an axis: next state = step(state, index of the element in row-major order, true for
-/// the first one).
-template <Scalar T, class Step>
-Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step) {
-    Array<T> out(shape);
-    std::size_t const n = shape[axis], columns = step_along(shape, axis);
-    if (columns == 1) { // in a register
-        for (std::size_t begin = 0; begin < out.numel; begin += n) {
-            auto value = start;
-            for (std::size_t i = 0; i < n; ++i) {
-                std::size_t const at = begin + (reversed ? n - 1 - i : i);
-                out.begin()[at] = converted<T>(value = step(value, at, i == 0));
-            }
-        }
-        return out;
-    }
-    CachedVector<wide<T>> values(columns);
-    for (std::size_t begin = 0; begin < out.numel; begin += n * columns) {
-        std::ranges::fill(values, start);
-        for (std::size_t i = 0; i < n; ++i) {
-            std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
-            for (std::size_t c = 0; c < columns; ++c)
-                out.begin()[at + c] = converted<T>(values[c] = step(values[c], at + c, i == 0));
-        }
-    }
-    return out;
-}
-
-} // namespace detail
-
-/// Cumulative sum along an axis; if reversed, from the end.
-struct CumulativeSum : Arraywise {
-    std::size_t axis = 0;
-    bool reversed = false;
-    static constexpr bool is_multilinear = true;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        using W = detail::wide<T>;
-        auto const from = detail::contiguous(x);
-        return detail::running<T>(
-            x.shape, axis, reversed, W(0), [in = from.begin()](W sum, std::size_t at, bool) {
-                return sum + detail::converted<W>(in[at]);
-            });
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(CumulativeSum{{}, axis, !reversed}, g);
-    }
-};
-
-/// Cumulative sum along an axis, inclusive. Integers and masks are summed in int64.
-template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis) {
-    if constexpr (std::same_as<typename X::kind, B>) return cumsum(cast<std::int64_t>(x), axis);
-    else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.shape())}, x);
-}
-
-namespace detail {
-/// Shifts the elements by one along an axis; the first position gets a constant.
-template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_type first) {
-    if (x.shape()[axis] == 0) return x;
-    Pad<typename X::value_type> one_on{{}, Axes(x.dim(), 0), Axes(x.dim(), 0), first};
-    one_on.before[axis] = 1;
-    one_on.after[axis] = -1;
-    return express(std::move(one_on), x);
-}
-} // namespace detail
-
-/// Linear recurrence y_i = b_i + a_i y_(i-1) along an axis, with y_0 = b_0. It is linear in b;
-/// `transposed` is the adjoint of that map: y_i = b_i + conj(a_(i+1)) y_(i+1).
-struct Recurrence : Arraywise {
-    std::size_t axis = 0;
-    bool transposed = false;
-    static constexpr detail::Uses uses[] = {
-        detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
-
-    template <Scalar T> auto value(detail::Array<T> const& a, detail::Array<T> const& b) const {
-        using W = detail::wide<T>;
-        auto const factors = detail::contiguous(a), terms = detail::contiguous(b);
-        std::size_t const to_factor = transposed ? detail::step_along(a.shape, axis) : 0;
-        return detail::running<T>(a.shape, axis, transposed, W(0),
-            [this, to_factor, f = factors.begin(), t = terms.begin()](
-                W y, std::size_t at, bool first) {
-                using detail::conj;
-                auto const term = detail::converted<W>(t[at]);
-                if (first) return term;
-                auto const factor = detail::converted<W>(f[at + to_factor]);
-                return term + (transposed ? conj(factor) : factor) * y;
-            });
-    }
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& a, auto const&) const {
-        auto const of_terms = express(Recurrence{{}, axis, !transposed}, a, g);
-        return transposed ? materialize_expression(y * conj(detail::put_off(of_terms, axis, 0)))
-                          : materialize_expression(conj(detail::put_off(y, axis, 0)) * of_terms);
-    }
-    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const {
-        return express(Recurrence{{}, axis, !transposed}, a, g);
-    }
-};
-
-/// Cumulative product along an axis. The gradient of element i is the conjugate product of the
-/// elements before it, times a recurrence over the gradients from i on. Nothing is divided, so
-/// zeros need no special case.
-struct CumulativeProduct : Arraywise {
-    std::size_t axis = 0;
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        using W = detail::wide<T>;
-        auto const from = detail::contiguous(x);
-        return detail::running<T>(
-            x.shape, axis, false, W(1), [in = from.begin()](W product, std::size_t at, bool) {
-                return product * detail::converted<W>(in[at]);
-            });
-    }
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
-        return conj(detail::put_off(y, axis, 1)) * express(Recurrence{{}, axis, true}, x, g);
-    }
-};
-
-/// Cumulative product along an axis, inclusive. Integers and masks are multiplied in int64.
-template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis) {
-    if constexpr (std::same_as<typename X::kind, B>) return cumprod(cast<std::int64_t>(x), axis);
-    else
-        return express(
-            CumulativeProduct{{}, detail::normalize_axis("cumprod", axis, x.shape())}, x);
-}
-
-namespace detail {
-/// log(exp(a) + exp(b)) without overflow.
-template <class P> P log_of_sum(P a, P b) {
-    P const most = std::max(a, b), least = std::min(a, b);
-    if (a != a || b != b) return a + b;
-    return std::isinf(most) ? most : most + std::log1p(std::exp(least - most));
-}
-} // namespace detail
-
-/// Cumulative log-sum-exp y_i along an axis. The gradient of element i is exp(x_i - y_i) times a
-/// recurrence over the gradients from i on, whose factors exp(y_i - y_(i+1)) are at most 1.
-struct LogCumulativeSumExp : Arraywise {
-    std::size_t axis = 0;
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
-
-    template <RealScalar P> auto value(detail::Array<P> const& x) const {
-        using W = detail::wide<P>;
-        auto const from = detail::contiguous(x);
-        return detail::running<P>(x.shape, axis, false, -std::numeric_limits<W>::infinity(),
-            [in = from.begin()](W sum, std::size_t at, bool) {
-                return detail::log_of_sum(sum, detail::converted<W>(in[at]));
-            });
-    }
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
-        auto const weights = share(detail::put_off(y, axis, -infinity<decltype(y)>), y);
-        return share(x, y) * express(Recurrence{{}, axis, true}, weights, g);
-    }
-
-private:
-    template <class X>
-    static constexpr auto infinity =
-        std::numeric_limits<typename std::remove_cvref_t<X>::value_type>::infinity();
-
-    /// exp(part - whole), and 0 for a part of nothing, also of nothing.
-    static auto share(auto const& part, auto const& whole) {
-        auto const is_nothing = materialize_expression(part == -infinity<decltype(part)>);
-        auto const is_infinite =
-            materialize_expression(part == infinity<decltype(part)>); // beside an infinite whole
-        auto const is_either = materialize_expression(is_nothing || is_infinite);
-        return materialize_expression(
-            where(is_nothing, 0, exp(where(is_either, 0, part) - where(is_either, 0, whole))));
-    }
-};
-
-/// log(exp(x_0) + ... + exp(x_i)) for each place i along an axis, without overflow. Of integers and
-/// masks: of double.
-template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis) {
-    static_assert(!std::same_as<typename X::kind, C>, "logcumsumexp: a real operand is needed");
-    if constexpr (std::same_as<typename X::kind, R>)
-        return express(
-            LogCumulativeSumExp{{}, detail::normalize_axis("logcumsumexp", axis, x.shape())}, x);
-    else return logcumsumexp(cast<double>(x), axis);
-}
-
-} // namespace xgrad
-
-// ======== xgrad/ops/flipping.hpp
-// Elements in another order along axes: reversed (flip) or rotated (roll).
-
-namespace xgrad {
-
-/// Reverses the elements along some axes. Flip is its own adjoint.
-struct Flip : Arraywise {
-    Axes axes; // normalised
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(x.shape);
-        if (x.numel == 0) return out;
-        Strides backwards = out.strides;
-        std::ptrdiff_t last = 0;
-        for (auto const axis : axes) {
-            auto& stride = backwards[static_cast<std::size_t>(axis)];
-            last +=
-                static_cast<std::ptrdiff_t>(x.shape[static_cast<std::size_t>(axis)] - 1) * stride;
-            stride = -stride;
-        }
-        detail::copy_elements(out.view(x.shape, std::move(backwards), last), x);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(*this, g);
-    }
-};
-
-/// Reverses the elements along axes. A copy.
-template <Operand X> auto flip(X const& x, Axes const& axes) {
-    return express(Flip{{}, detail::normalize_axes("flip", axes, x.shape())}, x);
-}
-
-/// Rotates the elements along axes: those shifted past the end return at the beginning. The adjoint
-/// shifts back.
-struct Roll : Arraywise {
-    Shape shifts; // for each axis, less than its extent
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(x.shape);
-        if (x.numel) copy_parts(out, x, 0);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-        Roll back = *this;
-        for (std::size_t d = 0; d < shifts.size(); ++d)
-            if (shifts[d]) back.shifts[d] = x.shape()[d] - shifts[d];
-        return express(std::move(back), g);
-    }
-
-private:
-    /// Copies two parts along each axis that is shifted, from `axis` on.
-    template <class T>
-    void copy_parts(
-        detail::Array<T> const& to, detail::Array<T> const& from, std::size_t axis) const {
-        while (axis < shifts.size() && shifts[axis] == 0) ++axis;
-        if (axis == shifts.size()) return detail::copy_elements(to, from);
-        auto const shift = shifts[axis], rest = from.shape[axis] - shift;
-        copy_parts(detail::part_along(to, axis, shift, rest),
-            detail::part_along(from, axis, 0, rest), axis + 1);
-        copy_parts(detail::part_along(to, axis, 0, shift),
-            detail::part_along(from, axis, rest, shift), axis + 1);
-    }
-};
-
-namespace detail {
-/// A shift modulo the extent.
-std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent);
-} // namespace detail
-
-/// Rotates the elements by a shift along each of some axes, backwards if it is negative. A copy.
-template <Operand X> auto roll(X const& x, Axes const& shifts, Axes const& axes) {
-    Shape const extents = x.shape();
-    detail::normalize_axes("roll", axes, extents); // each at most once
-    if (shifts.size() != axes.size())
-        detail::fail<ShapeError>(
-            "roll: shifts ", shifts, " are not one for each of the axes ", axes);
-    Shape distances(extents.size(), 0);
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-        auto const d = detail::normalize_axis("roll", axes[i], extents);
-        distances[d] = detail::shift_within(shifts[i], extents[d]);
-    }
-    return express(Roll{{}, std::move(distances)}, x);
-}
-template <Operand X> auto roll(X const& x, std::ptrdiff_t shift, std::ptrdiff_t axis) {
-    return roll(x, Axes{shift}, Axes{axis});
-}
-/// Rotates all elements in row-major order.
-template <Operand X> auto roll(X const& x, std::ptrdiff_t shift) {
-    auto const row = detail::in_one_row("roll", x);
-    return detail::only_reshaped(reshape(roll(row, shift, 0), Axes(x.shape())));
-}
-
-namespace detail {
-template <Operand X>
-auto shifted_by_half(
-    std::string_view operation, X const& x, Axes const& axes, std::ptrdiff_t sign) {
-    check_defined(operation, x);
-    Shape const extents = x.shape();
-    auto const over =
-        axes.empty() ? all_axes(extents.size()) : normalize_axes(operation, axes, extents);
-    Axes shifts;
-    for (auto const axis : over)
-        shifts.push_back(
-            sign * static_cast<std::ptrdiff_t>(extents[static_cast<std::size_t>(axis)] / 2));
-    return roll(x, shifts, over);
-}
-} // namespace detail
-
-/// Shifts frequency 0 of a spectrum of fft() to the middle of each of some axes, by default all.
-template <Operand X> auto fftshift(X const& x, Axes const& axes = {}) {
-    return detail::shifted_by_half("fftshift", x, axes, 1);
-}
-/// The inverse of fftshift. The two differ if an extent is odd.
-template <Operand X> auto ifftshift(X const& x, Axes const& axes = {}) {
-    return detail::shifted_by_half("ifftshift", x, axes, -1);
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
-
-// ======== xgrad/impl/ops/flipping.ipp
-// Bodies of flipping.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
-    auto const n = static_cast<std::ptrdiff_t>(extent);
-    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
-#endif
-
-// ======== xgrad/ops/fourier.hpp
-// Discrete Fourier transforms with NumPy's conventions: exp(-2 pi i jk/n) forward, and the scale
-// chosen by `norm`.
-
-
-// ======== xgrad/kernels/fft.hpp
-// The discrete Fourier transform of one line or of many lines, for any length.
-
-namespace xgrad::detail {
-
-/// Computes `howmany` unnormalised DFTs of n points for T = float or double, n >= 1: line i starts
-/// at in + i * in_dist, its transform at out + i * out_dist; see fft. Interleaved lines (the
-/// columns of a matrix) are transformed together.
-template <class T>
-void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
-    std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
-    std::size_t howmany, int sign);
-
-/// Unnormalised DFT of n points for T = float or double, any n >= 1: out[k*os] = sum_j in[j*is]
-/// exp(sign*2*pi*i*j*k/n). in and out may be the same (with equal strides), and must not overlap
-/// otherwise.
-template <class T>
-void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
-    std::size_t n, int sign);
-
-} // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
-
-// ======== xgrad/impl/kernels/fft.ipp
-// Bodies of fft.hpp. impl/instances.ipp has their instances.
-
-#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
-#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
-
-// ======== xgrad/kernels/fft_plan.hpp
-// The algorithms of the discrete Fourier transform of one line or of many lines, for any length.
-//
-// FftPlan chooses the algorithm. Lengths without large prime factors use Columns (fft_columns.hpp),
-// which transforms all columns of a tile at once: one short line is one column, many short lines
-// are the columns of a tile, and a long line is a matrix whose columns are transformed twice
-// (fft_four_step.hpp). A length with a large prime factor becomes a convolution of a smooth length
-// (Bluestein's algorithm). fft_plan, at the end, caches plans by length.
-
-#include <cstdlib>
-
-#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
-#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
-
-// ======== xgrad/kernels/fft_columns.hpp
-// The discrete Fourier transform of all columns of a tile at once, for lengths without large prime
-// factors.
-//
-// Real and imaginary parts are stored in separate arrays (Split), and a row of the tile is
-// contiguous. So every pass is a loop over contiguous lanes with scalar twiddle factors and without
-// shuffles. Each pass handles one factor of the length (decimation in frequency) and writes its
-// results in the order in which the next pass reads them (Stockham), so that there is no bit
-// reversal. The code knows only exp(-2 pi i / n): a caller that exchanges real and imaginary parts
-// of input and output gets the other sign. Read Columns, at the end, first.
-
-namespace xgrad::detail::kernel {
-
-/// A complex number or a vector of complex numbers. Its product is the plain formula; that of
-/// std::complex also handles infinities.
-template <class V> struct Cx {
-    V re, im;
-};
-
-template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b) {
-    return {a.re + b.re, a.im + b.im};
-}
-template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b) {
-    return {a.re - b.re, a.im - b.im};
-}
-template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s) {
-    return {a.re * s, a.im * s};
-}
-template <class V> [[gnu::always_inline]] inline Cx<V> times_minus_i(Cx<V> const& a) {
-    return {a.im, -a.re};
-}
-template <class V, class W>
-[[gnu::always_inline]] inline Cx<V> times(Cx<V> const& a, Cx<W> const& w) {
-    return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
-}
-
-/// A pointer to an array of complex numbers whose real and imaginary parts are in separate arrays.
-template <class T> struct Split {
-    T* re;
-    T* im;
-
-    Split operator+(std::size_t i) const { return {re + i, im + i}; }
-    /// Exchanges real and imaginary parts if `yes`. Exchanged input and output invert the sign of
-    /// the transform.
-    Split exchanged(bool yes) const { return yes ? Split{im, re} : *this; }
-    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const {
-        return {load<V>(re + i), load<V>(im + i)};
-    }
-    template <class V> [[gnu::always_inline]] inline void set(std::size_t i, Cx<V> const& x) const {
-        store(re + i, x.re);
-        store(im + i, x.im);
-    }
-};
-
-/// exp(-2 pi i k / n), computed in the next higher precision from angles of at most pi / 4, so that
-/// it is almost always correctly rounded.
-template <class T> class Roots {
-    using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
-
-public:
-    explicit Roots(std::size_t n) : n_(n) {
-        while (step_ * step_ < n) step_ *= 2;
-        for (std::size_t k = 0; k < step_; ++k) low_.push_back(root(k % n));
-        for (std::size_t k = 0; k < n; k += step_) high_.push_back(root(k));
-    }
-    /// exp(-2 pi i k / n) for k < n.
-    Cx<T> operator()(std::size_t k) const {
-        auto const w = times(high_[k / step_], low_[k % step_]);
-        return {static_cast<T>(w.re), static_cast<T>(w.im)};
-    }
-
-private:
-    Cx<Wide> root(std::size_t k) const {
-        std::size_t x = 8 * k; // the angle; 8 n is the full circle
-        bool const below = x > 4 * n_;
-        if (below) x = 8 * n_ - x;
-        bool const left = x > 2 * n_;
-        if (left) x = 4 * n_ - x;
-        bool const steep = x > n_;
-        if (steep) x = 2 * n_ - x;
-        auto const angle =
-            std::numbers::pi_v<Wide> * static_cast<Wide>(x) / static_cast<Wide>(4 * n_);
-        Wide c = std::cos(angle), s = std::sin(angle);
-        if (steep) std::swap(c, s);
-        return {left ? -c : c, below ? s : -s};
-    }
-
-    std::size_t n_, step_ = 1;
-    std::vector<Cx<Wide>> low_, high_;
-};
-
-// ───────── butterflies: transforms of a few points in registers
-
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[2]) {
-    auto const a = x[0];
-    x[0] = a + x[1];
-    x[1] = a - x[1];
-}
-
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[4]) {
-    auto const a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = times_minus_i(x[1] - x[3]);
-    x[0] = a + c;
-    x[1] = b + d;
-    x[2] = a - c;
-    x[3] = b - d;
-}
-
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[8]) {
-    constexpr T half = std::numbers::sqrt2_v<T> / 2;
-    Cx<V> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
-    butterfly<T>(even);
-    butterfly<T>(odd);
-    odd[1] = scaled(odd[1] + times_minus_i(odd[1]), half);
-    odd[2] = times_minus_i(odd[2]);
-    odd[3] = scaled(times_minus_i(odd[3]) - odd[3], half);
-    unroll<4>([&](auto k) XGRAD_INLINE_LAMBDA {
-        x[k] = even[k] + odd[k];
-        x[k + 4] = even[k] - odd[k];
-    });
-}
-
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[3]) {
-    constexpr T sine = std::numbers::sqrt3_v<T> / 2;
-    auto const sum = x[1] + x[2], exchanged = scaled(times_minus_i(x[1] - x[2]), sine);
-    auto const middle = x[0] - scaled(sum, T(0.5));
-    x[0] = x[0] + sum;
-    x[1] = middle + exchanged;
-    x[2] = middle - exchanged;
-}
-
-template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[5]) {
-    constexpr T c1 = T(0.309016994374947424102293417182819059L),
-                s1 = T(0.951056516295153572116439333379382143L);
-    constexpr T c2 = T(-0.809016994374947424102293417182819059L),
-                s2 = T(0.587785252292473129168705954639072769L);
-    auto const a = x[1] + x[4], b = x[2] + x[3], c = x[1] - x[4], d = x[2] - x[3], x0 = x[0];
-    auto const u = x0 + scaled(a, c1) + scaled(b, c2),
-               v = times_minus_i(scaled(c, s1) + scaled(d, s2));
-    auto const w = x0 + scaled(a, c2) + scaled(b, c1),
-               z = times_minus_i(scaled(c, s2) - scaled(d, s1));
-    x[0] = x0 + a + b;
-    x[1] = u + v;
-    x[4] = u - v;
-    x[2] = w + z;
-    x[3] = w - z;
-}
-
-// ───────── passes
-
-/// A pass for one factor of the length: input x[radix][rows][lanes], output y[rows][radix][lanes].
-struct Pass {
-    std::size_t radix, rows, repeat; // lanes = repeat * columns of the tile
-    std::size_t twiddles;            // index of its first twiddle factor
-};
-
-template <std::size_t R, bool Twiddled, class T>
-void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
-    cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
-        Cx<V> v[R];
-        unroll<R>([&](auto j) XGRAD_INLINE_LAMBDA { v[j] = x.template get<V>(i + j * x_gap); });
-        butterfly<T>(v);
-        unroll<R>([&](auto k) XGRAD_INLINE_LAMBDA {
-            if constexpr (Twiddled && k > 0) v[k] = times(v[k], w[k - 1]);
-            y.set(i + k * lanes, v[k]);
-        });
-    });
-}
-
-/// A pass of radix R; row r of the input starts at x + r * gap.
-template <std::size_t R, class T>
-void run_pass(
-    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
-    butterfly_row<R, false>(x, pass.rows * gap, y, lanes, w);
-    for (std::size_t p = 1; p < pass.rows; ++p)
-        butterfly_row<R, true>(
-            x + p * gap, pass.rows * gap, y + p * R * lanes, lanes, w + p * (R - 1));
-}
-
-inline constexpr std::size_t largest_radix = 61;
-
-/// A pass for any odd prime radix; the roots of unity of that prime follow the twiddle factors.
-template <class T>
-void run_prime_pass(
-    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
-    auto const r = pass.radix, half = r / 2, x_gap = pass.rows * gap;
-    auto const* const root = w + pass.rows * (r - 1);
-    for (std::size_t p = 0; p < pass.rows; ++p, x = x + gap, y = y + r * lanes, w += r - 1) {
-        cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
-            Cx<V> sum[largest_radix / 2], difference[largest_radix / 2];
-            auto const x0 = x.template get<V>(i);
-            auto total = x0;
-            for (std::size_t j = 0; j < half; ++j) {
-                auto const a = x.template get<V>(i + (j + 1) * x_gap),
-                           b = x.template get<V>(i + (r - 1 - j) * x_gap);
-                sum[j] = a + b;
-                difference[j] = times_minus_i(a - b);
-                total = total + sum[j];
-            }
-            y.set(i, total);
-            for (std::size_t k = 1; k <= half; ++k) {
-                auto even = x0, odd = Cx<V>{};
-                for (std::size_t j = 0, e = k; j < half; ++j, e = e + k < r ? e + k : e + k - r) {
-                    even = even + scaled(sum[j], root[e].re);
-                    odd = odd - scaled(difference[j], root[e].im);
-                }
-                y.set(i + k * lanes, times(even + odd, w[k - 1]));
-                y.set(i + (r - k) * lanes, times(even - odd, w[r - k - 1]));
-            }
-        });
-    }
-}
-
-/// The transform of every column of an n x width tile, for n without prime factors above
-/// largest_radix.
-template <class T> class Columns {
-public:
-    explicit Columns(std::size_t n) {
-        Roots<T> const roots(n);
-        std::size_t rows = n, repeat = 1;
-        for (auto const radix : radices(n)) {
-            rows /= radix;
-            passes_.push_back({radix, rows, repeat, twiddles_.size()});
-            for (std::size_t p = 0; p < rows; ++p)
-                for (std::size_t k = 1; k < radix; ++k) twiddles_.push_back(roots(p * k * repeat));
-            if (radix > 5 && radix != 8)
-                for (std::size_t k = 0; k < radix; ++k) twiddles_.push_back(roots(k * (n / radix)));
-            repeat *= radix;
-        }
-    }
-
-    std::size_t table_size() const { return twiddles_.size(); }
-
-    static bool can(std::size_t n) {
-        return std::ranges::all_of(
-            radices(n), [](std::size_t radix) { return radix <= largest_radix; });
-    }
-
-    /// Transforms the columns of x, whose rows are `gap` elements apart. Returns where the result
-    /// is: in a or in b, with contiguous rows. x may be the same as a; else x is not written.
-    Split<T> run(Split<T> x, std::size_t gap, Split<T> a, Split<T> b, std::size_t columns) const {
-        for (auto const& pass : passes_) {
-            run_pass(pass, x, gap, b, pass.repeat * columns, twiddles_.data() + pass.twiddles);
-            x = b;
-            gap = pass.repeat * pass.radix * columns;
-            std::swap(a, b);
-        }
-        return x;
-    }
-
-private:
-    static void run_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y,
-        std::size_t lanes, Cx<T> const* w) {
-        switch (pass.radix) {
-        case 2:
-            return kernel::run_pass<2>(pass, x, gap, y, lanes, w);
-        case 3:
-            return kernel::run_pass<3>(pass, x, gap, y, lanes, w);
-        case 4:
-            return kernel::run_pass<4>(pass, x, gap, y, lanes, w);
-        case 5:
-            return kernel::run_pass<5>(pass, x, gap, y, lanes, w);
-        case 8:
-            return kernel::run_pass<8>(pass, x, gap, y, lanes, w);
-        default:
-            return run_prime_pass(pass, x, gap, y, lanes, w);
-        }
-    }
-
-    /// The factors of n: 8 and 4 as long as possible, then ascending primes.
-    static std::vector<std::size_t> radices(std::size_t n) {
-        std::vector<std::size_t> found;
-        auto const take = [&](std::size_t radix) { found.push_back(radix), n /= radix; };
-        while (n % 32 == 0 || n % 16 == 8) take(8);
-        while (n % 4 == 0) take(4);
-        std::size_t p = 2;
-        while (n > 1) {
-            if (n % p == 0) take(p);
-            else p = p * p > n ? n : p + 1;
-        }
-        return found;
-    }
-
-    std::vector<Pass> passes_;
-    std::vector<Cx<T>> twiddles_;
-};
-} // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
-#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
-#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
-
-// ======== xgrad/kernels/fft_four_step.hpp
-// The discrete Fourier transform of one long line by the four-step algorithm: view n1 * n2 points
-// as an n1 x n2 matrix, transform its columns, multiply by twiddle factors, transpose, transform
-// the columns again. Both times `Columns` (fft_columns.hpp) transforms a tile of columns that fits
-// the L1 cache. All SIMD lanes are used, and memory is traversed only twice.
-//
-// load_tile and store_tile copy tiles from and to memory with any strides.
-
-namespace xgrad::detail::kernel {
-
-/// A matrix of complex numbers in memory: element (i, j) is data[i * down + j * right].
-template <class Z> struct Grid {
-    Z* data;
-    std::ptrdiff_t down, right;
-
-    Z* at(std::size_t i, std::size_t j) const {
-        return data + static_cast<std::ptrdiff_t>(i) * down +
-               static_cast<std::ptrdiff_t>(j) * right;
-    }
-    Grid from(std::size_t i, std::size_t j) const { return {at(i, j), down, right}; }
-};
-
-template <class T>
-void transpose_both(std::size_t rows, std::size_t columns, Split<T> from, Split<T> to) {
-    transpose(rows, columns, from.re, columns, to.re, rows);
-    transpose(rows, columns, from.im, columns, to.im, rows);
-}
-
-/// Reads a rows x columns matrix into a tile; `spare` is as large as the tile.
-template <class T>
-void load_tile(Grid<std::complex<T> const> from, std::size_t rows, std::size_t columns,
-    Split<T> tile, Split<T> spare) {
-    auto const line = [&](std::size_t i, std::size_t j, std::size_t count, Split<T> to) {
-        deinterleave(count, reinterpret_cast<T const*>(from.at(i, j)), to.re, to.im);
-    };
-    if (from.right == 1) {
-        for (std::size_t i = 0; i < rows; ++i) line(i, 0, columns, tile + i * columns);
-    } else if (from.down == 1 && columns == 1) {
-        line(0, 0, rows, tile);
-    } else if (from.down == 1) {
-        for (std::size_t j = 0; j < columns; ++j) line(0, j, rows, spare + j * rows);
-        transpose_both(columns, rows, spare, tile);
-    } else {
-        for (std::size_t i = 0; i < rows; ++i)
-            for (std::size_t j = 0; j < columns; ++j) line(i, j, 1, tile + (i * columns + j));
-    }
-}
-
-/// Writes a tile to a rows x columns matrix; `spare` is as large as the tile.
-template <class T>
-void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::complex<T>> to,
-    Split<T> spare) {
-    auto const line = [&](Split<T> from, std::size_t i, std::size_t j, std::size_t count) {
-        interleave(count, from.re, from.im, reinterpret_cast<T*>(to.at(i, j)));
-    };
-    if (to.right == 1) {
-        for (std::size_t i = 0; i < rows; ++i) line(tile + i * columns, i, 0, columns);
-    } else if (to.down == 1 && columns == 1) {
-        line(tile, 0, 0, rows);
-    } else if (to.down == 1) {
-        transpose_both(rows, columns, tile, spare);
-        for (std::size_t j = 0; j < columns; ++j) line(spare + j * rows, 0, j, rows);
-    } else {
-        for (std::size_t i = 0; i < rows; ++i)
-            for (std::size_t j = 0; j < columns; ++j) line(tile + (i * columns + j), i, j, 1);
-    }
-}
-
-/// Divides a scratch buffer into arrays aligned to cache lines. One cache line of padding between
-/// real and imaginary parts avoids conflicts in a cache set if sizes are powers of two.
-template <class T> class ScratchParts {
-public:
-    explicit ScratchParts(T* begin) : next_(begin) {}
-
-    static std::size_t needed(std::size_t count) { return 2 * padded(count); }
-    Split<T> take(std::size_t count) {
-        Split<T> const part{next_, next_ + padded(count)};
-        next_ += needed(count);
-        return part;
-    }
-
-private:
-    static std::size_t padded(std::size_t count) { return (count + 31) / 16 * 16; }
-
-    T* next_;
-};
-
-/// The number of columns in a tile of `rows` rows: two tiles fit the L1 cache, and the width is a
-/// multiple of every SIMD vector.
-inline std::size_t tile_width(std::size_t rows) {
-    constexpr std::size_t points = 512, widest_vector = 16;
-    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
-}
-
-/// Divides columns into tiles of equal width; the last tile may overlap the one before.
-struct Tiling {
-    std::size_t columns, width;
-
-    Tiling(std::size_t rows, std::size_t count)
-        : columns(count), width(std::min(count, tile_width(rows))) {}
-    std::size_t tiles() const { return (columns + width - 1) / width; }
-    std::size_t begin(std::size_t tile) const { return std::min(tile * width, columns - width); }
-};
-
-/// The four-step transform of one line of n1 * n2 points.
-template <class T> class FourStep {
-public:
-    FourStep(std::size_t n1, std::size_t n2)
-        : n1_(n1), n2_(n2), first_(n1), second_(n2), phases_(2 * n1 * first_tiling().width) {
-        Roots<T> const roots(n1 * n2);
-        auto const tiling = first_tiling();
-        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile)
-            for (std::size_t k = 0; k < n1; ++k) starts_.push_back(roots(k * tiling.begin(tile)));
-        for (std::size_t k = 0; k < n1; ++k)
-            for (std::size_t j = 0; j < tiling.width; ++j) {
-                auto const w = roots(k * j);
-                phases_[k * tiling.width + j] = w.re;
-                phases_[(n1 + k) * tiling.width + j] = w.im;
-            }
-    }
-
-    std::size_t scratch_size() const {
-        return ScratchParts<T>::needed(n1_ * n2_) + 2 * ScratchParts<T>::needed(tile_size());
-    }
-    std::size_t table_size() const {
-        return first_.table_size() + second_.table_size() + starts_.size() + phases_.size() / 2;
-    }
-
-    void run(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
-        bool backward, T* scratch) const {
-        ScratchParts<T> parts(scratch);
-        auto const matrix = parts.take(n1_ * n2_), a = parts.take(tile_size()),
-                   b = parts.take(tile_size());
-        transform_columns_of_input(in, is, backward, matrix, a, b);
-        transform_columns_to_output(matrix, out, os, backward, a, b);
-    }
-
-private:
-    Tiling first_tiling() const { return {n1_, n2_}; }
-    Tiling second_tiling() const { return {n2_, n1_}; }
-    std::size_t tile_size() const {
-        return std::max(n1_ * first_tiling().width, n2_ * second_tiling().width);
-    }
-    Split<T const> phases() const { return {phases_.data(), phases_.data() + phases_.size() / 2}; }
-
-    /// Transforms the columns of the line as an n1 x n2 matrix, multiplies by twiddle factors and
-    /// transposes: `matrix` is n2 x n1.
-    void transform_columns_of_input(std::complex<T> const* in, std::ptrdiff_t is, bool backward,
-        Split<T> matrix, Split<T> a, Split<T> b) const {
-        auto const tiling = first_tiling();
-        auto const width = tiling.width;
-        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
-            auto const begin = tiling.begin(tile);
-            Grid<std::complex<T> const> const line{in, static_cast<std::ptrdiff_t>(n2_) * is, is};
-            load_tile(
-                line.from(0, begin), n1_, width, a.exchanged(backward), b.exchanged(backward));
-            auto const done = first_.run(a, width, a, b, width), other = done.re == a.re ? b : a;
-            multiply_phases(tile, done, other);
-            transpose_both(n1_, width, other, matrix + begin * n1_);
-        }
-    }
-
-    /// Transforms the columns of `matrix` and writes the result row by row.
-    void transform_columns_to_output(Split<T> matrix, std::complex<T>* out, std::ptrdiff_t os,
-        bool backward, Split<T> a, Split<T> b) const {
-        auto const tiling = second_tiling();
-        auto const width = tiling.width;
-        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
-            auto const begin = tiling.begin(tile);
-            auto const done = second_.run(matrix + begin, n1_, a, b, width),
-                       other = done.re == a.re ? b : a;
-            Grid<std::complex<T>> const line{out, static_cast<std::ptrdiff_t>(n1_) * os, os};
-            store_tile(done.exchanged(backward), n2_, width, line.from(0, begin),
-                other.exchanged(backward));
-        }
-    }
-
-    /// to[k, j] = from[k, j] * exp(-2 pi i k (begin + j) / n). The twiddle factor is a product of
-    /// one for tile and row and one for the position in the tile: reading a table of all n factors
-    /// would take longer than the multiplication.
-    void multiply_phases(std::size_t tile, Split<T> from, Split<T> to) const {
-        auto const width = first_tiling().width;
-        for (std::size_t k = 0; k < n1_; ++k) {
-            auto const start = starts_[tile * n1_ + k];
-            auto const x = from + k * width, y = to + k * width;
-            auto const phase = phases() + k * width;
-            cover<T>(width, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA {
-                y.set(j, times(x.template get<V>(j), times(phase.template get<V>(j), start)));
-            });
-        }
-    }
-
-    std::size_t n1_, n2_;
-    Columns<T> first_, second_;
-    std::vector<Cx<T>> starts_;
-    std::vector<T> phases_;
-};
-} // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
-
-namespace xgrad::detail {
-
-template <class T> class FftPlan;
-
-namespace kernel {
-
-/// Bluestein's algorithm for lengths with a large prime factor: jk = (j^2 + k^2 - (k - j)^2) / 2
-/// makes the transform a convolution with exp(pi i j^2 / n), computed by transforms of a smooth
-/// length.
-template <class T> class Convolution {
-    using Complex = std::complex<T>;
-
-public:
-    explicit Convolution(std::size_t n) : plan_(smooth_length(2 * n - 1)), spectrum_(plan_.size()) {
-        Roots<T> const roots(2 * n);
-        for (std::size_t j = 0, square = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
-            auto const w = roots(square);
-            chirp_.emplace_back(w.re, w.im);
-        }
-        auto const m = plan_.size();
-        auto const scale = 1 / static_cast<T>(m);
-        for (std::size_t j = 0; j < n; ++j)
-            spectrum_[j] = spectrum_[(m - j) % m] = std::conj(chirp_[j]) * scale;
-        Scratch<T> const scratch(plan_.scratch_size());
-        plan_.transform(spectrum_.data(), 1, spectrum_.data(), 1, -1, scratch.data());
-    }
-
-    std::size_t scratch_size() const {
-        return ScratchParts<T>::needed(plan_.size()) + plan_.scratch_size();
-    }
-    std::size_t table_size() const { return plan_.table_size() + chirp_.size() + spectrum_.size(); }
-
-    void run(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, bool backward,
-        T* scratch) const {
-        auto const m = plan_.size(), n = chirp_.size();
-        auto* const y = reinterpret_cast<Complex*>(scratch);
-        auto const exchanged = [=](Complex z) {
-            return backward ? Complex(z.imag(), z.real()) : z;
-        };
-        auto const times = [](Complex a, Complex b) {
-            return Complex(a.real() * b.real() - a.imag() * b.imag(),
-                a.real() * b.imag() + a.imag() * b.real());
-        };
-        scratch += ScratchParts<T>::needed(m);
-        for (std::size_t j = 0; j < n; ++j)
-            y[j] = times(exchanged(in[static_cast<std::ptrdiff_t>(j) * is]), chirp_[j]);
-        std::fill(y + n, y + m, Complex());
-        plan_.transform(y, 1, y, 1, -1, scratch);
-        for (std::size_t j = 0; j < m; ++j) y[j] = times(y[j], spectrum_[j]);
-        plan_.transform(y, 1, y, 1, 1, scratch);
-        for (std::size_t j = 0; j < n; ++j)
-            out[static_cast<std::ptrdiff_t>(j) * os] = exchanged(times(y[j], chirp_[j]));
-    }
-
-private:
-    /// The smallest length of at least n that is a power of two times 1, 9/8, 5/4, 3/2 or 15/8.
-    static std::size_t smooth_length(std::size_t n) {
-        std::size_t const power = std::bit_floor(n), some_eighths[] = {8, 9, 10, 12, 15};
-        for (auto const eighths : some_eighths)
-            if (power % 8 == 0 && power / 8 * eighths >= n) return power / 8 * eighths;
-        return 2 * power;
-    }
-
-    FftPlan<T> plan_;
-    std::vector<Complex> chirp_, spectrum_;
-};
-} // namespace kernel
-
-/// A plan for transforms of n points: the algorithm, the factors of n and the twiddle factors. It
-/// is immutable, so that threads may share it.
-template <class T> class FftPlan {
-    using Complex = std::complex<T>;
-
-public:
-    /// A plan for n >= 1 points.
-    explicit FftPlan(std::size_t n) : n_(n) {
-        if (!kernel::Columns<T>::can(n)) {
-            convolution_ = std::make_unique<kernel::Convolution<T>>(n);
-            return;
-        }
-        auto const n1 = middle_divisor(n);
-        if (n <= longest_column) columns_.emplace(n);
-        if (!columns_ || (n >= shortest_four_step && n1 >= 4)) four_step_.emplace(n1, n / n1);
-    }
-
-    std::size_t size() const { return n_; }
-
-    /// The size of the scratch memory of a transform, in elements T.
-    std::size_t scratch_size() const {
-        if (convolution_) return convolution_->scratch_size();
-        return std::max(four_step_ ? four_step_->scratch_size() : 0,
-            columns_ ? 2 * kernel::ScratchParts<T>::needed(n_ * kernel::tile_width(n_)) : 0);
-    }
-    /// The number of complex numbers in the plan's tables.
-    std::size_t table_size() const {
-        return (convolution_ ? convolution_->table_size() : 0) +
-               (four_step_ ? four_step_->table_size() : 0) +
-               (columns_ ? columns_->table_size() : 0);
-    }
-
-    /// out[k * os] = sum_j in[j * is] exp(sign 2 pi i j k / n). in and out may be the same, with
-    /// equal strides.
-    void transform(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, int sign,
-        T* scratch) const {
-        bool const backward = sign > 0;
-        if (convolution_) convolution_->run(in, is, out, os, backward, scratch);
-        else if (four_step_) four_step_->run(in, is, out, os, backward, scratch);
-        else transform_tile({in, is, 0}, {out, os, 0}, 1, backward, scratch);
-    }
-
-    /// Computes `count` transforms: line i starts at in + i * in_distance, its transform at out + i
-    /// * out_distance.
-    void transform_many(Complex const* in, std::ptrdiff_t is, std::ptrdiff_t in_distance,
-        Complex* out, std::ptrdiff_t os, std::ptrdiff_t out_distance, std::size_t count, int sign,
-        T* scratch) const {
-        bool const lines_lie_close = std::abs(in_distance) < std::abs(is);
-        bool const as_tiles = columns_ && (!four_step_ || (count > 1 && lines_lie_close));
-        auto const step = as_tiles ? kernel::tile_width(n_) : 1;
-        for (std::size_t i = 0; i < count; i += step) {
-            auto const* const from = in + static_cast<std::ptrdiff_t>(i) * in_distance;
-            auto* const to = out + static_cast<std::ptrdiff_t>(i) * out_distance;
-            auto const columns = std::min(step, count - i);
-            if (!as_tiles) transform(from, is, to, os, sign, scratch);
-            else
-                transform_tile(
-                    {from, is, in_distance}, {to, os, out_distance}, columns, sign > 0, scratch);
-        }
-    }
-
-private:
-    void transform_tile(kernel::Grid<Complex const> in, kernel::Grid<Complex> out,
-        std::size_t columns, bool backward, T* scratch) const {
-        kernel::ScratchParts<T> parts(scratch);
-        auto const a = parts.take(n_ * columns), b = parts.take(n_ * columns);
-        kernel::load_tile(in, n_, columns, a.exchanged(backward), b.exchanged(backward));
-        auto const done = columns_->run(a, columns, a, b, columns), other = done.re == a.re ? b : a;
-        kernel::store_tile(done.exchanged(backward), n_, columns, out, other.exchanged(backward));
-    }
-
-    /// The largest divisor of n up to sqrt(n).
-    static std::size_t middle_divisor(std::size_t n) {
-        std::size_t best = 1;
-        for (std::size_t d = 1; d * d <= n; ++d)
-            if (n % d == 0) best = d;
-        return best;
-    }
-
-    static constexpr std::size_t longest_column = 32768, shortest_four_step = 128;
-
-    std::size_t n_;
-    std::optional<kernel::Columns<T>> columns_;
-    std::optional<kernel::FourStep<T>> four_step_;
-    std::unique_ptr<kernel::Convolution<T>> convolution_;
-};
-
-/// The plan for n points from this thread's cache (least recently used plans are dropped), or a new
-/// one.
-template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
-    using Plan = std::shared_ptr<FftPlan<T> const>;
-    constexpr std::size_t max_plans = 16, max_numbers = std::size_t{1} << 22;
-    thread_local std::vector<Plan> plans; // the one used last comes first
-
-    auto const found =
-        std::find_if(plans.begin(), plans.end(), [n](Plan const& p) { return p->size() == n; });
-    if (found != plans.end()) {
-        std::rotate(plans.begin(), found, found + 1);
-        return plans.front();
-    }
-    Plan plan = std::make_shared<FftPlan<T>>(n);
-    plans.reserve(max_plans + 1);
-    plans.insert(plans.begin(), plan);
-    std::size_t kept = 0, numbers = 0;
-    while (kept < std::min(plans.size(), max_plans) &&
-           (numbers += plans[kept]->table_size()) <= max_numbers)
-        ++kept;
-    plans.resize(std::max(kept, std::size_t{1}));
-    return plan;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
-
-namespace xgrad::detail {
-
-template <class T>
-void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
-    std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
-    std::size_t howmany, int sign) {
-    if (n == 0 || howmany == 0) return;
-    auto const plan = fft_plan<T>(n);
-    kernel::Scratch<T> const scratch(plan->scratch_size());
-    plan->transform_many(in, is, in_dist, out, os, out_dist, howmany, sign, scratch.data());
-}
-
-template <class T>
-void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
-    std::size_t n, int sign) {
-    if (n == 0) return;
-    auto const plan = fft_plan<T>(n);
-    kernel::Scratch<T> const scratch(plan->scratch_size());
-    plan->transform(in, is, out, os, sign, scratch.data());
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
-#endif
-
-// ======== xgrad/ops/indexing.hpp
-// Basic indexing: a view of a part of an array, and its adjoint, which writes a gradient into that
-// part of zeros.
-
-namespace xgrad {
-
-/// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The
-/// step is positive.
-struct Slice {
-    std::optional<std::ptrdiff_t> start = {}, stop = {};
-    std::ptrdiff_t step = 1;
-};
-inline Slice slice(std::optional<std::ptrdiff_t> start = {},
-    std::optional<std::ptrdiff_t> stop = {}, std::ptrdiff_t step = 1) {
-    return {start, stop, step};
-}
-
-namespace detail {
-
-/// What an index selects of one axis: `count` positions from `start` on. The step is 0 if the index
-/// removes the axis.
-struct AxisPart {
-    std::size_t start, count;
-    std::ptrdiff_t step = 1;
-};
-
-} // namespace detail
-
-/// A view of an array by integers, slices and new axes.
-struct Window : Arraywise {
-    static constexpr bool is_part =
-        true; // each element of the result is another one of the argument
-
-    // For each index; the step is 0 if it removes the axis, and new_axis if it adds one.
-    Shape start, count;
-    Strides step;
-    static constexpr std::ptrdiff_t new_axis = -1;
-
-    Window() = default;
-    /// Selects all of an array.
-    explicit Window(Shape const& shape)
-        : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
-
-    void add(detail::AxisPart const& part);
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out;
-        look(x, out, sizeof(T));
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
-
-private:
-    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const;
-};
-
-/// Zeros of a shape with x in the selected part: the adjoint of Window.
-struct Embed : Arraywise {
-    Shape shape;
-    Window window;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(shape);
-        auto const place = window.value(out);
-        bool const is_one_piece = place.contiguous && place.numel != 0;
-        std::fill(out.begin(), is_one_piece ? place.begin() : out.end(), T(0));
-        if (is_one_piece) std::fill(place.end(), out.end(), T(0));
-        detail::copy_elements(place, x);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(window, g);
-    }
-};
-
-auto Window::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-    return express(Embed{{}, x.shape(), *this}, g);
-}
-
-namespace detail {
-
-template <class I>
-concept IntegerIndex = std::integral<I> && !std::same_as<I, bool>;
-
-template <class I>
-concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> ||
-                    requires(I const& i) { i.get(std::size_t{}); };
-
-AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis);
-AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis);
-inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
-/// xt::range and its kin.
-template <class I>
-    requires requires(I const& i) { i.get(std::size_t{}); }
-AxisPart part_of_axis(I const& range, std::size_t n, std::size_t axis) {
-    auto const s = range.get(n);
-    auto const count = static_cast<std::size_t>(s.size());
-    if (count == 0) return {0, 0};
-    auto const first = static_cast<std::ptrdiff_t>(s(0)),
-               step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
-    return part_of_axis(
-        Slice{first, first + (static_cast<std::ptrdiff_t>(count) - 1) * step + 1, step}, n, axis);
-}
-
-/// Converts indices to a Window, axis by axis. Axes that are not indexed are selected whole.
-class WindowBuilder {
-public:
-    WindowBuilder(Shape const& shape, std::size_t named) : shape_(shape), named_(named) {}
-
-    template <class I> void add(I const& index) {
-        if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.add({0, 1, Window::new_axis});
-        else if constexpr (std::same_as<I, xt::xellipsis_tag>) {
-            if (std::exchange(has_ellipsis_, true))
-                fail<IndexError>("an index has more than one ellipsis");
-            for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest)
-                whole();
-        } else {
-            static_assert(!std::floating_point<I>, "an index is a whole number, a range or a "
-                                                   "slice: this one is of floating point type");
-            static_assert(std::floating_point<I> || AxisIndex<I>,
-                "an index is a whole number, xg::slice(...), xt::range(...), xt::all(), "
-                "xt::newaxis() or xt::ellipsis()");
-            if (axis_ == shape_.size())
-                fail<IndexError>("too many indices for an array with ", shape_.size(),
-                    " dimensions: ", named_, " of them for shape ", shape_);
-            if constexpr (IntegerIndex<I>)
-                window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
-            else if constexpr (AxisIndex<I>) window_.add(part_of_axis(index, shape_[axis_], axis_));
-            ++axis_;
-        }
-    }
-    Window finish();
-
-private:
-    void whole() { window_.add({0, shape_[axis_++]}); }
-
-    Shape const& shape_;
-    std::size_t named_, axis_ = 0;
-    bool has_ellipsis_ = false;
-    Window window_;
-};
-
-/// How many axes of the indexed array an index names.
-template <class I>
-inline constexpr std::size_t names_axes =
-    !std::same_as<I, xt::xnewaxis_tag> && !std::same_as<I, xt::xellipsis_tag>;
-
-template <class... Index> Window window(Shape const& shape, Index const&... index) {
-    WindowBuilder builder(shape, (names_axes<Index> + ... + 0));
-    (builder.add(index), ...);
-    return builder.finish();
-}
-
-} // namespace detail
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
-
-// ======== xgrad/impl/ops/indexing.ipp
-// Bodies of indexing.hpp.
-
-namespace xgrad {
-
-XGRAD_FUNCTION void Window::add(detail::AxisPart const& part) {
-    start.push_back(part.start);
-    count.push_back(part.count);
-    step.push_back(part.step);
-}
-
-XGRAD_FUNCTION void Window::look(
-    detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
-    std::size_t const indices = step.size(),
-                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
-    out.shape.reserve_exactly(kept);
-    out.strides.reserve_exactly(kept);
-    std::ptrdiff_t offset = 0;
-    bool const has_elements = x.numel != 0;
-    for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
-        bool const is_new = step[i] == new_axis;
-        auto const stride = is_new ? 0 : x.strides[axis++];
-        if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
-        if (step[i] == 0) continue;
-        out.shape[at] = count[i];
-        // For a single position the step is ignored: the product with it might overflow.
-        out.strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
-    }
-    out.numel = numel(out.shape);
-    if (out.numel == 0) {
-        offset = 0;
-        out.strides = detail::row_major(out.shape);
-    }
-    out.storage = x.storage;
-    out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
-    out.contiguous = detail::is_row_major(out.shape, out.strides);
-}
-
-} // namespace xgrad
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
-    auto const extent = static_cast<std::ptrdiff_t>(n);
-    if (i < -extent || i >= extent)
-        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
-    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
-}
-
-XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
-    if (s.step < 1)
-        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
-    auto const extent = static_cast<std::ptrdiff_t>(n);
-    auto const bounded = [extent](std::ptrdiff_t i) {
-        return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
-    };
-    auto const start = bounded(s.start.value_or(0)),
-               stop = std::max(start, bounded(s.stop.value_or(extent)));
-    return {static_cast<std::size_t>(start),
-        static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
-}
-
-XGRAD_FUNCTION Window WindowBuilder::finish() {
-    while (axis_ < shape_.size()) whole();
-    return std::move(window_);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
-#endif
-
-namespace xgrad {
-
-/// Where the factor 1/n goes: to the inverse transform, to the forward one, or as 1/sqrt(n) to
-/// both.
-enum class FftNorm { backward, ortho, forward };
-
-namespace detail {
-
-/// 1-D transforms of every line of `x` along one axis.
-template <RealScalar P>
-void transform_axis(Array<std::complex<P>> const& x, std::size_t axis, int sign) {
-    std::size_t const n = x.shape[axis], after = step_along(x.shape, axis);
-    if (x.numel == 0) return;
-    auto const step = static_cast<std::ptrdiff_t>(after);
-    if (after == 1) {
-        auto const length = static_cast<std::ptrdiff_t>(n);
-        fft_many(x.begin(), 1, length, x.begin(), 1, length, n, x.numel / n, sign);
-    } else
-        for (std::size_t block = 0; block < x.numel; block += n * after)
-            fft_many(x.begin() + block, step, 1, x.begin() + block, step, 1, n, after, sign);
-}
-
-double fft_scale(FftNorm norm, bool inverse, std::size_t n);
-
-/// The weights of the bins of a half spectrum: 1 for bins that are their own mirror image, else 2
-/// for the bin and its mirror image; inverse 1 and 1/2.
-template <RealScalar P>
-Array<P> half_spectrum_weights(std::size_t n, std::size_t rank, std::size_t axis, bool inverse) {
-    Shape shape(rank, 1);
-    shape[axis] = n / 2 + 1;
-    Array<P> w(shape, inverse ? P(0.5) : P(2));
-    w.begin()[0] = P(1);
-    if (n % 2 == 0) w.begin()[n / 2] = P(1);
-    return w;
-}
-
-} // namespace detail
-
-/// Complex transform over axes, in either direction, times a factor. The adjoint is the transform
-/// in the other direction.
-struct Dft : Arraywise {
-    Axes axes; // normalised
-    int sign = -1;
-    double scale = 1;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(x.shape);
-        detail::copy_elements(out, x);
-        for (auto const axis : axes)
-            detail::transform_axis(out, static_cast<std::size_t>(axis), sign);
-        if (scale != 1) detail::scale<T>(out, scale);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(Dft{{}, axes, -sign, scale}, g);
-    }
-};
-
-/// Half spectrum of real lines along one axis, times a factor.
-struct RealDft : Arraywise {
-    std::size_t axis = 0;
-    double scale = 1;
-
-    template <RealScalar P> auto value(detail::Array<P> const& x) const {
-        detail::Array<std::complex<P>> full(x.shape);
-        detail::copy_elements(full, x);
-        detail::transform_axis(full, axis, -1);
-        if (scale != 1) detail::scale<std::complex<P>>(full, scale);
-        return detail::contiguous(detail::part_along(full, axis, 0, x.shape[axis] / 2 + 1));
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
-};
-
-/// Real lines of length n along one axis from their half spectra, times a factor.
-struct InverseRealDft : Arraywise {
-    std::size_t axis = 0, n = 0;
-    double scale = 1;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        Shape shape = x.shape;
-        shape[axis] = n;
-        detail::Array<T> full(shape, T(0));
-        detail::copy_elements(detail::part_along(full, axis, 0, n / 2 + 1), x);
-        mirror(full);
-        detail::transform_axis(full, axis, +1);
-        detail::Array<precision_of<T>> out(shape);
-        std::transform(full.begin(), full.end(), out.begin(),
-            [s = static_cast<precision_of<T>>(scale)](T v) { return v.real() * s; });
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        using P = typename std::remove_cvref_t<decltype(g)>::value_type;
-        auto const spectrum = express(RealDft{{}, axis, scale}, g);
-        return materialize_expression(
-            spectrum * std::remove_cvref_t<decltype(g)>(
-                           detail::half_spectrum_weights<P>(n, g.dim(), axis, false)));
-    }
-
-private:
-    /// Bin n - k is the conjugate of bin k; bins that are their own mirror image are real.
-    template <class T> void mirror(detail::Array<T> const& full) const {
-        auto const step = full.strides[axis];
-        Shape lines = full.shape;
-        lines[axis] = 1;
-        Strides const* const strides[] = {&full.strides};
-        std::ptrdiff_t const last = full.strides.back();
-        detail::for_each_run(lines, strides, [&](std::size_t count, std::ptrdiff_t const* at) {
-            for (std::size_t i = 0; i < count; ++i) {
-                T* const line = full.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * last;
-                line[0] = line[0].real();
-                if (n % 2 == 0)
-                    line[static_cast<std::ptrdiff_t>(n / 2) * step] =
-                        line[static_cast<std::ptrdiff_t>(n / 2) * step].real();
-                for (std::size_t k = 1; k < (n + 1) / 2; ++k)
-                    line[static_cast<std::ptrdiff_t>(n - k) * step] =
-                        std::conj(line[static_cast<std::ptrdiff_t>(k) * step]);
-            }
-        });
-    }
-};
-
-inline auto RealDft::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-    using P = typename std::remove_cvref_t<decltype(x)>::value_type;
-    std::size_t const n = x.shape()[axis];
-    using Real = decltype(materialize_expression(real(g)));
-    auto const halved =
-        materialize_expression(g * Real(detail::half_spectrum_weights<P>(n, g.dim(), axis, true)));
-    return express(InverseRealDft{{}, axis, n, scale}, halved);
-}
-
-namespace detail {
-
-/// Crops x or pads it with zeros to extent n along an axis.
-template <class X> auto resized(X const& x, std::size_t axis, std::size_t n) {
-    auto const have = x.shape()[axis];
-    if (have == n) return x;
-    Window window(x.shape());
-    window.count[axis] = std::min(have, n);
-    if (n < have) return express(window, x);
-    Shape shape = x.shape();
-    shape[axis] = n;
-    return express(Embed{{}, shape, window}, x);
-}
-
-template <class X> auto as_complex(X const& x) {
-    auto const t = materialize_expression(x);
-    using T = typename decltype(t)::value_type;
-    using P = std::conditional_t<RealScalar<precision_of<T>>, precision_of<T>, double>;
-    return cast<std::complex<P>>(t);
-}
-
-std::size_t checked_length(std::string_view operation, std::size_t n);
-
-/// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
-void check_real_axes(
-    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape);
-
-template <class X>
-auto complex_transform(std::string_view operation, X const& x, Axes const& axes,
-    Shape const& lengths, FftNorm norm, bool inverse) {
-    check_defined(operation, x);
-    auto z = as_complex(x);
-    Axes over = axes.empty() ? all_axes(z.dim()) : axes;
-    for (auto& axis : over)
-        axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, z.shape()));
-    normalize_axes(operation, over, z.shape()); // each at most once
-    if (!lengths.empty() && lengths.size() != over.size())
-        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", over.size(), " axes");
-    double scale = 1;
-    for (std::size_t i = 0; i < over.size(); ++i) {
-        auto const axis = static_cast<std::size_t>(over[i]);
-        if (!lengths.empty()) z = resized(z, axis, checked_length(operation, lengths[i]));
-        scale *= fft_scale(norm, inverse, checked_length(operation, z.shape()[axis]));
-    }
-    return express(Dft{{}, over, inverse ? +1 : -1, scale}, z);
-}
-
-} // namespace detail
-
-/// Transform along one axis, of n points (x is cut or padded with zeros); complex output for real
-/// or complex input.
-template <Operand X>
-auto fft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
-    return detail::complex_transform("fft", x, {axis}, n ? Shape{*n} : Shape(), norm, false);
-}
-template <Operand X>
-auto ifft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
-    return detail::complex_transform("ifft", x, {axis}, n ? Shape{*n} : Shape(), norm, true);
-}
-/// Transform over several axes, by default all.
-template <Operand X>
-auto fftn(X const& x, Axes const& axes = {}, Shape const& lengths = {},
-    FftNorm norm = FftNorm::backward) {
-    return detail::complex_transform("fftn", x, axes, lengths, norm, false);
-}
-template <Operand X>
-auto ifftn(X const& x, Axes const& axes = {}, Shape const& lengths = {},
-    FftNorm norm = FftNorm::backward) {
-    return detail::complex_transform("ifftn", x, axes, lengths, norm, true);
-}
-/// Transform over the last two axes.
-template <Operand X> auto fft2(X const& x, FftNorm norm = FftNorm::backward) {
-    return detail::complex_transform("fft2", x, {-2, -1}, {}, norm, false);
-}
-template <Operand X> auto ifft2(X const& x, FftNorm norm = FftNorm::backward) {
-    return detail::complex_transform("ifft2", x, {-2, -1}, {}, norm, true);
-}
-
-/// Transform of a real array along one axis: the n/2 + 1 bins that are not mirror images.
-template <Operand X>
-auto rfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
-    static_assert(!std::same_as<typename X::kind, C>,
-        "rfft: a real operand is needed; fft transforms complex ones");
-    auto const t = materialize_expression(x);
-    using T = typename decltype(t)::value_type;
-    auto const at = detail::normalize_axis("rfft", axis, t.shape());
-    auto const real_x = detail::resized(cast<std::conditional_t<RealScalar<T>, T, double>>(t), at,
-        detail::checked_length("rfft", n.value_or(t.shape()[at])));
-    return express(RealDft{{}, at, detail::fft_scale(norm, false, real_x.shape()[at])}, real_x);
-}
-/// The real array of n points (2 (bins - 1) by default) whose half spectrum is x. Imaginary parts
-/// of bins that are their own mirror image are ignored, and get no gradient.
-template <Operand X>
-auto irfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
-    detail::check_defined("irfft", x);
-    auto const z = detail::as_complex(x);
-    auto const at = detail::normalize_axis("irfft", axis, z.shape());
-    auto const bins = z.shape()[at];
-    auto const length = detail::checked_length("irfft", n.value_or(bins ? 2 * (bins - 1) : 0));
-    return express(InverseRealDft{{}, at, length, detail::fft_scale(norm, true, length)},
-        detail::resized(z, at, length / 2 + 1));
-}
-/// Transform of a real array over several axes, by default all; the last of them is the halved one.
-template <Operand X>
-auto rfftn(
-    X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
-    detail::check_real_axes("rfftn", axes, lengths, x.shape());
-    auto const z =
-        rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
-    if (axes.size() == 1) return z;
-    Axes const others(axes.begin(), axes.end() - 1);
-    return fftn(
-        z, others, lengths.empty() ? lengths : Shape(lengths.begin(), lengths.end() - 1), norm);
-}
-/// The inverse of rfftn; `lengths` are those of the real array.
-template <Operand X>
-auto irfftn(
-    X const& x, Axes axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
-    detail::check_real_axes("irfftn", axes, lengths, x.shape());
-    auto z = detail::as_complex(x);
-    if (axes.size() > 1) {
-        Axes const others(axes.begin(), axes.end() - 1);
-        z = ifftn(
-            z, others, lengths.empty() ? lengths : Shape(lengths.begin(), lengths.end() - 1), norm);
-    }
-    return irfft(
-        z, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
-
-// ======== xgrad/impl/ops/fourier.ipp
-// Bodies of fourier.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
-    if (norm == FftNorm::ortho) return 1 / std::sqrt(static_cast<double>(n));
-    return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
-}
-
-XGRAD_FUNCTION std::size_t checked_length(std::string_view operation, std::size_t n) {
-    if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
-    return n;
-}
-
-XGRAD_FUNCTION void check_real_axes(
-    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
-    if (axes.empty()) axes = all_axes(shape.size());
-    normalize_axes(operation, axes, shape);
-    if (axes.empty())
-        fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
-    if (!lengths.empty() && lengths.size() != axes.size())
-        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
-#endif
-
-// ======== xgrad/ops/gamma.hpp
-// The gamma function's logarithm and its derivatives.
-
-namespace xgrad {
-
-namespace detail {
-
-double log_gamma(double x);
-
-double digamma(double x);
-
-/// The sum of (x / (x + k))^s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin: x^s
-/// times Hurwitz' zeta function, which itself may overflow or underflow.
-double scaled_zeta(double s, double x);
-/// n! x^-(n + 1) times a factor; n! and the power alone may overflow or underflow.
-double scaled_factorial(int n, double x, double factor);
-
-/// Derivative n + 1 of the logarithm of the gamma function.
-double polygamma(int n, double x);
-
-} // namespace detail
-
-namespace simd {
-template <class P> XGRAD_INLINE Batch<P> lgamma(Batch<P> x) {
-    return detail::each([](P v) { return static_cast<P>(xgrad::detail::log_gamma(v)); }, x);
-}
-template <class P> XGRAD_INLINE Batch<P> polygamma(int n, Batch<P> x) {
-    return detail::each([n](P v) { return static_cast<P>(xgrad::detail::polygamma(n, v)); }, x);
-}
-} // namespace simd
-
-/// Derivative order + 1 of the logarithm of the gamma function: digamma for order 0, trigamma for
-/// order 1. It is infinite at 0 and at the negative whole numbers, but digamma is NaN at these.
-struct Polygamma : Transcendental<R(R)> {
-    static constexpr std::string_view written = "polygamma";
-    int order = 0;
-    XGRAD_INLINE auto value(auto x) const { return polygamma(order, x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
-};
-/// Throws an Error for n < 0, and for n > 2^30.
-template <Operand X> XGRAD_INLINE auto polygamma(int n, X const& x) {
-    if (n < 0) detail::fail("polygamma: there is no order ", n);
-    if (n > 1 << 30) detail::fail("polygamma: order ", n, " is too large");
-    return express(Polygamma{{}, n}, x);
-}
-template <Operand X> auto digamma(X const& x) {
-    detail::check_defined("digamma", x);
-    return polygamma(0, x);
-}
-
-/// The logarithm of |gamma(x)|; infinite at 0, at the negative whole numbers and at both
-/// infinities.
-struct Lgamma : Transcendental<R(R)> {
-    static constexpr std::string_view written = "lgamma";
-    XGRAD_INLINE auto value(auto x) const { return lgamma(x); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(0, x); }
-};
-template <Operand X> XGRAD_INLINE auto lgamma(X const& x) { return express(Lgamma{}, x); }
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
-
-// ======== xgrad/impl/ops/gamma.ipp
-// Bodies of gamma.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION double log_gamma(double x) {
-#if __has_include(<unistd.h>)
-    int sign; // std::lgamma writes it to a variable that all threads share
-    return ::lgamma_r(x, &sign);
-#else
-    return std::lgamma(x);
-#endif
-}
-
-XGRAD_FUNCTION double digamma(double x) {
-    if (x == 0) return std::copysign(HUGE_VAL, -x);
-    if (x < 0) { // by reflection at 1/2
-        double const part = x - std::nearbyint(x);
-        return part == 0 ? std::numeric_limits<double>::quiet_NaN()
-                         : digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * part);
-    }
-    double sum = 0;
-    for (; x < 10; ++x) sum -= 1 / x;
-    double const t = 1 / (x * x); // Stirling's series
-    return sum + std::log(x) - 0.5 / x -
-           t * (1. / 12 -
-                   t * (1. / 120 -
-                           t * (1. / 252 -
-                                   t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
-}
-
-XGRAD_FUNCTION double scaled_zeta(double s, double x) {
-    double const first = x;
-    auto const power = [&](double at) { return std::pow(first / at, s); };
-    double sum = 0;
-    for (; x < 10 + 2 * s; ++x) {
-        double const term = power(x);
-        sum += term;
-        if (term < 1e-19 * sum) return sum; // all later terms together are less than 15 of this
-    }
-    double term = power(x);
-    sum += term * (x / (s - 1) + 0.5);
-    term *= s / x;
-    double next = s;
-    for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160,
-             -691. / 1307674368000, 1. / 74724249600}) {
-        sum += factor * term;
-        term *= (next + 1.) / x * ((next + 2.) / x);
-        next += 2;
-    }
-    return sum;
-}
-
-XGRAD_FUNCTION double scaled_factorial(int n, double x, double factor) {
-    double const s = n + 1., power = std::pow(x, -s);
-    constexpr int largest = 170; // whose factorial is finite
-    if (n <= largest && std::isnormal(power)) return std::tgamma(s) * (power * factor);
-    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
-    return std::copysign(std::exp(size), factor);
-}
-
-XGRAD_FUNCTION double polygamma(int n, double x) {
-    if (n == 0) return digamma(x);
-    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
-    if (x == HUGE_VAL) return even * 0;
-    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
-    // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum,
-    // and those before it a difference of two.
-    double const part = x - std::nearbyint(x), size = std::abs(part);
-    if (size == 0) return even * HUGE_VAL;
-    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
-    double const nearest = part > 0 ? 1 : even;
-    return even * scaled_factorial(
-                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
-#endif
 
 // ======== xgrad/ops/linalg.hpp
 // Products of vectors and matrices.
@@ -21289,6 +14912,872 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 }
 } // namespace xgrad::detail
 
+// ======== xgrad/ops/complex.hpp
+// Operations on complex numbers: parts, modulus, direction, conjugate. Real operands are complex
+// numbers with imaginary part 0.
+
+
+// ======== xgrad/ops/comparison.hpp
+// Comparisons (to bool tensors), choices between operands, and bounds.
+
+namespace xgrad {
+
+/// a < b.
+struct Less : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = "<";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a < b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator<(A&& a, B&& b) {
+    return express(Less{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a <= b.
+struct LessEqual : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = "<=";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a <= b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator<=(A&& a, B&& b) {
+    return express(LessEqual{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a > b.
+struct Greater : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = ">";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a > b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator>(A&& a, B&& b) {
+    return express(Greater{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a >= b.
+struct GreaterEqual : Elementwise<B(Z, Z), B(R, R)> {
+    static constexpr std::string_view written = ">=";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a >= b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator>=(A&& a, B&& b) {
+    return express(GreaterEqual{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a == b, elementwise.
+struct Equal : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
+    static constexpr std::string_view written = "==";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a == b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator==(A&& a, B&& b) {
+    return express(Equal{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// a != b, elementwise.
+struct NotEqual : Elementwise<B(Z, Z), B(R, R), B(C, C)> {
+    static constexpr std::string_view written = "!=";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a != b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator!=(A&& a, B&& b) {
+    return express(NotEqual{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// Both of two masks.
+struct And : Elementwise<B(B, B)> {
+    static constexpr std::string_view written = "&&";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a && b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator&&(A&& a, B&& b) {
+    return express(And{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// Either of two masks.
+struct Or : Elementwise<B(B, B)> {
+    static constexpr std::string_view written = "||";
+    XGRAD_INLINE auto value(auto a, auto b) const { return a || b; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator||(A&& a, B&& b) {
+    return express(Or{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// The opposite of a mask.
+struct Not : Elementwise<B(B)> {
+    static constexpr std::string_view written = "!";
+    XGRAD_INLINE auto value(auto a) const { return !a; }
+};
+template <Operand A> XGRAD_INLINE auto operator!(A&& a) {
+    return express(Not{}, std::forward<A>(a));
+}
+
+/// True where x, or a part of it, is not a number.
+struct IsNan : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isnan";
+    XGRAD_INLINE auto value(auto x) const { return x != x; }
+};
+template <Operand X> XGRAD_INLINE auto isnan(X const& x) { return express(IsNan{}, x); }
+
+/// True where x, or a part of it, is infinite.
+struct IsInf : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isinf";
+    XGRAD_INLINE auto value(auto x) const {
+        return abs(real(x)) == HUGE_VAL || abs(imag(x)) == HUGE_VAL;
+    }
+};
+template <Operand X> XGRAD_INLINE auto isinf(X const& x) { return express(IsInf{}, x); }
+
+/// True where x, with all its parts, is neither infinite nor NaN.
+struct IsFinite : Elementwise<B(R), B(C)> {
+    static constexpr std::string_view written = "isfinite";
+    XGRAD_INLINE auto value(auto x) const { return x - x == 0; }
+};
+template <Operand X> XGRAD_INLINE auto isfinite(X const& x) { return express(IsFinite{}, x); }
+
+/// a where the mask is true, else b.
+struct Where : Elementwise<Z(B, Z, Z), R(B, R, R), C(B, C, C)> {
+    static constexpr std::string_view written = "where";
+    XGRAD_INLINE auto value(auto mask, auto a, auto b) const { return where(mask, a, b); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto mask, auto, auto) const { return selected{mask}; }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto mask, auto, auto) const { return selected{!mask}; }
+};
+template <class M, class A, class B>
+    requires AnyOperand<M, A, B>
+XGRAD_INLINE auto where(M&& mask, A&& a, B&& b) {
+    return express(Where{}, std::forward<M>(mask), std::forward<A>(a), std::forward<B>(b));
+}
+
+/// The larger of two; where they are equal each gets half the gradient. NaN is propagated, and both
+/// get the gradient.
+struct Maximum : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "maximum";
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a > b || isnan(a), a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
+        return selected{!(a < b), where(a == b, 0.5, 1.)};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
+        return selected{!(a > b), where(a == b, 0.5, 1.)};
+    }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto maximum(A&& a, B&& b) {
+    return express(Maximum{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// The smaller of two; ties and NaN as for maximum.
+struct Minimum : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "minimum";
+    XGRAD_INLINE auto value(auto a, auto b) const { return where(a < b || isnan(a), a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
+        return selected{!(a > b), where(a == b, 0.5, 1.)};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto a, auto b) const {
+        return selected{!(a < b), where(a == b, 0.5, 1.)};
+    }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto minimum(A&& a, B&& b) {
+    return express(Minimum{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// Clamps x to [lower, upper]; NaN where any of them is. The gradient is 1 at both bounds; where a
+/// bound is the result, the bound gets the gradient instead of x; where lower > upper, upper gets
+/// all of it.
+struct Clamp : Elementwise<Z(Z, Z, Z), R(R, R, R)> {
+    static constexpr std::string_view written = "clamp";
+    XGRAD_INLINE auto value(auto x, auto lower, auto upper) const {
+        auto const raised = where(x >= lower || x != x, x, lower);
+        return where(raised <= upper || raised != raised, raised, upper);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower, auto upper) const {
+        return selected{x >= lower && x <= upper};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower, auto upper) const {
+        return selected{x < lower && lower < upper};
+    }
+    XGRAD_INLINE auto partial(wrt<2>, auto, auto x, auto lower, auto upper) const {
+        return selected{x > upper || upper < lower};
+    }
+};
+template <class X, class L, class U>
+    requires AnyOperand<X, L, U>
+XGRAD_INLINE auto clamp(X&& x, L&& lower, U&& upper) {
+    return express(Clamp{}, std::forward<X>(x), std::forward<L>(lower), std::forward<U>(upper));
+}
+
+/// Clamps x to a lower bound; gradient 1 for x at the bound.
+struct ClampMin : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "clamp_min";
+    XGRAD_INLINE auto value(auto x, auto lower) const {
+        return where(x >= lower || x != x, x, lower);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto lower) const {
+        return selected{x >= lower};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto lower) const {
+        return selected{x < lower};
+    }
+};
+template <class X, class L>
+    requires AnyOperand<X, L>
+XGRAD_INLINE auto clamp_min(X&& x, L&& lower) {
+    return express(ClampMin{}, std::forward<X>(x), std::forward<L>(lower));
+}
+
+/// Clamps x to an upper bound; gradient 1 for x at the bound.
+struct ClampMax : Elementwise<Z(Z, Z), R(R, R)> {
+    static constexpr std::string_view written = "clamp_max";
+    XGRAD_INLINE auto value(auto x, auto upper) const {
+        return where(x <= upper || x != x, x, upper);
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x, auto upper) const {
+        return selected{x <= upper};
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto x, auto upper) const {
+        return selected{x > upper};
+    }
+};
+template <class X, class U>
+    requires AnyOperand<X, U>
+XGRAD_INLINE auto clamp_max(X&& x, U&& upper) {
+    return express(ClampMax{}, std::forward<X>(x), std::forward<U>(upper));
+}
+
+/// Replaces NaN and infinities by other numbers; gradient 0 where x was replaced.
+struct NanToNum : Elementwise<R(R)> {
+    static constexpr std::string_view written = "nan_to_num";
+    double nan = 0, posinf = std::numeric_limits<double>::max(),
+           neginf = std::numeric_limits<double>::lowest();
+    XGRAD_INLINE auto value(auto x) const {
+        return where(x != x, nan, where(x == HUGE_VAL, posinf, where(x == -HUGE_VAL, neginf, x)));
+    }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return selected{x - x == 0}; }
+};
+/// By default NaN becomes 0, and an infinity the largest number of its sign that x's type has.
+template <Operand X>
+XGRAD_INLINE auto nan_to_num(X const& x, double nan = 0, std::optional<double> posinf = {},
+    std::optional<double> neginf = {}) {
+    double const largest =
+        std::numeric_limits<detail::result_precision<R, typename X::precision>>::max();
+    return express(NanToNum{{}, nan, posinf.value_or(largest), neginf.value_or(-largest)}, x);
+}
+
+} // namespace xgrad
+
+namespace xgrad {
+
+/// Modulus |x|; gradient 0 at 0.
+struct Abs : Elementwise<Z(Z), R(R), R(C)> {
+    static constexpr std::string_view written = "abs";
+    XGRAD_INLINE auto value(auto x) const { return abs(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{sgn(x)}; }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const r = abs(z);
+        return std::pair(r, gradient{sgn(z, r)});
+    }
+};
+template <Operand X> XGRAD_INLINE auto abs(X const& x) { return express(Abs{}, x); }
+
+/// |x|^2, without a root.
+struct Abs2 : Elementwise<Z(Z), R(R), R(C)> {
+    static constexpr std::string_view written = "abs2";
+    XGRAD_INLINE auto value(auto x) const { return abs2(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return gradient{2 * x}; }
+};
+template <Operand X> XGRAD_INLINE auto abs2(X const& x) { return express(Abs2{}, x); }
+
+/// Sign of a real number: -1, 0 or 1.
+struct Sign : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "sign";
+    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return nothing; }
+};
+template <Operand X> XGRAD_INLINE auto sign(X const& x) { return express(Sign{}, x); }
+
+/// |a| with the sign of b, where -0 and NaN have one, too; gradient 0 at a = 0, and for b.
+struct Copysign : Elementwise<R(R, R)> {
+    static constexpr std::string_view written = "copysign";
+    XGRAD_INLINE auto value(auto a, auto b) const { return copysign(a, b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return sgn(a) * sgn(y); }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return nothing; }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto copysign(A&& a, B&& b) {
+    return express(Copysign{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+/// Direction z/|z|, 0 at 0; neither holomorphic nor real. That of a real number is its sign.
+struct Sgn : Elementwise<C(C)> {
+    static constexpr std::string_view written = "sgn";
+    XGRAD_INLINE auto value(auto x) const { return sgn(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
+        auto const r = abs(x);
+        auto const h = where(r == 0, 0, 0.5 * reciprocal(r));
+        return wirtinger{h, -(h * y * y)};
+    }
+};
+template <Operand X> XGRAD_INLINE auto sgn(X const& x) {
+    if constexpr (std::same_as<typename X::kind, C>) return express(Sgn{}, x);
+    else {
+        detail::check_defined("sgn", x);
+        return express(Sign{}, x);
+    }
+}
+
+namespace detail {
+/// True if a value in a rule is real: then real() returns its own type.
+template <class X>
+inline constexpr bool is_real_value = std::same_as<decltype(real(std::declval<X>())), X>;
+} // namespace detail
+
+/// Argument, in (-pi, pi]; gradient 0 at 0, and for a real number.
+struct Angle : Transcendental<R(R), R(C)> {
+    static constexpr std::string_view written = "angle";
+    XGRAD_INLINE auto value(auto x) const { return angle(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
+        else {
+            auto const w = where(x == 0, 0, reciprocal(conj(x)));
+            return gradient{complex(-imag(w), real(w))};
+        }
+    }
+};
+template <Operand X> XGRAD_INLINE auto angle(X const& x) { return express(Angle{}, x); }
+
+/// Real part; a real operand is its own.
+struct RealPart : Elementwise<R(C)> {
+    static constexpr std::string_view written = "real";
+    XGRAD_INLINE auto value(auto x) const { return real(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return gradient{one}; }
+};
+template <Operand X> XGRAD_INLINE auto real(X const& x) {
+    if constexpr (std::same_as<typename X::kind, C>) return express(RealPart{}, x);
+    else return x;
+}
+
+/// Imaginary part; that of a real operand is 0.
+struct ImagPart : Elementwise<R(R), R(C)> {
+    static constexpr std::string_view written = "imag";
+    XGRAD_INLINE auto value(auto x) const { return imag(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, [[maybe_unused]] auto x) const {
+        if constexpr (detail::is_real_value<decltype(x)>) return nothing;
+        else return gradient{imaginary_unit};
+    }
+};
+template <Operand X> XGRAD_INLINE auto imag(X const& x) { return express(ImagPart{}, x); }
+
+/// Conjugate; a real operand is its own.
+struct Conj : Elementwise<C(C)> {
+    static constexpr std::string_view written = "conj";
+    XGRAD_INLINE auto value(auto x) const { return conj(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto) const { return conjugate{one}; }
+};
+template <Operand X> XGRAD_INLINE auto conj(X const& x) {
+    if constexpr (std::same_as<typename X::kind, C>) return express(Conj{}, x);
+    else return x;
+}
+
+/// re + i im.
+struct Complex : Elementwise<C(R, R)> {
+    static constexpr std::string_view written = "complex";
+    XGRAD_INLINE auto value(auto re, auto im) const { return complex(re, im); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto, auto) const { return imaginary_unit; }
+};
+template <class Re, class Im>
+    requires AnyOperand<Re, Im>
+XGRAD_INLINE auto complex(Re&& re, Im&& im) {
+    return express(Complex{}, re, im);
+}
+
+/// r e^(i phi).
+struct Polar : Transcendental<C(R, R)> {
+    static constexpr std::string_view written = "polar";
+    XGRAD_INLINE auto value(auto r, auto phi) const { return polar(r, phi); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto phi) const {
+        return complex(cos(phi), sin(phi));
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto) const {
+        return complex(-imag(y), real(y));
+    }
+};
+template <class R_, class Phi>
+    requires AnyOperand<R_, Phi>
+XGRAD_INLINE auto polar(R_&& r, Phi&& phi) {
+    return express(Polar{}, r, phi);
+}
+
+} // namespace xgrad
+
+// ======== xgrad/ops/reduction.hpp
+// Reductions over all or some axes. They fuse with the expression under them, which is evaluated
+// tile by tile; its values are stored only for the gradient of a product or an extremum.
+
+
+// ======== xgrad/ops/exponential.hpp
+// Exponentials and logarithms, and the sigmoid family.
+
+namespace xgrad {
+
+/// e^x.
+struct Exp : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "exp";
+    XGRAD_INLINE auto value(auto x) const { return exp(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y; }
+};
+template <Operand X> XGRAD_INLINE auto exp(X const& x) { return express(Exp{}, x); }
+
+/// e^x - 1, accurate near 0.
+struct Expm1 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "expm1";
+    XGRAD_INLINE auto value(auto x) const { return expm1(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y + 1; }
+};
+template <Operand X> XGRAD_INLINE auto expm1(X const& x) { return express(Expm1{}, x); }
+
+/// Natural logarithm.
+struct Log : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log";
+    XGRAD_INLINE auto value(auto x) const { return log(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(x); }
+    XGRAD_INLINE auto value_and_partial(auto x) const { return std::pair(log(x), reciprocal(x)); }
+};
+template <Operand X> XGRAD_INLINE auto log(X const& x) { return express(Log{}, x); }
+
+/// log(1 + x), accurate near 0.
+struct Log1p : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log1p";
+    XGRAD_INLINE auto value(auto x) const { return log1p(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x); }
+};
+template <Operand X> XGRAD_INLINE auto log1p(X const& x) { return express(Log1p{}, x); }
+
+/// Logarithm to base 2.
+struct Log2 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log2";
+    XGRAD_INLINE auto value(auto x) const { return log2(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(std::numbers::ln2 * x);
+    }
+};
+template <Operand X> XGRAD_INLINE auto log2(X const& x) { return express(Log2{}, x); }
+
+/// Logarithm to base 10.
+struct Log10 : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "log10";
+    XGRAD_INLINE auto value(auto x) const { return log10(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(std::numbers::ln10 * x);
+    }
+};
+template <Operand X> XGRAD_INLINE auto log10(X const& x) { return express(Log10{}, x); }
+
+/// Logistic function 1 / (1 + e^-x).
+struct Sigmoid : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sigmoid";
+    XGRAD_INLINE auto value(auto x) const { return sigmoid(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return y * (1 - y); }
+};
+template <Operand X> XGRAD_INLINE auto sigmoid(X const& x) { return express(Sigmoid{}, x); }
+
+/// log(1 + e^x), without overflow.
+struct Softplus : Transcendental<R(R)> {
+    static constexpr std::string_view written = "softplus";
+    XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, 0) + log1p(exp(-abs(x))); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sigmoid(x); }
+};
+template <Operand X> XGRAD_INLINE auto softplus(X const& x) { return express(Softplus{}, x); }
+
+/// x where it is positive, else 0; gradient 0 at 0.
+struct Relu : Elementwise<Z(Z), R(R)> {
+    static constexpr std::string_view written = "relu";
+    XGRAD_INLINE auto value(auto x) const { return where(x <= 0, 0, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return selected{!(y <= 0)}; }
+};
+template <Operand X> XGRAD_INLINE auto relu(X const& x) { return express(Relu{}, x); }
+
+} // namespace xgrad
+
+// ======== xgrad/ops/extremum.hpp
+// The largest and the smallest elements over axes.
+
+namespace xgrad {
+
+namespace detail {
+
+/// Distributes the gradient of the extremum of a row equally to the elements that have its value.
+template <class T>
+void distribute_in_row(T const* x, std::size_t n, T extremum, T gradient, T* out) {
+    auto const share_by = [=](auto has_it) {
+        double count = 0;
+        for (std::size_t i = 0; i < n; i += max_summed)
+            count += static_cast<double>(sum_of_batches(x + i, std::min(max_summed, n - i),
+                [=]<class V>(V v) XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(1), V(0)); }));
+        map_run(
+            out, n,
+            [=, share = static_cast<T>(gradient / count)]<class V>(V v)
+                XGRAD_LAMBDA_INLINE { return choice(has_it(v), V(share), V(0)); },
+            x);
+    };
+    if (extremum == extremum) share_by([=](auto v) XGRAD_LAMBDA_INLINE { return v == extremum; });
+    else share_by([](auto v) XGRAD_LAMBDA_INLINE { return v != v; });
+}
+/// Distributes the gradients of the extrema of the columns.
+template <class T>
+void distribute_in_columns(T const* x, std::size_t rows, std::size_t columns, T const* extremum,
+    T const* gradient, T* out) {
+    auto const part_of = []<class V>(V v, V most, V part) XGRAD_LAMBDA_INLINE {
+        return choice(v == most || v != v, part, V(0));
+    };
+    CachedVector<wide<T>> count(columns);
+    CachedVector<T> share(columns);
+    auto const for_each_tile = [=](auto f) {
+        for (std::size_t row = 0; row < rows; ++row)
+            for (std::size_t c = 0; c < columns; c += tile_size)
+                f(row * columns + c, c, std::min(tile_size, columns - c));
+    };
+    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
+        alignas(64) T tile[tile_size];
+        map_run(
+            tile, n,
+            [=]<class V>(V v, V most) XGRAD_LAMBDA_INLINE { return part_of(v, most, V(1)); },
+            x + at, extremum + c);
+        accumulate_strided<wide<T>, T>(tile, &count[c], 1, n);
+    });
+    for (std::size_t c = 0; c < columns; ++c) share[c] = static_cast<T>(gradient[c] / count[c]);
+    for_each_tile([&](std::size_t at, std::size_t c, std::size_t n) {
+        map_run(out + at, n, part_of, x + at, extremum + c, &share[c]);
+    });
+}
+
+} // namespace detail
+
+/// The gradient of an extremum y of x over some axes, from the gradient of y.
+struct ExtremumGradient : Arraywise {
+    Axes over; // normalised
+    static constexpr detail::Uses uses[] = {
+        detail::uses_argument(1) | detail::uses_argument(2), 0, 0};
+
+    template <RealScalar T>
+    auto value(
+        detail::Array<T> const& g, detail::Array<T> const& y, detail::Array<T> const& x) const {
+        detail::Array<T> buffer;
+        auto extent = detail::reduced_extents(x.shape, detail::reduced_shape(x.shape, over, true));
+        bool const in_place = x.contiguous && extent;
+        auto const* from = in_place ? x.begin() : detail::rows_over(over, x, buffer);
+        if (!in_place) extent = {y.numel, detail::count_over(x.shape, over), 1};
+        auto const [rows, reduced, columns] = *extent;
+        detail::Array<T> out(in_place ? x.shape : buffer.shape);
+        auto const gradients = detail::contiguous(g), extrema = detail::contiguous(y);
+        auto *const most = extrema.begin(), *const gradient = gradients.begin(),
+                    *const to = out.begin();
+        for (std::size_t at = 0, c = 0; c < rows * columns; at += reduced * columns, c += columns) {
+            if (columns == 1)
+                detail::distribute_in_row(from + at, reduced, most[c], gradient[c], to + at);
+            else
+                detail::distribute_in_columns(
+                    from + at, reduced, columns, most + c, gradient + c, to + at);
+        }
+        return in_place ? out : detail::rows_put_back(over, std::move(out));
+    }
+    /// The mean over the elements that have the extreme value.
+    auto pullback(
+        wrt<0>, auto const& h, auto const&, auto const& g, auto const& y, auto const& x) const {
+        std::remove_cvref_t<decltype(x)> const unit(
+            typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        auto const extremum = reshape(y, Axes(detail::reduced_shape(x.shape(), over, true)));
+        auto const has_it = materialize_expression(x == extremum || isnan(x));
+        return reshape(materialize_expression(
+                           sum(where(has_it, h, 0), over) / sum(where(has_it, unit, 0), over)),
+            Axes(g.shape()));
+    }
+    /// The set of these elements is constant.
+    template <std::size_t I> auto pullback(wrt<I>, auto const& h, auto const&...) const {
+        return std::remove_cvref_t<decltype(h)>();
+    }
+};
+
+/// Largest or smallest element over some axes.
+template <template <class> class Combine> struct Extremum : Reducing<Combine> {
+    static constexpr detail::Uses uses[1] = {
+        detail::uses_argument(0) | detail::uses_result}; // clang wants the bound in a template
+
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
+        return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x));
+    }
+};
+struct Amax : Extremum<detail::Larger> {};
+struct Amin : Extremum<detail::Smaller> {};
+
+namespace detail {
+template <class Op, Operand X>
+auto extremum(std::string_view operation, X const& x, Axes const& over, bool keep) {
+    static_assert(!is_complex<typename X::scalar>, "amax and amin: complex numbers have no order");
+    if constexpr (is_complex<typename X::scalar>) return x;
+    else {
+        auto const axes = checked_axes(operation, x, over);
+        if (auto const& shape = x.shape();
+            numel(shape) == 0 && numel(reduced_shape(shape, axes, true)) != 0)
+            fail<ShapeError>(
+                operation, ": nothing to choose from in shape ", shape, " over axes ", axes);
+        return express_reduction(Op{{{{}, axes, keep}}}, x);
+    }
+}
+} // namespace detail
+
+/// Maximum over axes. Elements that attain it get equal parts of the gradient. NaN is propagated.
+template <Operand X> auto amax(X const& x, AxisList const& axes, bool keep = false) {
+    return detail::extremum<Amax>("amax", x, axes, keep);
+}
+template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
+
+/// Minimum over axes; ties and NaN as for amax.
+template <Operand X> auto amin(X const& x, AxisList const& axes, bool keep = false) {
+    return detail::extremum<Amin>("amin", x, axes, keep);
+}
+template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }
+
+} // namespace xgrad
+
+// ======== xgrad/ops/product.hpp
+// Products over axes, whose gradient needs no division.
+
+namespace xgrad {
+
+namespace detail {
+
+/// Calls finish(factor times the product of the other n - 1 elements) for each element: one pass
+/// for the products of the elements before it, one for those after it. Returns the product of all.
+template <class T, class F>
+T each_product_of_others(T const* x, std::size_t n, T factor, T* out, F finish) {
+    T before(1);
+    for (std::size_t i = 0; i < n; ++i) out[i] = before, before *= x[i];
+    for (std::size_t i = n; i-- > 0;) out[i] = finish(out[i] * factor), factor *= x[i];
+    return before;
+}
+
+/// The products of the other elements, in batches. Each lane of a few batches is an independent
+/// chain; the tail is one more.
+template <Differentiable T, class F>
+void products_of_others(T const* x, std::size_t n, T* out, F finish) {
+    using Batch = simd::batch_of<T, precision_of<T>>;
+    constexpr std::size_t width = simd::Batch<precision_of<T>>::width, batches = 4,
+                          block = batches * width;
+    std::size_t const end = n - n % block;
+    T others(1); // of the tail
+    if (end) {
+        Batch part[batches] = {1, 1, 1, 1};
+        for (std::size_t i = 0; i < end; i += block)
+            kernel::unroll<batches>([&](auto j) XGRAD_LAMBDA_INLINE {
+                part[j].store(out + i + j * width);
+                part[j] = part[j] * Batch::load(x + i + j * width);
+            });
+        auto const first = part[0] * part[1], second = part[2] * part[3];
+        T lanes[width], others_of_lanes[width], left_over(1);
+        (first * second).store(lanes);
+        for (std::size_t i = end; i < n; ++i) left_over *= x[i];
+        others = each_product_of_others(lanes, width, left_over, others_of_lanes, std::identity());
+        auto const of_lanes = Batch::load(others_of_lanes);
+        Batch after[batches] = {of_lanes * (part[1] * second), of_lanes * (part[0] * second),
+            of_lanes * (first * part[3]), of_lanes * (first * part[2])};
+        for (std::size_t i = end; i > 0;) {
+            i -= block;
+            kernel::unroll<batches>([&](auto j) XGRAD_LAMBDA_INLINE {
+                auto* const at = out + i + j * width;
+                finish(Batch::load(at) * after[j]).store(at);
+                after[j] = after[j] * Batch::load(x + i + j * width);
+            });
+        }
+    }
+    each_product_of_others(x + end, n - end, others, out + end, finish);
+}
+
+} // namespace detail
+
+/// The gradient of a product over some axes: the gradient of the result times the conjugate product
+/// of the other elements.
+struct ProdGradient : Arraywise {
+    Axes over; // normalised
+    static constexpr detail::Uses uses[] = {
+        detail::uses_argument(1), detail::uses_argument(0) | detail::uses_argument(1)};
+
+    template <Scalar T> auto value(detail::Array<T> const& g, detail::Array<T> const& x) const {
+        using W = detail::wide<T>; // multiplied in another order, an intermediate product must not
+                                   // overflow
+        detail::Array<W> buffer;
+        auto const* const rows = detail::rows_over(over, x, buffer);
+        detail::Array<W> out(buffer.defined() ? buffer.shape : x.shape);
+        auto const gradients = detail::contiguous(g);
+        std::size_t const n = detail::count_over(x.shape, over);
+        for (std::size_t at = 0, row = 0; at < x.numel; at += n, ++row)
+            detail::products_of_others(rows + at, n, out.begin() + at,
+                [gi = detail::converted<W>(gradients.begin()[g.numel == 1 ? 0 : row])](auto v) {
+                    using detail::conj;
+                    return gi * conj(v);
+                });
+        detail::narrow<W, T>(out);
+        return detail::rows_put_back(over, std::move(detail::as<T>(out)));
+    }
+    auto pullback(wrt<0>, auto const& h, auto const&, auto const& g, auto const& x) const {
+        std::remove_cvref_t<decltype(x)> const unit(
+            typename std::remove_cvref_t<decltype(x)>::value_type(1));
+        return reshape(
+            materialize_expression(sum(h * conj(express(*this, unit, x)), over)), Axes(g.shape()));
+    }
+    /// The derivative for x_j: every other output depends on x_j by the product of all elements but
+    /// the two. Computed for one j after another, with x_j replaced by 1.
+    auto pullback(wrt<1>, auto const& h, auto const&, auto const& g, auto const& x) const {
+        using T = typename std::remove_cvref_t<decltype(x)>::value_type;
+        auto out = materialize_expression(h * T(0));
+        for (std::size_t j = 0; j < detail::count_over(x.shape(), over); ++j) {
+            auto const is_j = position_mask(x, over, j);
+            auto const without_j = materialize_expression(where(is_j, T(1), x));
+            auto const part =
+                sum(where(is_j, T(0), conj(h) * express(*this, g, without_j)), over, keepdims);
+            out = materialize_expression(out + where(is_j, part, T(0)));
+        }
+        return out;
+    }
+};
+
+/// Product of the elements over some axes, zeros among them or not.
+struct Prod : Reducing<detail::Product> {
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0)};
+
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+        return express(ProdGradient{{}, over}, g, x);
+    }
+};
+
+/// Product over axes. Of integers and masks: a product of int64.
+template <Operand X> auto prod(X const& x, AxisList const& axes, bool keep = false) {
+    if constexpr (std::same_as<typename X::kind, B>) return prod(cast<std::int64_t>(x), axes, keep);
+    else return express_reduction(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
+}
+template <Operand X> auto prod(X const& x) { return prod(x, detail::all_axes(x.dim())); }
+
+} // namespace xgrad
+
+namespace xgrad {
+
+/// Integers and masks as double; anything else as it is.
+template <Operand X> auto real_valued(X const& x) {
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
+        return cast<double>(x);
+    else return x;
+}
+
+/// Sum over axes. Of integers and masks: a sum of int64.
+template <Operand X> auto sum(X const& x, AxisList const& axes, bool keep = false) {
+    return record_sum("sum", x, &axes, keep, false);
+}
+template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr, false, false); }
+
+/// Arithmetic mean over axes; NaN of nothing. Of integers and masks: a mean of double.
+template <Operand X> auto mean(X const& x, AxisList const& axes, bool keep = false) {
+    return record_sum("mean", real_valued(x), &axes, keep, true);
+}
+template <Operand X> auto mean(X const& x) {
+    return record_sum("mean", real_valued(x), nullptr, false, true);
+}
+
+/// log(sum(exp(x))) over axes, without overflow; the gradient is softmax(x).
+template <Operand X> auto logsumexp(X const& x, AxisList const& axes, bool keep = false) {
+    auto const over = detail::checked_axes("logsumexp", x, axes);
+    if constexpr (std::same_as<typename X::kind, R>)
+        if (over.size() == x.dim()) { // a scalar: the exponentials and their gradients are one pass
+            auto const largest = static_cast<precision_of<typename X::scalar>>(finite_largest(x));
+            auto const y = materialize_expression(log(sum(exp(x - largest))) + largest);
+            return keep ? detail::only_reshaped(reshape(y, Axes(x.dim(), 1))) : y;
+        }
+    auto const largest = finite_largest(x, over);
+    auto const y = materialize_expression(log(sum(exp(x - largest), over, keepdims)) + largest);
+    return keep ? y
+                : detail::only_reshaped(
+                      reshape(y, Axes(detail::reduced_shape(y.shape(), over, false))));
+}
+template <Operand X> auto logsumexp(X const& x) { return logsumexp(x, detail::all_axes(x.dim())); }
+
+/// Square root of a sum of squares, with gradient 0 at 0 (as PyTorch's norm has).
+struct NormRoot : Elementwise<R(R)> {
+    auto value(auto x) const { return sqrt(x); }
+    auto partial(wrt<0>, auto y, auto) const { return selected{!(y == 0), 0.5 * reciprocal(y)}; }
+};
+/// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
+struct PowerRoot : Elementwise<R(R)> {
+    double p = 2;
+    auto value(auto s) const { return pow(s, 1 / p); }
+    auto partial(wrt<0>, auto, auto s) const {
+        return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)};
+    }
+};
+/// |x|^p, with gradient 0 at 0.
+struct AbsPower : Elementwise<R(R), R(C)> {
+    double p = 2;
+    auto value(auto x) const { return pow(abs(x), p); }
+    auto partial(wrt<0>, auto, auto x) const {
+        auto const r = abs(x);
+        return gradient{where(r == 0, 0, p * pow(r, p - 1)) * sgn(x)};
+    }
+};
+
+/// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0
+/// at 0. Elements are not scaled: their p-th powers, and the sum of these, must not overflow or
+/// underflow in their type.
+template <Operand X> auto norm(X const& x, double p, AxisList const& axes, bool keep = false) {
+    if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
+    detail::checked_axes("norm", x, axes);
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
+        return norm(real_valued(x), p, axes, keep);
+    else {
+        using T = decltype(materialize_expression(abs(x)));
+        if (p == std::numeric_limits<double>::infinity()) return T(amax(abs(x), axes, keep));
+        if (p == 1) return T(sum(abs(x), axes, keep));
+        if (p == 2) return T(express(NormRoot{}, sum(abs2(x), axes, keep)));
+        return T(express(PowerRoot{{}, p}, sum(express(AbsPower{{}, p}, x), axes, keep)));
+    }
+}
+template <Operand X> auto norm(X const& x, double p = 2) {
+    return norm(x, p, detail::all_axes(x.dim()));
+}
+
+/// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex
+/// numbers, too, it is real. Not a finite number where n is no more than the correction.
+template <Operand X>
+auto var(X const& x, AxisList const& axes, bool keep = false, double correction = 1) {
+    auto const over = detail::checked_axes("var", x, axes);
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
+        return var(real_valued(x), over, keep, correction);
+    else {
+        auto const n = static_cast<double>(detail::count_over(x.shape(), over));
+        return materialize_expression(
+            sum(abs2(x - mean(x, over, keepdims)), over, keep) / std::max(0., n - correction));
+    }
+}
+template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim())); }
+
+/// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is
+/// a namespace in C++.)
+template <Operand X>
+auto stddev(X const& x, AxisList const& axes, bool keep = false, double correction = 1) {
+    return materialize_expression(
+        express(NormRoot{}, var(x, detail::checked_axes("stddev", x, axes), keep, correction)));
+}
+template <Operand X> auto stddev(X const& x) { return stddev(x, detail::all_axes(x.dim())); }
+
+} // namespace xgrad
+
 namespace xgrad {
 
 /// The role of a factor in a matrix product: matrices, or a last axis of rows or columns.
@@ -21547,6 +16036,5688 @@ XGRAD_FUNCTION Matmul::Matrix::Matrix(Shape const& shape, Strides const& strides
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_LINALG_IPP
+#endif
+
+namespace xgrad {
+
+/// A view; see views.hpp.
+template <Scalar T> Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index);
+/// A view; see views.hpp.
+template <Scalar T>
+Tensor<T> narrow(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length);
+
+/// Base of Tensor<T>.
+template <class Derived> struct ShapeForms {
+    /// All elements along one axis.
+    auto flatten() const { return xgrad::flatten(self()); }
+    /// Without the axes of extent 1.
+    auto squeeze() const { return xgrad::squeeze(self()); }
+    /// Without an axis, if its extent is 1.
+    auto squeeze(std::ptrdiff_t axis) const { return xgrad::squeeze(self(), axis); }
+    /// With a new axis of extent 1.
+    auto unsqueeze(std::ptrdiff_t axis) const { return xgrad::unsqueeze(self(), axis); }
+    /// With some axes at other positions.
+    auto movedim(AxisList const& from, AxisList const& to) const {
+        return xgrad::movedim(self(), from, to);
+    }
+    /// A view in which elements are repeated.
+    auto broadcast_to(Shape const& shape) const { return xgrad::broadcast_to(self(), shape); }
+    /// A view of the shape of another tensor.
+    template <class Other> auto view_as(Other const& other) const {
+        return self().view(Axes(other.shape()));
+    }
+    /// A view of the shape of another tensor, or a copy where no strides express it.
+    template <class Other> auto reshape_as(Other const& other) const {
+        return self().reshape(Axes(other.shape()));
+    }
+    /// A view broadcast to the shape of another tensor.
+    template <class Other> auto expand_as(Other const& other) const {
+        return self().expand(other.shape());
+    }
+    /// The view at one position of an axis, without the axis.
+    auto select(std::ptrdiff_t axis, std::ptrdiff_t index) const {
+        return xgrad::select(self(), axis, index);
+    }
+    /// The view of `length` positions of an axis from `start` on.
+    auto narrow(std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length) const {
+        return xgrad::narrow(self(), axis, start, length);
+    }
+    /// The axes in reverse order.
+    auto T() const { return self().transpose(); }
+    /// Each matrix transposed, and conjugated.
+    auto H() const { return materialize_expression(adjoint(self())); }
+    auto mT() const { return xgrad::mT(self()); }
+    /// The elements converted to another type: cast<U>(x).
+    template <Scalar U> auto to() const { return xgrad::cast<U>(self()); }
+    /// The extent of an axis.
+    std::size_t size(std::ptrdiff_t axis) const {
+        return self().shape()[detail::normalize_axis("size", axis, self().shape())];
+    }
+    std::size_t ndim() const { return self().dim(); }
+
+private:
+    Derived const& self() const { return static_cast<Derived const&>(*this); }
+};
+
+} // namespace xgrad
+
+// ======== xgrad/tensor/tensor_arguments.hpp
+// Arguments of Tensor's constructors: nested lists, ranges, pointers, and whether the tensor
+// requires a gradient.
+
+namespace xgrad {
+
+/// Constructs a leaf that requires a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
+struct RequiresGrad {
+    bool value = false;
+};
+inline constexpr RequiresGrad requires_grad{true};
+
+/// The last argument of functions that create a Tensor<T>: nothing, or requires_grad.
+template <Scalar T> struct GradFlag {
+    bool value = false;
+    GradFlag() = default;
+    GradFlag(RequiresGrad g) : value(g.value) {
+        static_assert(detail::has_gradients<T>,
+            "only Tensors of floating point and complex dtype can require gradients");
+    }
+};
+
+namespace detail {
+
+/// An element of a braced list: a number or a list. {5.} is always a list, so that {{5.}, {6.}} can
+/// only be a matrix.
+template <class T> struct NestedList {
+    T value{};
+    std::initializer_list<NestedList> list{};
+    bool is_number = false;
+    template <std::convertible_to<T> U>
+    NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
+    NestedList(std::initializer_list<NestedList> l) : list(l) {}
+};
+
+template <class V> inline constexpr bool is_dims = false;
+template <class T> inline constexpr bool is_dims<Dims<T>> = true;
+/// A range that knows its size, and is neither a tensor, an xtensor expression, a shape nor a text.
+template <class V>
+concept PlainRange =
+    !Operand<V> && !XtensorExpression<V> && !is_dims<V> &&
+    !std::is_convertible_v<V const&, std::string_view> && std::ranges::sized_range<V const>;
+template <class V>
+concept NumberRange = PlainRange<V> && Number<std::ranges::range_value_t<V>>;
+template <class V>
+concept RangeOfRanges = PlainRange<V> && PlainRange<std::ranges::range_value_t<V>>;
+/// True unless U is complex and T is not.
+template <class U, class T>
+concept ConvertsTo = !is_complex<U> || is_complex<T>;
+
+/// Shape or strides as xtensor's functions take them.
+template <class D> auto xt_dims(D const& d) {
+    return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end());
+}
+
+/// An xtensor container or view whose elements lie in memory.
+template <class A>
+concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
+    a.data() + a.data_offset();
+    a.strides().begin();
+};
+
+/// Makes the array of a tensor from what its constructors take.
+template <class T> struct ArrayOf {
+    using List = std::initializer_list<NestedList<T>>;
+
+    [[gnu::cold]] static void copy_list(
+        List const& list, Shape const& shape, std::size_t depth, T*& out) {
+        if (auto const wanted = shape[depth]; list.size() != wanted)
+            fail<ShapeError>(
+                "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
+        bool const innermost = depth + 1 == shape.size();
+        for (auto const& inner : list) {
+            if (inner.is_number != innermost)
+                fail<ShapeError>("Tensor: a nested list has numbers beside lists");
+            if (innermost) *out++ = inner.value;
+            else copy_list(inner.list, shape, depth + 1, out);
+        }
+    }
+    [[gnu::cold]] static Array<T> from_list(List const& list) {
+        Shape shape{list.size()};
+        for (auto const* first = list.begin(); shape.back() && !first->is_number;
+             first = first->list.begin())
+            shape.push_back(first->list.size());
+        Array<T> a(shape);
+        T* out = a.begin();
+        copy_list(list, shape, 0, out);
+        return a;
+    }
+    template <class V> static Array<T> from_range(V const& numbers) {
+        Array<T> a(Shape{std::ranges::size(numbers)});
+        T* out = a.begin();
+        for (auto const& number : numbers)
+            *out++ = converted<T>(std::ranges::range_value_t<V>(number));
+        return a;
+    }
+    template <class U> static Array<T> from_pointer(U const* data, Shape const& shape) {
+        Array<T> a(shape);
+        if (!data && a.numel) fail("Tensor: the pointer is null");
+        std::transform(data, data + a.numel, a.begin(), &converted<T, U>);
+        return a;
+    }
+    template <class E> static Array<T> from_xtensor(E const& e) {
+        Array<T> a(Shape(e.shape().begin(), e.shape().end()));
+        // Ten times faster than xtensor's assignment where the layouts differ.
+        if constexpr (StridedXtensor<E const>)
+            if constexpr (std::same_as<T, std::remove_cvref_t<decltype(*e.data())>>) {
+                Strides const strides(e.strides().begin(), e.strides().end());
+                if (std::ranges::none_of(strides, [](auto s) { return s < 0; })) {
+                    auto* const first = const_cast<T*>(e.data() + e.data_offset());
+                    Array<T> source;
+                    source.set_view(a.shape, strides);
+                    source.data = reinterpret_cast<std::byte*>(first);
+                    copy_elements(a, source);
+                    return a;
+                }
+            }
+        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
+        xt::noalias(out) = e;
+        return a;
+    }
+};
+
+} // namespace detail
+
+} // namespace xgrad
+
+// ======== xgrad/tensor/type_info.hpp
+// The TypeInfo of each scalar type: how the graph adds, copies and creates gradients.
+// gradient_arithmetic.hpp defines the functions by means of operations.
+
+namespace xgrad::detail {
+
+template <Scalar T> struct GradientArithmetic {
+    static AnyTensor add(AnyTensor const& a, AnyTensor const& b);
+    static void add_in_place(AnyTensor const& to, AnyTensor const& more);
+    static AnyTensor copy(AnyTensor const& t);
+    static AnyTensor filled(Shape const& shape, double value);
+    static AnyTensor scaled(AnyTensor const& t, double factor);
+    static void multiply_in_place(AnyTensor const& t, double factor);
+    static void copy_elements_of(AnyArray const& to, AnyArray const& from) {
+        detail::copy_elements(as<T>(to), as<T>(from));
+    }
+    static void zero_elements(AnyArray const& a) {
+        copy_elements(as<T>(a), broadcast_view(Array<T>(Shape{}, T()), a.shape));
+    }
+    static void scatter_add(AnyArray const& to, AnyArray const& more);
+    static bool has_nan(AnyArray const& a);
+};
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template struct GradientArithmetic<bool>;
+extern template struct GradientArithmetic<std::int64_t>;
+extern template struct GradientArithmetic<float>;
+extern template struct GradientArithmetic<double>;
+extern template struct GradientArithmetic<std::complex<float>>;
+extern template struct GradientArithmetic<std::complex<double>>;
+#endif
+
+template <Scalar T>
+inline constexpr TypeInfo type_info{dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add,
+    &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy,
+    &GradientArithmetic<T>::filled, &GradientArithmetic<T>::scaled,
+    &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of,
+    &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add,
+    &GradientArithmetic<T>::has_nan};
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+/// Options of backward() and grad(); see backward.hpp.
+struct BackwardOptions;
+
+template <Scalar T> class MaskedTensor;
+
+template <Scalar T>
+class Tensor : public AnyTensor, public InplaceForms<Tensor<T>>, public ShapeForms<Tensor<T>> {
+public:
+    using operand_tag = void;
+    using leaf_tag = void;
+    using scalar = T;
+    using value_type = T;
+    using kind = kind_of<T>;
+    using precision = precision_of<T>;
+    static constexpr std::size_t leaves = 1;
+
+    /// An undefined tensor.
+    /// An undefined tensor: it has no shape, and operations on it throw.
+    Tensor() noexcept = default;
+    /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
+    template <Number N>
+        requires std::convertible_to<N, T>
+    explicit Tensor(N value, GradFlag<T> g = {})
+        : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
+    /// Nested lists, one level for each dimension.
+    Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
+        : Tensor(detail::ArrayOf<T>::from_list(values), g) {}
+    /// Copies the values of an xtensor expression.
+    template <detail::XtensorExpression E>
+        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
+    explicit Tensor(E const& e) : Tensor(detail::ArrayOf<T>::from_xtensor(e)) {}
+    template <detail::XtensorExpression E>
+        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
+    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from_xtensor(e), g) {}
+    /// Rejects `Tensor<double> x = array`: a copy must be explicit. The explicit constructor above
+    /// does not take part in copy initialisation.
+    template <detail::XtensorExpression E, class... None>
+        requires(std::convertible_to<typename std::remove_cvref_t<E>::value_type, T> &&
+                 sizeof...(None) == 0)
+    Tensor(E const&, None...) {
+        static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
+                                       "that is written: Tensor<double> x(array), not x = array");
+    }
+    /// A copy of the numbers of a std::vector, std::array, std::span or another range, with one
+    /// dimension. borrow() and adopt() make tensors of such memory without a copy.
+    template <detail::NumberRange V>
+        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
+    explicit Tensor(V const& numbers) : Tensor(detail::ArrayOf<T>::from_range(numbers)) {}
+    template <detail::NumberRange V>
+        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
+    explicit Tensor(V const& numbers, GradFlag<T> g)
+        : Tensor(detail::ArrayOf<T>::from_range(numbers), g) {}
+    /// Rejects `Tensor<double> x = vector`, and a range of ranges.
+    template <detail::NumberRange V, class... None>
+        requires(sizeof...(None) == 0)
+    Tensor(V const&, None...) {
+        static_assert(sizeof...(None), "Tensor: the numbers of a range are copied where that is "
+                                       "written, Tensor<double> x(vector), not x = vector; complex "
+                                       "numbers to a complex tensor");
+    }
+    template <detail::RangeOfRanges V> Tensor(V const&, GradFlag<T> = {}) {
+        static_assert(sizeof(V) == 0, "Tensor: ranges in a range may have different lengths; write "
+                                      "their numbers to one vector, and reshape the tensor of it");
+    }
+    /// A copy of the numbers at `data`, in row-major order. from_blob() makes a tensor of them
+    /// without a copy.
+    template <Number U>
+        requires detail::ConvertsTo<U, T>
+    Tensor(U const* data, Shape const& shape, GradFlag<T> g = {})
+        : Tensor(detail::ArrayOf<T>::from_pointer(data, shape), g) {}
+    /// Evaluates an expression in one pass, and records one Node where an operand requires a
+    /// gradient.
+    template <class Op, class... X>
+        requires std::same_as<typename Expression<Op, X...>::scalar, T>
+    Tensor(Expression<Op, X...> const& e,
+        detail::SourceLocation location = detail::SourceLocation::current());
+    /// From an array of the library's own type.
+    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {})
+        : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
+    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {})
+        : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
+    /// Allocates memory without initialising it.
+    static Tensor empty(Shape const& shape) {
+        return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));
+    }
+    explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
+
+    XGRAD_INLINE Tensor(Tensor const&) noexcept = default;
+    XGRAD_INLINE Tensor(Tensor&&) noexcept = default;
+    /// Element types are converted explicitly: cast<T>(x).
+    template <Scalar U>
+        requires(!std::same_as<U, T>)
+    Tensor(Tensor<U> const&) = delete;
+    ~Tensor() = default;
+    Tensor& operator=(Tensor const&) & noexcept = default;
+    Tensor& operator=(Tensor&&) & noexcept = default;
+    /// Assignment to an indexed tensor writes into the tensor itself: `x(0) = y`.
+    Tensor& operator=(Tensor const& x) && { return copy_(x); }
+    template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
+
+    /// The value of a tensor with one element.
+    T item() const {
+        if (numel() != 1)
+            detail::fail<ShapeError>(
+                "item: a tensor with one element is needed, this one has shape ", shape());
+        return *array_of().begin();
+    }
+    /// The same, as double(x), or in a condition: if (mask).
+    template <class U>
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && RealScalar<T>)
+    explicit operator U() const {
+        return static_cast<U>(item());
+    }
+    explicit operator bool() const
+        requires std::same_as<T, bool>
+    {
+        return item();
+    }
+    /// Address of the first element; strides() lead to the others.
+    T const* data() const { return array_of().begin(); }
+    T* mutable_data() {
+        impl().array.storage->bump();
+        return array_of().begin();
+    }
+    /// An xtensor expression of this tensor's memory; the tensor must outlive it.
+    auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
+    /// A temporary returns a copy of the elements.
+    xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
+    /// A writable xtensor expression of this tensor's memory. The call counts as an in-location
+    /// change.
+    auto mutable_array() & {
+        impl().array.storage->bump();
+        return xtensor_view(array_of().begin());
+    }
+
+    /// Sets requires_grad of a leaf. Returns the tensor itself.
+    Tensor& requires_grad_(bool on = true) {
+        static_assert(detail::has_gradients<T>,
+            "only Tensors of floating point and complex dtype can require gradients");
+        auto& self = impl();
+        if (!on && !is_leaf())
+            detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. "
+                                     "If you want to use a computed variable in a subgraph that "
+                                     "doesn't require differentiation use detach()");
+        if (on && is_inference() && !is_inference_mode_enabled())
+            detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside "
+                                     "InferenceMode is not allowed.");
+        if (is_leaf()) self.requires_grad = on;
+        return *this;
+    }
+    using AnyTensor::requires_grad;
+
+    /// The accumulated gradient; undefined where there is none.
+    Tensor grad() const {
+        if (!impl().grad && !impl().retains_grad && !is_leaf())
+            detail::warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute won't be populated during backward(). If you "
+                "indeed want the .grad field to be populated for a non-leaf Tensor, use "
+                ".retain_grad() on it.");
+        return Tensor(impl().grad);
+    }
+    /// Replaces the accumulated gradient by a tensor of the same shape, or an undefined one.
+    void set_grad(Tensor const& g) {
+        if (g.defined() && g.shape() != shape())
+            detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(),
+                "' to a tensor of size '", shape(),
+                "'. Please ensure that the gradient and the tensor are the same size");
+        if (g.is_same(*this))
+            detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
+        impl().grad = g.handle();
+    }
+    /// Sets .grad to an undefined tensor.
+    void zero_grad() { impl().grad = nullptr; }
+
+    /// A tensor of the same memory and version without grad_fn.
+    Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
+    /// Removes the grad_fn of this tensor, in location; throws for views. Views of it keep their
+    /// grad_fn until the next in-location change of the memory; then their gradient ends at this
+    /// tensor too.
+    Tensor& detach_();
+    /// A recorded copy with memory of its own.
+    Tensor clone() const;
+    /// This tensor itself where it is contiguous (row-major), a recorded contiguous copy otherwise.
+    Tensor contiguous() const { return this->is_contiguous() ? *this : clone(); }
+
+    /// Computes the gradients of this scalar with respect to all leaves and adds them to their
+    /// .grad. Throws GraphError for a non-scalar, a complex scalar, or a tensor that requires no
+    /// gradient.
+    void backward() const;
+    void backward(BackwardOptions const& options) const;
+    /// Starts from `gradient`, which has the shape and type of this tensor.
+    template <detail::OperandLike G> void backward(G const& gradient) const;
+    template <detail::OperandLike G>
+    void backward(G const& gradient, BackwardOptions const& options) const;
+
+    /// Registers f to be called with each gradient of this tensor that a pass computes, in the
+    /// order of registration. f takes a Tensor const& and returns its replacement, or nothing. The
+    /// argument is undefined where no gradient arrived.
+    template <class F> HookHandle register_hook(F f);
+    /// Registers f to be called after a gradient was added to .grad of this leaf. f takes a Tensor
+    /// const& (the leaf) and returns nothing.
+    template <class F> HookHandle register_post_accumulate_grad_hook(F f);
+    /// Makes backward() set .grad of a tensor that is no leaf.
+    void retain_grad();
+
+    // Views share the memory of this tensor, and their gradients arrive at it; see views.hpp.
+    template <class... Index> Tensor operator()(Index const&... index) const;
+    template <class I> auto operator[](I const& index) const { return (*this)(index); }
+    /// The elements where the mask is true, to read or to assign; see mask_indexing.hpp.
+    MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
+    template <class Op, class... X>
+        requires std::same_as<typename Expression<Op, X...>::scalar, bool>
+    MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const {
+        return (*this)(Tensor<bool>(mask));
+    }
+    Tensor reshape(AxisList const& shape) const;
+    Tensor view(AxisList const& shape) const;
+    Tensor expand(Shape const& shape) const;
+    Tensor transpose() const;
+    Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
+    Tensor permute(AxisList const& axes) const;
+    Tensor t() const {
+        detail::check_defined("t", *this);
+        return transpose();
+    }
+    Tensor diagonal(
+        std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1) const;
+    std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
+    std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
+    std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
+    Tensor<precision_of<T>> real() const
+        requires detail::is_complex<T>;
+    Tensor<precision_of<T>> imag() const
+        requires detail::is_complex<T>;
+
+    // In-location operations overwrite the memory, and are recorded where a gradient is required;
+    // see inplace.hpp, and inplace_forms.hpp for exp_(), clamp_() and others.
+    template <detail::OperandLike X> Tensor& copy_(X const& x);
+    template <detail::OperandLike X> Tensor& operator+=(X const& x);
+    template <detail::OperandLike X> Tensor& operator-=(X const& x);
+    template <detail::OperandLike X> Tensor& operator*=(X const& x);
+    template <detail::OperandLike X> Tensor& operator/=(X const& x);
+    Tensor& fill_(T value);
+    Tensor& zero_();
+    /// Writes `value` where the mask is true.
+    template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
+
+    /// The array that the elements are in.
+    detail::Array<T> const& array_of(detail::Caller in = {}) const {
+        return detail::as<T>(impl(in).array);
+    }
+
+private:
+    Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) {
+        impl_->requires_grad = g.value;
+    }
+
+    /// A strided view of the flat memory from the first element to the last.
+    template <class P> auto xtensor_view(P* first) const {
+        auto const& a = array_of();
+        std::size_t const extent = detail::extent_of(a.shape, a.strides);
+        return xt::strided_view(xt::adapt(std::move(first), extent, xt::no_ownership(),
+                                    std::array<std::size_t, 1>{extent}),
+            detail::xt_dims(a.shape), detail::xt_dims(a.strides), 0, xt::layout_type::dynamic);
+    }
+};
+
+template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+template <class Op, class... X>
+Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
+template <detail::XtensorExpression E>
+Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
+    -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
+
+template <detail::NumberRange V>
+Tensor(V const&, GradFlag<std::ranges::range_value_t<V>> = {})
+    -> Tensor<std::ranges::range_value_t<V>>;
+template <Scalar T>
+Tensor(T const*, Shape const&, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+
+template <Scalar T> Tensor<T> AnyTensor::as() const {
+    if (dtype() != dtype_of<T>)
+        detail::fail<TypeError>(
+            "a tensor of type ", name(dtype()), " was taken for one of type ", name(dtype_of<T>));
+    return Tensor<T>(impl_);
+}
+
+namespace detail {
+
+/// An xtensor expression as operand is copied into a tensor.
+template <XtensorExpression X> struct OperandTraits<X> {
+    using element = std::remove_cvref_t<typename X::value_type>;
+    using type = Tensor<tensor_scalar<element>>;
+    static type make(X const& x) {
+        constexpr bool has_numbers = Number<element>;
+        static_assert(has_numbers, "beside a tensor, an xtensor expression must have numbers as "
+                                   "elements: not strings, optional values, or "
+                                   "objects");
+        if constexpr (has_numbers) return type(x);
+        else return type();
+    }
+};
+
+/// Converts an operand to a Tensor: an Expression is evaluated, a Tensor is returned by reference.
+template <Scalar T> Tensor<T> const& materialize(Tensor<T> const& t) { return t; }
+template <class Op, class... X> auto materialize(Expression<Op, X...> const& e) {
+    return Tensor<typename Expression<Op, X...>::scalar>(e);
+}
+template <XtensorExpression X> auto materialize(X const& x) { return OperandTraits<X>::make(x); }
+
+template <class X>
+concept TensorLike = requires(X const& x) { materialize(x); };
+template <class X>
+using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X const&>()))>;
+
+/// True for a tensor and an xtensor expression, in either order.
+template <class A, class B>
+concept TensorBesideXtensor =
+    (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
+template <class A, class B> Tensor<double> refuse_operator() {
+    constexpr bool is_refused = !TensorBesideXtensor<A, B>;
+    static_assert(is_refused,
+        "tensors have no such operator: %, &, |, ^, << and >> are for arrays of integers");
+    return {};
+}
+} // namespace detail
+
+/// Evaluates and records an expression now, for templates that do not know the type of x. A tensor
+/// is returned itself, as the same handle. An xtensor expression is copied.
+template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
+    return detail::materialize(x);
+}
+
+// Rejects operators that xtensor would otherwise apply with the tensor as one scalar element.
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator%(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator&(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator|(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator^(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator<<(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator>>(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+/// Visits the tensors of an expression from left to right: f(index, tensor).
+template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) {
+    if constexpr (is_expression<X>)
+        []<class Op, class... Y>(Expression<Op, Y...> const& e, F& g) {
+            constexpr auto first = first_leaves<Y...>();
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                (each_tensor<At + first[I]>(get<I>(e.x), g), ...);
+            }(std::index_sequence_for<Y...>{});
+        }(x, f);
+    else if constexpr (X::leaves == 1) f(At, x);
+}
+
+// Defined in traced.hpp.
+void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
+    AnyTensor const& gradient, std::span<AnyTensor> results);
+template <class P, class Op, class... X>
+void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out);
+template <class Y, class P> struct TracedEnds;
+
+template <class F> struct RecordTableOf {
+    using Y = typename F::scalar;
+
+    template <std::size_t... K> static constexpr auto leaf_types(std::index_sequence<K...>) {
+        return std::array<TypeInfo const*, F::leaves>{&type_info<leaf_scalar<F, K>>...};
+    }
+    static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
+    static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
+    static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
+    static inline std::atomic<OperandPlan const*> plans{nullptr};
+    static inline std::atomic<signed char> use{0};
+    static void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
+        detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(expression), out);
+    }
+    static constexpr RecordTable make() {
+        RecordTable t{
+            KernelTableOf<F>::table, element_type<Y>, type_info<Y>, types.data(), sizeof(F)};
+        if constexpr (Differentiable<Y>) {
+            t.copy = &copy;
+            if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
+            t.plans = &plans;
+            t.use = &use;
+            t.traced = &traced_pass;
+            t.list_vertices = &list_vertices;
+            t.traced_grad_output = &TracedEnds<Y, compute_precision<F>>::grad_output;
+            t.traced_result = &TracedEnds<Y, compute_precision<F>>::result;
+        }
+        return t;
+    }
+    static constexpr RecordTable table = make();
+};
+
+AnyTensor record_flat(
+    RecordTable const& table, void const* expression, AnyTensor const* const* operands);
+
+inline std::string_view sum_name(bool mean) {
+    return mean ? std::string_view("Mean") : std::string_view("Sum");
+}
+
+/// Computes a sum over all elements and its gradients in one pass.
+AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* expression,
+    AnyTensor const* const* operands, BoundOperands const& in, bool mean);
+
+AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, SumKernel kernel,
+    void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
+    bool mean);
+
+/// A flattened expression and pointers to its operands.
+template <class E> struct FlattenedExpression {
+    static_assert(E::leaves < 64,
+        "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
+    using F = flat_expression<E>;
+    static constexpr RecordTable const& table = RecordTableOf<F>::table;
+
+    F expression;
+    AnyTensor const* operands[E::leaves];
+
+    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::make(e)) {
+        each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
+    }
+};
+
+/// Evaluates an expression in one pass and records it.
+template <class E> Tensor<typename E::scalar> record(E const& e) {
+    FlattenedExpression<E> const flat(e);
+    return Tensor<typename E::scalar>(
+        record_flat(flat.table, &flat.expression, flat.operands).handle());
+}
+
+/// Reduces an expression over axes without storing its values or recording.
+template <class Fold, class E>
+Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
+    FlattenedExpression<E> const flat(e);
+    BoundOperands const in(flat.table, &flat.expression, flat.operands, false);
+    return reduce_expression<Fold, typename E::scalar>(
+        flat.table.kernels, &flat.expression, in.arrays, in.space(), axes, keep);
+}
+
+/// Sums an expression over axes (over all without a list) without storing its values, and records
+/// the sum. A mean is a sum times 1 / count.
+template <class E>
+Tensor<typename E::scalar> record_sum(
+    std::string_view operation, E const& e, Axes const* over, bool keepdims, bool mean = false) {
+    check_defined(operation, e);
+    FlattenedExpression<E> const flat(e);
+    return Tensor<typename E::scalar>(
+        record_flat_sum(operation, flat.table, sum_kernel<typename FlattenedExpression<E>::F>(),
+            &flat.expression, flat.operands, over, keepdims, mean)
+            .handle());
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+template <Scalar T>
+template <class Op, class... X>
+    requires std::same_as<typename Expression<Op, X...>::scalar, T>
+Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {
+    detail::RecordingAt const here(location);
+    impl_ = detail::record(e).handle();
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
+
+// ======== xgrad/impl/tensor/record.ipp
+// Bodies of record.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor record_flat(
+    RecordTable const& table, void const* expression, AnyTensor const* const* operands) {
+    BoundOperands const in(table, expression, operands, true);
+    bool const own_block = in.plan; // a later Node may save the array: see TensorImpl::make()
+    AnyTensor result(
+        in.same_shape && in.arrays[0]->contiguous
+            ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
+            : TensorImpl::make(table.result_type, in.space(), own_block));
+    auto const& out = result.impl().array;
+    if (in.contiguous && table.result.in_place)
+        evaluate_contiguous(table.kernels, expression, in.arrays, out);
+    else
+        evaluate_into(
+            table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
+    if (in.plan)
+        result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
+    return result;
+}
+
+XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel,
+    void const* expression, AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
+    SumOver const over{
+        sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
+    auto node = FusedNode::make(expression, operands, in, &over, AnyTensor());
+    double const sum = static_cast<FusedNode&>(*node).sum_at_once(in);
+    AnyTensor result = real_scalar(table.result_type, sum);
+    result.handle()->grad_fn = std::move(node);
+    return result;
+}
+
+XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
+    SumKernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
+    bool keepdims, bool mean) {
+    BoundOperands const in(table, expression, operands, false);
+    auto const& space = in.space();
+    if (kernel && in.plan && !over && !keepdims && FusedNode::sums_at_once(in))
+        return record_full_sum(table, kernel, expression, operands, in, mean);
+    SumOver sum{
+        sum_name(mean), over ? normalize_axes(operation, *over, space) : all_axes(space.size())};
+    AnyArray sums = zeroed(over ? reduced_shape(space, sum.axes, true) : Shape(space.size(), 1),
+        table.result.wide_element);
+    if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
+    auto const target = sum_operand(sums, table.result);
+    if (in.contiguous && !over)
+        reduce_all(table.kernels, expression, in.arrays, in.count(), target);
+    else if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
+    if (mean) table.result.scale(sums, sum.scale);
+    table.result.narrow(sums);
+    sum.keeps_dims = keepdims;
+    if (!keepdims) sums.reshape(over ? reduced_shape(space, sum.axes, false) : Shape());
+    AnyTensor result(TensorImpl::make(table.result_type, std::move(sums)));
+    if (in.plan) result.impl().grad_fn = FusedNode::make(expression, operands, in, &sum, result);
+    return result;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_RECORD_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+template <class Op> constexpr Uses arraywise_uses(std::size_t i) {
+    if constexpr (requires { Op::uses; }) return Op::uses[i];
+    else return 0;
+}
+
+/// True where an operation is linear in each of its arguments: declared, or its gradient reads no
+/// value.
+template <class Op, std::size_t count> constexpr bool find_linear() {
+    if constexpr (requires { Op::is_multilinear; }) return Op::is_multilinear;
+    else return count == 1 && arraywise_uses<Op>(0) == 0;
+}
+template <class Op, std::size_t count> inline constexpr bool is_linear = find_linear<Op, count>();
+
+template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x);
+
+/// An operand whose values the pullback does not read.
+template <Scalar T> struct ShapeOnly {
+    using value_type = T;
+    Shape const& extents;
+
+    Shape const& shape() const noexcept { return extents; }
+    std::size_t shape(std::ptrdiff_t axis) const {
+        return extents[normalize_axis("shape", axis, extents)];
+    }
+    std::size_t dim() const noexcept { return extents.size(); }
+    std::size_t numel() const noexcept { return xgrad::numel(extents); }
+};
+
+template <class Op, Scalar Y, Scalar... T>
+class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
+    static constexpr std::size_t count = sizeof...(T);
+
+public:
+    ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x)
+        : ArraywiseRecordOf<count>(table), op_(op) {
+        this->connect(result, x);
+    }
+
+    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        constexpr bool is_part = requires { requires Op::is_part; },
+                       picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
+        if (is_part || picks) {
+            auto const& sum = as<Y>(results[0].impl().array);
+            if (!gradients[0].defined()) return true;
+            if constexpr (is_part)
+                type_info<Y>.scatter_add(op_.value(sum), gradients[0].impl().array);
+            if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
+        }
+        return is_part || picks;
+    }
+
+private:
+    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
+        AnyTensor const* const* operands, AnyTensor* to) const override {
+        auto const &g = static_cast<Tensor<Y> const&>(gradient),
+                   &y = static_cast<Tensor<Y> const&>(result);
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
+                if constexpr (Differentiable<X>)
+                    if (wanted >> J & 1)
+                        *to++ = Tensor<X>(op_.pullback(
+                            argument, g, y, this->template operand<I, T>(operands)...));
+            };
+            (one(wrt<I>{}, std::type_identity<T>{}), ...);
+        }(std::index_sequence_for<T...>{});
+    }
+    template <std::size_t I, Scalar X>
+    decltype(auto) operand(AnyTensor const* const* operands) const {
+        if constexpr (all_uses & uses_argument(I))
+            return static_cast<Tensor<X> const&>(*operands[I]);
+        else return ShapeOnly<X>{this->shape_of(I)};
+    }
+    [[gnu::cold]] AnyTensor value(AnyTensor const* x) const override {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) -> AnyTensor {
+            if constexpr (is_linear<Op, count>)
+                return record_on_tensors(op_, x[I].template as<T>()...);
+            else return {};
+        }(std::index_sequence_for<T...>{});
+    }
+
+    static constexpr std::array<TypeInfo const*, count> types{&type_info<T>...};
+    static constexpr std::array<Uses, count> uses = []<std::size_t... I>(
+                                                        std::index_sequence<I...>) {
+        return std::array<Uses, count>{arraywise_uses<Op>(I)...};
+    }(std::index_sequence_for<T...>{});
+    static constexpr Uses all_uses = []<std::size_t... I>(std::index_sequence<I...>) {
+        return (arraywise_uses<Op>(I) | ...);
+    }(std::index_sequence_for<T...>{});
+    static constexpr typename ArraywiseRecord::Table table{type_name<Op>, is_linear<Op, count>,
+        count, type_info<Y>, types.data(), uses.data(), all_uses};
+
+    Op op_;
+};
+
+/// The array of one operand; throws where an operand is undefined.
+template <Scalar T>
+Array<T> const& array_among(
+    std::span<AnyTensor const* const> operands, std::string_view operation, Tensor<T> const& x) {
+    if (!x.defined()) [[unlikely]]
+        fail_undefined(operation, "argument",
+            static_cast<std::size_t>(
+                std::ranges::find_if_not(operands, &AnyTensor::defined) - operands.begin()));
+    return x.array_of();
+}
+
+template <class Op, Scalar... T> auto record_on_tensors(Op const& op, Tensor<T> const&... x) {
+    std::array<AnyTensor const*, sizeof...(T)> const operands{&x...};
+    auto value = op.value(array_among(operands, called(op), x)...);
+    using Y = typename decltype(value)::value_type;
+    Tensor<Y> result(std::move(value));
+    if constexpr (Differentiable<Y>)
+        if (wants_record(operands))
+            result.impl().grad_fn =
+                Ref<Node>::first(new ArraywiseNode<Op, Y, T...>(op, result, operands.data()));
+    if constexpr (sizeof...(T) == 1)
+        if (AnyTensor const& only = *operands[0];
+            result.impl().array.storage == only.impl().array.storage)
+            mark_view(result, only);
+    return result;
+}
+
+} // namespace detail
+
+/// Applies an operation on whole arrays, and records a Node where an operand requires a gradient.
+template <class Op, class... X> auto record_arraywise(Op const& op, X const&... x) {
+    return detail::record_on_tensors(op, detail::materialize(x)...);
+}
+
+} // namespace xgrad
+
+// ======== xgrad/tensor/shared_tables.hpp
+// Tables of traced.hpp that a program with XGRAD_SEPARATE_COMPILATION compiles once: operations in
+// double precision, and with them most code of higher-order derivatives.
+
+
+// ======== xgrad/ops/trigonometric.hpp
+// Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones
+// have the branch cuts of the C++ standard.
+
+namespace xgrad {
+
+/// Sine.
+struct Sin : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sin";
+    XGRAD_INLINE auto value(auto x) const { return sin(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cos(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
+        auto const unit = unit_at(x);
+        return std::pair(unit.im, unit.re);
+    }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const [s, c] = simd::detail::circular(z);
+        return std::pair(s, c);
+    }
+};
+template <Operand X> XGRAD_INLINE auto sin(X const& x) { return express(Sin{}, x); }
+
+/// Cosine.
+struct Cos : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "cos";
+    XGRAD_INLINE auto value(auto x) const { return cos(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -sin(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::Batch<P> x) const {
+        auto const unit = unit_at(x);
+        return std::pair(unit.re, -unit.im);
+    }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const [s, c] = simd::detail::circular(z);
+        return std::pair(c, -s);
+    }
+};
+template <Operand X> XGRAD_INLINE auto cos(X const& x) { return express(Cos{}, x); }
+
+/// Tangent.
+struct Tan : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "tan";
+    XGRAD_INLINE auto value(auto x) const { return tan(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 + y * y; }
+};
+template <Operand X> XGRAD_INLINE auto tan(X const& x) { return express(Tan{}, x); }
+
+/// Arc sine.
+struct Asin : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "asin";
+    XGRAD_INLINE auto value(auto x) const { return asin(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 - x * x)); }
+};
+template <Operand X> XGRAD_INLINE auto asin(X const& x) { return express(Asin{}, x); }
+
+/// Arc cosine.
+struct Acos : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "acos";
+    XGRAD_INLINE auto value(auto x) const { return acos(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return -reciprocal(sqrt(1 - x * x)); }
+};
+template <Operand X> XGRAD_INLINE auto acos(X const& x) { return express(Acos{}, x); }
+
+/// Arc tangent.
+struct Atan : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "atan";
+    XGRAD_INLINE auto value(auto x) const { return atan(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 + x * x); }
+};
+template <Operand X> XGRAD_INLINE auto atan(X const& x) { return express(Atan{}, x); }
+
+/// Hyperbolic sine.
+struct Sinh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "sinh";
+    XGRAD_INLINE auto value(auto x) const { return sinh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return cosh(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const [s, c] = simd::detail::hyperbolic(z);
+        return std::pair(s, c);
+    }
+};
+template <Operand X> XGRAD_INLINE auto sinh(X const& x) { return express(Sinh{}, x); }
+
+/// Hyperbolic cosine.
+struct Cosh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "cosh";
+    XGRAD_INLINE auto value(auto x) const { return cosh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return sinh(x); }
+    template <class P> XGRAD_INLINE auto value_and_partial(simd::ComplexBatch<P> z) const {
+        auto const [s, c] = simd::detail::hyperbolic(z);
+        return std::pair(c, s);
+    }
+};
+template <Operand X> XGRAD_INLINE auto cosh(X const& x) { return express(Cosh{}, x); }
+
+/// Hyperbolic tangent.
+struct Tanh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "tanh";
+    XGRAD_INLINE auto value(auto x) const { return tanh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto) const { return 1 - y * y; }
+};
+template <Operand X> XGRAD_INLINE auto tanh(X const& x) { return express(Tanh{}, x); }
+
+/// Inverse hyperbolic sine.
+struct Asinh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "asinh";
+    XGRAD_INLINE auto value(auto x) const { return asinh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(sqrt(1 + x * x)); }
+};
+template <Operand X> XGRAD_INLINE auto asinh(X const& x) { return express(Asinh{}, x); }
+
+/// Inverse hyperbolic cosine.
+struct Acosh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "acosh";
+    XGRAD_INLINE auto value(auto x) const { return acosh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
+        return reciprocal(sqrt(x - 1) * sqrt(x + 1));
+    }
+};
+template <Operand X> XGRAD_INLINE auto acosh(X const& x) { return express(Acosh{}, x); }
+
+/// Inverse hyperbolic tangent.
+struct Atanh : Transcendental<R(R), C(C)> {
+    static constexpr std::string_view written = "atanh";
+    XGRAD_INLINE auto value(auto x) const { return atanh(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return reciprocal(1 - x * x); }
+};
+template <Operand X> XGRAD_INLINE auto atanh(X const& x) { return express(Atanh{}, x); }
+
+/// The angle of the point (x, y), in (-pi, pi]; the gradient at the origin is NaN.
+struct Atan2 : Transcendental<R(R, R)> {
+    static constexpr std::string_view written = "atan2";
+    XGRAD_INLINE auto value(auto y, auto x) const { return atan2(y, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto y, auto x) const {
+        return x * reciprocal(x * x + y * y);
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto, auto y, auto x) const {
+        return -y * reciprocal(x * x + y * y);
+    }
+};
+template <class Y, class X>
+    requires AnyOperand<Y, X>
+XGRAD_INLINE auto atan2(Y&& y, X&& x) {
+    return express(Atan2{}, std::forward<Y>(y), std::forward<X>(x));
+}
+
+/// The distance of the point (a, b) from the origin, without overflow; the gradient there is 0, as
+/// that of the modulus of a complex number.
+struct Hypot : Elementwise<R(R, R)> {
+    static constexpr std::string_view written = "hypot";
+    XGRAD_INLINE auto value(auto a, auto b) const { return abs(complex(a, b)); }
+    XGRAD_INLINE auto partial(wrt<0>, auto y, auto a, auto) const { return cosine(y, a); }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return cosine(y, b); }
+
+private:
+    // The divisor is 1 at the origin, so that the derivatives of the quotient are finite there.
+    XGRAD_INLINE static auto cosine(auto y, auto side) {
+        return where(y == 0, 0, side / where(y == 0, 1, y));
+    }
+};
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto hypot(A&& a, B&& b) {
+    return express(Hypot{}, std::forward<A>(a), std::forward<B>(b));
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+template <class... Op> struct Operations {};
+/// Any other operation is compiled in each file that uses it.
+using SharedOperations = Operations<Neg, Add, Sub, Mul, Div, Reciprocal, Square, Sqrt, Rsqrt, Pow,
+    PowNumber, Exp, Log, Log1p, Sigmoid, Sin, Cos, Tanh, Atan, Relu, Where, Maximum, Minimum, Abs,
+    Abs2, Sign, RealPart, ImagPart, Conj, Complex>;
+
+template <class T, class P> struct TracedLeaf;
+template <class N, class P> struct TracedNumber;
+template <class Op, class Signature, class P, class... L> struct TracedOperation;
+
+template <class Op, class Operations> inline constexpr bool is_among = false;
+template <class Op, class... All>
+inline constexpr bool is_among<Op, Operations<All...>> = (std::same_as<Op, All> || ...);
+
+template <class X> inline constexpr bool is_shared = false;
+template <class T> inline constexpr bool is_shared<TracedLeaf<T, double>> = true;
+template <> inline constexpr bool is_shared<TracedNumber<int, double>> = true;
+template <> inline constexpr bool is_shared<TracedNumber<double, double>> = true;
+template <> inline constexpr bool is_shared<TracedNumber<std::complex<double>, double>> = true;
+template <class Op, class Y, class... L>
+inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> =
+    takes_gradients<Y> && is_among<Op, SharedOperations>;
+
+/// The table of X where it is compiled once; impl/instances.ipp defines this function.
+template <class X> TracedTable const* shared_table();
+
+/// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.
+template <class X> TracedTable const* table_of() {
+#ifdef XGRAD_SEPARATE_COMPILATION
+    if constexpr (is_shared<X>) return shared_table<X>();
+    else
+#endif
+        return &X::table;
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+/// A tensor to which operations are applied eagerly.
+template <Scalar T> struct Traced {
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using scalar = T;
+    using kind = kind_of<T>;
+    using precision = precision_of<T>;
+    static constexpr std::size_t leaves = 1;
+    Tensor<T> tensor;
+};
+
+namespace detail {
+template <class X> inline constexpr bool is_traced = false;
+template <class T> inline constexpr bool is_traced<Traced<T>> = true;
+} // namespace detail
+
+template <class T> auto zero_like(Traced<T> const& x) {
+    return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))};
+}
+
+namespace detail {
+
+/// Converts a scalar constant to a tensor of the operands' precision, so that there are few Node
+/// types.
+template <class P, class T> Tensor<T> const& traced_operand(Traced<T> const& t) { return t.tensor; }
+template <class P, Number N> auto traced_operand(N n) {
+    using L = std::conditional_t<RealScalar<P> && std::same_as<kind_of<N>, Z>, R, kind_of<N>>;
+    using S = typename L::template over<result_precision<L, P>>;
+    Tensor<S> const t(converted<S>(n));
+    t.impl().is_constant = true;
+    return t;
+}
+
+template <class T> Traced<T> traced(Tensor<T> t) { return {std::move(t)}; }
+
+} // namespace detail
+
+/// Called by express() where an operand is Traced.
+template <class Op, class... X>
+    requires(detail::is_traced<X> || ...)
+[[gnu::cold]] auto evaluate_at_once(Op op, X const&... x) {
+    using P = widest_precision<typename detail::operand_type<X>::precision...>;
+    auto const record_one = [&]<class... O>(O const&... operands) {
+        return detail::record(Expression<Op, O...>(std::move(op), operands...));
+    };
+    return detail::traced(record_one(detail::traced_operand<P>(x)...));
+}
+
+namespace detail {
+
+/// The element type of kind L in an expression of precision P.
+template <class L, class P> using traced_scalar = typename L::template over<result_precision<L, P>>;
+
+/// Converts a gradient to the type of its operand.
+template <class To, class From> Tensor<To> projected(Traced<From> const& g) {
+    if constexpr (std::same_as<To, From>) return g.tensor;
+    else if constexpr (is_complex<From> && !is_complex<To>)
+        return projected<To>(Traced<precision_of<From>>(real(g)));
+    else return cast<To>(g.tensor);
+}
+
+/// Converts an operand to complex where the signature says so.
+template <class L, class P, class T> auto promoted(Traced<T> const& x) {
+    if constexpr (std::same_as<L, C> && !is_complex<T>) {
+        using Z = traced_scalar<L, P>;
+        return traced(x.tensor.defined() ? cast<Z>(x.tensor) : Tensor<Z>());
+    } else return x;
+}
+template <class T> Traced<T> traced_as(AnyTensor const& t) {
+    return {t.defined() ? t.as<T>() : Tensor<T>()};
+}
+
+template <class T, class P> struct TracedLeaf {
+    using S = traced_scalar<kind_of<T>, P>;
+    [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) {
+        return cast<S>(x->as<T>());
+    }
+    [[gnu::cold]] static AnyTensor arrive(AnyTensor const& g, Shape const& shape) {
+        return sum_to(projected<T>(Traced<S>{g.as<S>()}), shape);
+    }
+    static constexpr TracedTable make() {
+        TracedTable t{0, true, &value};
+        if constexpr (Differentiable<T>) t.arrive = &arrive;
+        return t;
+    }
+    static constexpr TracedTable table = make();
+};
+template <class N, class P> struct TracedNumber {
+    [[gnu::cold]] static AnyTensor value(void const* number, AnyTensor const*) {
+        return traced_operand<P>(static_cast<Constant<N> const*>(number)->value());
+    }
+    static constexpr TracedTable table{0, false, &value};
+};
+
+/// Op with its signature in an expression of precision P, on operands of kinds L.
+template <class Op, class Signature, class P, class... L> struct TracedOperation;
+template <class Op, class Y, class... A, class P, class... L>
+struct TracedOperation<Op, Y(A...), P, L...> {
+    using indices = std::index_sequence_for<L...>;
+
+    [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return cast<traced_scalar<Y, P>>(
+                express(*static_cast<Op const*>(op), traced_as<traced_scalar<L, P>>(x[I])...)
+                    .tensor);
+        }(indices{});
+    }
+    [[gnu::cold]] static Uses uses(void const* op, std::size_t operand) {
+        Uses found = 0;
+        each_operand(operand, [&]<std::size_t I, class>(wrt<I>) {
+            found = partial_uses<I>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
+        });
+        return found;
+    }
+    [[gnu::cold]] static AnyTensor pull(void const* op, std::size_t operand, AnyTensor const& g,
+        AnyTensor const& y, AnyTensor const* x) {
+        AnyTensor result;
+        each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
+            [&]<std::size_t... J>(std::index_sequence<J...>) {
+                auto const d =
+                    static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y),
+                        promoted<A, P>(traced_as<traced_scalar<L, P>>(x[J]))...);
+                result = projected<traced_scalar<Li, P>>(
+                    detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
+            }(indices{});
+        });
+        return result;
+    }
+    static constexpr TracedTable make() {
+        TracedTable t{sizeof...(L), false, &value};
+        if constexpr (takes_gradients<Y>) {
+            t.uses = &uses;
+            t.pull = &pull;
+        }
+        return t;
+    }
+    static constexpr TracedTable table = make();
+
+private:
+    /// Calls f for operand number `operand` if it can have a gradient.
+    template <class F> static void each_operand(std::size_t operand, F const& f) {
+        auto const one = [&]<std::size_t I, class Ai, class Li>(
+                             wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
+            if constexpr (takes_gradients<Ai> && takes_gradients<Li>)
+                if (operand == I) f.template operator()<I, Li>(argument);
+        };
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (one(wrt<I>{}, std::type_identity<A>{}, std::type_identity<L>{}), ...);
+        }(indices{});
+    }
+};
+
+/// The kind of a vertex; a scalar constant has the precision of the expression.
+template <class X, class P> struct TracedKind {
+    using type = typename X::kind;
+};
+template <class N, class P> struct TracedKind<Constant<N>, P> {
+    using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
+};
+
+/// Lists the vertices in prefix order: each before its operands.
+template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) {
+    out.push_back({table_of<TracedLeaf<T, P>>(), nullptr});
+}
+template <class P, class N>
+void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) {
+    out.push_back({table_of<TracedNumber<N, P>>(), &c});
+}
+template <class P, class Op, class... X>
+[[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out) {
+    out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P,
+                       typename TracedKind<X, P>::type...>>(),
+        &e.op});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(
+        std::index_sequence_for<X...>{});
+}
+
+/// Conversions at the root of an expression of type Y and precision P.
+template <class Y, class P> struct TracedEnds {
+    /// The gradient of the result, or of a sum of it, in precision P.
+    static AnyTensor grad_output(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
+    static AnyTensor result(AnyTensor const& y);
+};
+template <class Y, class P>
+[[gnu::cold]] AnyTensor TracedEnds<Y, P>::grad_output(
+    AnyTensor const& gradient, SumOver const* sum, Shape const& space) {
+    if (!sum) return result(gradient);
+    auto const g = gradient.impl().type->scaled(gradient, sum->scale).template as<Y>();
+    return result(broadcast_to(reshape(g, Axes(sum->reduced(space, true))), space));
+}
+template <class Y, class P> [[gnu::cold]] AnyTensor TracedEnds<Y, P>::result(AnyTensor const& y) {
+    return cast<traced_scalar<kind_of<Y>, P>>(y.as<Y>());
+}
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template struct TracedEnds<double, double>;
+extern template struct TracedEnds<std::complex<double>, double>;
+#endif
+
+/// Evaluates vertices lazily: when a gradient rule first reads them.
+class Replay {
+public:
+    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted)
+        : vertices_(std::move(vertices)), values_(vertices_.size()), leaves_(leaves),
+          wanted_(wanted) {}
+    void set_result(AnyTensor y) { values_[0] = std::move(y); }
+
+    /// Sends the gradient of a vertex to the operands: destination(operand, its table, gradient).
+    template <class Destination>
+    [[gnu::cold]] void backpropagate(
+        std::size_t at, AnyTensor const& g, Destination const& destination) {
+        auto const& table = *vertices_[at].table;
+        if (table.is_leaf) return destination(vertices_[at].first_leaf, table, g);
+        std::size_t child = at + 1;
+        for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
+            if (!(wanted_ & vertices_[child].leaves)) continue;
+            Uses const uses = table.uses(vertices_[at].object, i);
+            std::vector<AnyTensor> x(table.operands);
+            for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
+                if (uses & uses_argument(j)) x[j] = value(c);
+            AnyTensor const part = table.pull(
+                vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
+            if (part.defined()) backpropagate(child, part, destination);
+        }
+    }
+
+private:
+    [[gnu::cold]] AnyTensor const& value(std::size_t at);
+
+    std::vector<TracedVertex> vertices_;
+    std::vector<AnyTensor> values_;
+    AnyTensor const* leaves_;
+    LeafMask wanted_;
+};
+
+/// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
+/// values; the result is undefined where it was not saved.
+[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
+
+// ======== xgrad/impl/tensor/traced.ipp
+// Bodies of traced.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
+    if (values_[at].defined()) return values_[at];
+    auto const& v = vertices_[at];
+    std::vector<AnyTensor> x(v.table->operands);
+    for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
+        x[i] = value(child);
+    return values_[at] =
+               v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
+}
+
+XGRAD_FUNCTION void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
+    auto const& table = node.table();
+    Replay replay(traced_vertices(table, node.expression_object()), leaves, node.wanted());
+    if (result.defined()) replay.set_result(table.traced_result(result));
+    replay.backpropagate(0, table.traced_grad_output(gradient, node.sum(), node.space()),
+        [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
+            if (!(node.wanted() >> leaf & 1)) return;
+            add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));
+        });
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TRACED_IPP
+#endif
+
+namespace xgrad::detail {
+
+template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, AnyTensor const& b) {
+    if constexpr (Differentiable<T>) return Tensor<T>(a.as<T>() + b.as<T>());
+    else return a;
+}
+
+template <Scalar T>
+void GradientArithmetic<T>::add_in_place(AnyTensor const& to, AnyTensor const& more) {
+    auto const& out = to.impl().array;
+    scatter_add(out, more.impl().array);
+    out.storage->bump();
+}
+
+template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t) {
+    return t.as<T>().clone();
+}
+
+template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) {
+    AnyTensor made(TensorImpl::make(type_info<T>, shape));
+    std::uninitialized_fill_n(as<T>(made.impl().array).begin(), made.numel(), converted<T>(value));
+    return made;
+}
+
+template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, double factor) {
+    if constexpr (Differentiable<T>)
+        return Tensor<T>(t.as<T>() * static_cast<precision_of<T>>(factor));
+    else return t;
+}
+
+template <Scalar T>
+void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor) {
+    if constexpr (Differentiable<T>) {
+        auto const& out = as<T>(t.impl().array);
+        if (factor == 1) return;
+        if (out.contiguous) scale<T>(out, factor);
+        else
+            for_each_pair(
+                out, out, [by = static_cast<precision_of<T>>(factor)](T& x, T const&) { x *= by; });
+    }
+}
+
+template <Scalar T>
+void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more) {
+    if constexpr (Differentiable<T>) {
+        auto const &out = as<T>(to), &in = as<T>(more);
+        if (out.contiguous && in.contiguous)
+            accumulate_strided<T, T>(in.begin(), out.begin(), 1, out.numel);
+        else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
+    }
+}
+
+template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a) {
+    bool found = false;
+    Strides const* const strides[] = {&a.strides};
+    std::ptrdiff_t const step = a.strides.empty() ? 0 : a.strides.back();
+    for_each_run(a.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+        T const* in = as<T>(a).begin() + at[0];
+        for (std::size_t i = 0; i < n; ++i, in += step) found |= !(*in == *in);
+    });
+    return found;
+}
+
+} // namespace xgrad::detail
+
+// ======== xgrad/tensor/hooks.hpp
+// Hooks on tensors: on a gradient, on .grad of a leaf after accumulation, on the gradients of
+// several tensors. A hook with a strong reference to its own tensor is a cycle and never freed: use
+// a WeakTensor.
+
+
+// ======== xgrad/ops/indexing.hpp
+// Basic indexing: a view of a part of an array, and its adjoint, which writes a gradient into that
+// part of zeros.
+
+namespace xgrad {
+
+/// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The
+/// step is positive.
+struct Slice {
+    std::optional<std::ptrdiff_t> start = {}, stop = {};
+    std::ptrdiff_t step = 1;
+};
+inline Slice slice(std::optional<std::ptrdiff_t> start = {},
+    std::optional<std::ptrdiff_t> stop = {}, std::ptrdiff_t step = 1) {
+    return {start, stop, step};
+}
+
+// Names of indices, as xtensor has them: x(all, 1), x(range(0, 2)), x(ellipsis, newaxis).
+inline constexpr struct All {
+} all{}; // for several tensors in a hook: all of them
+inline Slice range(std::optional<std::ptrdiff_t> start, std::optional<std::ptrdiff_t> stop,
+    std::ptrdiff_t step = 1) {
+    return {start, stop, step};
+}
+inline constexpr xt::xnewaxis_tag newaxis{};
+inline constexpr xt::xellipsis_tag ellipsis{};
+
+namespace detail {
+
+/// What an index selects of one axis: `count` positions from `start` on. The step is 0 if the index
+/// removes the axis.
+struct AxisPart {
+    std::size_t start, count;
+    std::ptrdiff_t step = 1;
+};
+
+} // namespace detail
+
+/// A view of an array by integers, slices and new axes.
+struct Window : Arraywise {
+    static constexpr bool is_part =
+        true; // each element of the result is another one of the argument
+
+    // For each index; the step is 0 if it removes the axis, and new_axis if it adds one.
+    Shape start, count;
+    Strides step;
+    static constexpr std::ptrdiff_t new_axis = -1;
+
+    Window() = default;
+    /// Selects all of an array.
+    explicit Window(Shape const& shape)
+        : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
+
+    void add(detail::AxisPart const& part);
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> out;
+        look(x, out, sizeof(T));
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const;
+};
+
+/// Zeros of a shape with x in the selected part: the adjoint of Window.
+struct Embed : Arraywise {
+    Shape shape;
+    Window window;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> out(shape);
+        auto const place = window.value(out);
+        bool const is_one_piece = place.contiguous && place.numel != 0;
+        std::fill(out.begin(), is_one_piece ? place.begin() : out.end(), T(0));
+        if (is_one_piece) std::fill(place.end(), out.end(), T(0));
+        detail::copy_elements(place, x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(window, g);
+    }
+};
+
+auto Window::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+    return express(Embed{{}, x.shape(), *this}, g);
+}
+
+namespace detail {
+
+template <class I>
+concept IntegerIndex = std::integral<I> && !std::same_as<I, bool>;
+
+template <class I>
+concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> ||
+                    requires(I const& i) { i.get(std::size_t{}); };
+
+AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis);
+AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis);
+inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
+/// xt::range and its kin.
+template <class I>
+    requires requires(I const& i) { i.get(std::size_t{}); }
+AxisPart part_of_axis(I const& range, std::size_t n, std::size_t axis) {
+    auto const s = range.get(n);
+    auto const count = static_cast<std::size_t>(s.size());
+    if (count == 0) return {0, 0};
+    auto const first = static_cast<std::ptrdiff_t>(s(0)),
+               step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
+    return part_of_axis(
+        Slice{first, first + (static_cast<std::ptrdiff_t>(count) - 1) * step + 1, step}, n, axis);
+}
+
+/// Converts indices to a Window, axis by axis. Axes that are not indexed are selected whole.
+class WindowBuilder {
+public:
+    WindowBuilder(Shape const& shape, std::size_t named) : shape_(shape), named_(named) {}
+
+    template <class I> void add(I const& index) {
+        if constexpr (std::same_as<I, All>) add(Slice());
+        else if constexpr (std::same_as<I, xt::xnewaxis_tag>) window_.add({0, 1, Window::new_axis});
+        else if constexpr (std::same_as<I, xt::xellipsis_tag>) {
+            if (std::exchange(has_ellipsis_, true))
+                fail<IndexError>("an index has more than one ellipsis");
+            for (auto rest = shape_.size() - std::min(named_, shape_.size()); rest > 0; --rest)
+                whole();
+        } else {
+            static_assert(!std::floating_point<I>, "an index is a whole number, a range or a "
+                                                   "slice: this one is of floating point type");
+            static_assert(std::floating_point<I> || AxisIndex<I>,
+                "an index is a whole number, xg::range(...), xg::slice(...), xg::all, "
+                "xg::newaxis or xg::ellipsis");
+            if (axis_ == shape_.size())
+                fail<IndexError>("too many indices for an array with ", shape_.size(),
+                    " dimensions: ", named_, " of them for shape ", shape_);
+            if constexpr (IntegerIndex<I>)
+                window_.add(part_of_axis(static_cast<std::ptrdiff_t>(index), shape_[axis_], axis_));
+            else if constexpr (AxisIndex<I>) window_.add(part_of_axis(index, shape_[axis_], axis_));
+            ++axis_;
+        }
+    }
+    Window finish();
+
+private:
+    void whole() { window_.add({0, shape_[axis_++]}); }
+
+    Shape const& shape_;
+    std::size_t named_, axis_ = 0;
+    bool has_ellipsis_ = false;
+    Window window_;
+};
+
+/// How many axes of the indexed array an index names.
+template <class I>
+inline constexpr std::size_t names_axes =
+    !std::same_as<I, xt::xnewaxis_tag> && !std::same_as<I, xt::xellipsis_tag>;
+
+template <class... Index> Window window(Shape const& shape, Index const&... index) {
+    WindowBuilder builder(shape, (names_axes<Index> + ... + 0));
+    (builder.add(index), ...);
+    return builder.finish();
+}
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
+
+// ======== xgrad/impl/ops/indexing.ipp
+// Bodies of indexing.hpp.
+
+namespace xgrad {
+
+XGRAD_FUNCTION void Window::add(detail::AxisPart const& part) {
+    start.push_back(part.start);
+    count.push_back(part.count);
+    step.push_back(part.step);
+}
+
+XGRAD_FUNCTION void Window::look(
+    detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
+    std::size_t const indices = step.size(),
+                      kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
+    out.shape.reserve_exactly(kept);
+    out.strides.reserve_exactly(kept);
+    std::ptrdiff_t offset = 0;
+    bool const has_elements = x.numel != 0;
+    for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
+        bool const is_new = step[i] == new_axis;
+        auto const stride = is_new ? 0 : x.strides[axis++];
+        if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
+        if (step[i] == 0) continue;
+        out.shape[at] = count[i];
+        // For a single position the step is ignored: the product with it might overflow.
+        out.strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
+    }
+    out.numel = numel(out.shape);
+    if (out.numel == 0) {
+        offset = 0;
+        out.strides = detail::row_major(out.shape);
+    }
+    out.storage = x.storage;
+    out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
+    out.contiguous = detail::is_row_major(out.shape, out.strides);
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
+    auto const extent = static_cast<std::ptrdiff_t>(n);
+    if (i < -extent || i >= extent)
+        fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
+    return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
+}
+
+XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
+    if (s.step < 1)
+        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
+    auto const extent = static_cast<std::ptrdiff_t>(n);
+    auto const bounded = [extent](std::ptrdiff_t i) {
+        return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
+    };
+    auto const start = bounded(s.start.value_or(0)),
+               stop = std::max(start, bounded(s.stop.value_or(extent)));
+    return {static_cast<std::size_t>(start),
+        static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
+}
+
+XGRAD_FUNCTION Window WindowBuilder::finish() {
+    while (axis_ < shape_.size()) whole();
+    return std::move(window_);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
+#endif
+
+namespace xgrad {
+
+/// With `all`, of ops/indexing.hpp: when register_multi_grad_hook() calls its hook.
+inline constexpr struct Any {
+} any{};
+
+namespace detail {
+
+/// Writes a gradient to .grad of a tensor that is no leaf.
+void keep_gradient(AnyTensor const& t, AnyTensor gradient);
+
+NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t);
+
+/// True where a hook on a Tensor<T> may return Result. An AnyTensor is checked at run time.
+template <class Result, class T> consteval bool find_tensor_hook_result() {
+    using X = std::remove_cvref_t<Result>;
+    if constexpr (std::is_void_v<Result> || std::same_as<X, AnyTensor>) return true;
+    else if constexpr (TensorLike<X>) return std::same_as<tensor_type<X>, Tensor<T>>;
+    else return std::is_convertible_v<Result, Tensor<T>>;
+}
+template <class Result, Scalar T>
+inline constexpr bool is_tensor_hook_result = find_tensor_hook_result<Result, T>();
+
+template <Scalar T, class Result, class F> HookHandle add_tensor_hook(Tensor<T> const& t, F f) {
+    return tensor_hooks_of(t).tensor_hooks.add(
+        [f = std::move(f)](AnyTensor const& g) mutable -> AnyTensor {
+            Tensor<T> const typed = g.defined() ? g.as<T>() : Tensor<T>();
+            if constexpr (std::is_void_v<Result>) {
+                f(typed);
+                return {};
+            } else if constexpr (std::is_convertible_v<Result, AnyTensor>) return f(typed);
+            else return Tensor<T>(f(typed));
+        });
+}
+
+/// One hook on several tensors. The gradients that arrived are stored in the pass, so that
+/// concurrent passes do not interfere.
+template <class F> class MultiGradHook : public std::enable_shared_from_this<MultiGradHook<F>> {
+public:
+    explicit MultiGradHook(F f) : f_(std::move(f)) {}
+
+    template <class Mode> HookHandle attach(std::vector<AnyTensor> const& tensors, Mode mode) {
+        for (auto const& t : tensors)
+            if (!t.requires_grad())
+                fail<GraphError>(
+                    "register_multi_grad_hook: expected each tensor to require gradient");
+        auto const handles = std::make_shared<std::vector<HookHandle>>();
+        handles->reserve(tensors.size());
+        HookHandle all([handles] {
+            for (auto& handle : *handles) handle.remove();
+        });
+        try {
+            for (std::size_t i = 0; i < tensors.size(); ++i) {
+                auto const edge = gradient_edge(tensors[i]);
+                auto alive = std::make_shared<char>();
+                targets_.push_back({edge.function.get(), alive});
+                handles->push_back(
+                    tensor_hooks_of(tensors[i])
+                        .tensor_hooks.add([self = this->shared_from_this(), alive, i, mode](
+                                              AnyTensor const& g) -> AnyTensor {
+                            self->arrived(mode, i, g);
+                            return {};
+                        }));
+            }
+        } catch (...) {
+            all.remove();
+            throw;
+        }
+        return all;
+    }
+
+private:
+    struct Target {
+        Node const* node;
+        std::weak_ptr<char> alive; // gone when the Node is, or when the hook was removed
+    };
+    struct Arrived {
+        std::size_t expected = 0, count = 0;
+        Gradients gradients;
+    };
+
+    void arrived(All, std::size_t i, AnyTensor const& gradient) {
+        auto& data = pass_data(identity_);
+        if (!data) {
+            auto const fresh = std::make_shared<Arrived>();
+            fresh->gradients.resize(targets_.size());
+            for (auto const& t : targets_)
+                fresh->expected += !t.alive.expired() && pass_reaches(*t.node);
+            data = fresh;
+        }
+        auto& all = *static_cast<Arrived*>(data.get());
+        all.gradients[i] = gradient;
+        if (++all.count == all.expected) f_(std::as_const(all.gradients));
+    }
+    void arrived(Any, std::size_t, AnyTensor const& gradient) {
+        auto& data = pass_data(identity_);
+        if (data) return;
+        data = std::make_shared<bool>(true);
+        f_(gradient);
+    }
+
+    F f_;
+    Identity identity_;
+    std::vector<Target> targets_;
+};
+
+} // namespace detail
+
+/// Calls f once in each backward pass, after the last of the tensors that are part of the pass got
+/// its gradient. f takes the gradients of all tensors; those of the others are undefined. Returns
+/// one handle for all.
+template <class F>
+HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, All mode = {}) {
+    constexpr bool takes_gradients = std::is_invocable_v<F&, std::vector<AnyTensor> const&>;
+    static_assert(takes_gradients, "register_multi_grad_hook: with xgrad::all the hook takes all "
+                                   "gradients, a std::vector<AnyTensor> const&");
+    if constexpr (!takes_gradients) return {};
+    else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
+}
+/// Calls f once in each backward pass, with the first gradient that one of the tensors gets.
+template <class F>
+HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, Any mode) {
+    constexpr bool takes_gradient = std::is_invocable_v<F&, AnyTensor const&>;
+    static_assert(takes_gradient, "register_multi_grad_hook: with xgrad::any the hook takes the "
+                                  "first gradient, an AnyTensor const&");
+    if constexpr (!takes_gradient) return {};
+    else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
+}
+
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f) {
+    constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
+    static_assert(takes_gradient,
+        "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
+    if constexpr (takes_gradient) {
+        using Result = std::invoke_result_t<F&, Tensor const&>;
+        constexpr bool returns_gradient = detail::is_tensor_hook_result<Result, T>;
+        static_assert(returns_gradient,
+            "register_hook: a hook returns nothing, or the gradient to go on with: "
+            "a tensor or an expression of this tensor's scalar type");
+        if constexpr (returns_gradient)
+            return detail::add_tensor_hook<T, Result>(*this, std::move(f));
+    }
+    return {};
+}
+
+template <Scalar T>
+template <class F>
+HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f) {
+    constexpr bool takes_leaf = std::is_invocable_v<F&, Tensor const&>;
+    static_assert(takes_leaf, "register_post_accumulate_grad_hook: a hook takes the leaf, a Tensor "
+                              "const& of this tensor's scalar type");
+    if constexpr (takes_leaf) {
+        static_assert(std::is_void_v<std::invoke_result_t<F&, Tensor const&>>,
+            "register_post_accumulate_grad_hook: Tensor post accumulate grad hooks should return "
+            "nothing");
+        if (!requires_grad())
+            detail::fail<GraphError>(
+                "cannot register a hook on a tensor that doesn't require gradient");
+        if (!is_leaf())
+            detail::fail<GraphError>(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors");
+        auto const edge = detail::gradient_edge(*this);
+        return detail::NodeHooks::made(*edge.function)
+            .post_accumulate.add(
+                [f = std::move(f)](AnyTensor const& leaf) mutable { f(leaf.as<T>()); });
+    }
+    return {};
+}
+
+template <Scalar T> void Tensor<T>::retain_grad() {
+    if (!requires_grad())
+        detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
+    if (is_leaf() || impl().retains_grad) return;
+    // weak: the Node must not keep its own result alive
+    detail::NodeHooks::at(*grad_fn(), output_nr())
+        .exchange_retain_grad([self = WeakTensor(*this)](AnyTensor const& gradient) {
+            if (auto const t = self.lock(); t.defined()) detail::keep_gradient(t, gradient);
+        });
+    impl().retains_grad = true;
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
+
+// ======== xgrad/impl/tensor/hooks.ipp
+// Bodies of hooks.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
+    AnyTensor grad(t.impl().grad);
+    accumulate(grad, std::move(gradient));
+    t.impl().grad = grad.handle();
+}
+
+XGRAD_FUNCTION NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
+    if (!t.requires_grad("register_hook"))
+        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = gradient_edge(t);
+    if (!edge)
+        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
+                         "no place in the graph");
+    return NodeHooks::at(*edge.function, edge.input_nr);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
+#endif
+
+// ======== xgrad/tensor/rows.hpp
+// Rows of a tensor along its first axes, and a tensor made of rows, for any scalar type. Both are
+// recorded where a gradient is required.
+
+namespace xgrad::detail {
+
+/// The view of row i in a contiguous tensor: a row has the last axes, the first ones count the
+/// rows.
+std::shared_ptr<Geometry const> row_geometry(
+    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i);
+
+/// The tensor itself where it is row-major, or a recorded copy.
+AnyTensor in_row_major(AnyTensor const& t);
+
+/// Row i along the first axis of a row-major tensor. A view.
+[[gnu::cold]] AnyTensor row_of(AnyTensor const& t, std::size_t i);
+
+/// Backward: the gradient of each row is its slice.
+class RowsNode final : public Node {
+public:
+    RowsNode(TypeInfo const& type, Shape all, Shape row, std::vector<Edge> edges)
+        : type_(type), all_(std::move(all)), row_(std::move(row)), edges_(std::move(edges)) {
+        set_edges(edges_.data(), edges_.size());
+    }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    std::string name() const override { return "StackBackward"; }
+
+private:
+    TypeInfo const& type_;
+    Shape all_, row_;
+    std::vector<Edge> edges_;
+};
+
+/// Builds a tensor row by row; rows that are not set are zeros.
+class RowStack {
+public:
+    /// The shape is `lead`, whose elements are counted as rows, followed by `row`.
+    RowStack(TypeInfo const& type, Shape const& lead, Shape const& row);
+    void put(std::size_t i, AnyTensor const& row);
+    AnyTensor finish();
+
+private:
+    AnyTensor all_;
+    Shape row_;
+    std::size_t count_;
+    std::vector<Edge> edges_;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
+
+// ======== xgrad/impl/tensor/rows.ipp
+// Bodies of rows.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::shared_ptr<Geometry const> row_geometry(
+    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i) {
+    return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row,
+        row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
+}
+
+XGRAD_FUNCTION AnyTensor in_row_major(AnyTensor const& t) {
+    return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t);
+}
+
+XGRAD_FUNCTION AnyTensor row_of(AnyTensor const& t, std::size_t i) {
+    return apply_view_map(
+        row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i),
+        ViewMap::gather, t, "Select");
+}
+
+XGRAD_FUNCTION void RowsNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (!gradients[0].defined()) return;
+    AnyTensor const g = in_row_major(gradients[0]);
+    for (std::size_t i = 0; i < edges_.size(); ++i)
+        if (edges_[i])
+            results[i] =
+                apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
+}
+
+XGRAD_FUNCTION void RowsNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    for (std::size_t i = 0; i < edges_.size(); ++i)
+        if (tangents[i].defined())
+            add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter,
+                                   tangents[i], "Stack"));
+}
+
+XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
+    : row_(row), count_(numel(lead)) {
+    Shape all = lead;
+    for (auto const n : row) all.push_back(n);
+    all_ = type.filled(all, 0);
+}
+
+XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
+    AnyArray to = all_.impl().array;
+    auto const bytes = numel(row_) * all_.impl().type->size;
+    to.set_view(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
+    all_.impl().type->copy_elements(to, row.impl().array);
+    if (!recording() || !row.requires_grad()) return;
+    edges_.resize(count_);
+    edges_[i] = gradient_edge(row);
+}
+
+XGRAD_FUNCTION AnyTensor RowStack::finish() {
+    if (!edges_.empty())
+        all_.impl().grad_fn =
+            Ref<Node>(new RowsNode(*all_.impl().type, all_.shape(), row_, std::move(edges_)));
+    return std::move(all_);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
+#endif
+
+namespace xgrad {
+
+/// Whether a pass is recorded, so that gradients can be differentiated. Constructing one from a
+/// bool links the code of second derivatives; other programs do not contain it.
+class CreateGraph {
+public:
+    constexpr CreateGraph() noexcept = default;
+    template <std::same_as<bool> B>
+    CreateGraph(B create) noexcept
+        : create_(create), is_given_(true) // a template: other types do not convert to bool
+    {
+        if (create) detail::FusedNode::link_second_order();
+    }
+    constexpr operator bool() const noexcept { return create_; }
+    /// True where a bool was given, and false for the default.
+    constexpr bool is_given() const noexcept { return is_given_; }
+
+private:
+    bool create_ = false, is_given_ = false;
+};
+
+struct BackwardOptions {
+    std::optional<bool> retain_graph =
+        {}; // keep saved tensors for another pass; default: create_graph
+    CreateGraph create_graph =
+        {}; // record the pass, so that gradients can be differentiated; default: false
+    TensorsOrEdges inputs = {}; // accumulate into these only; default: into all leaves
+};
+
+struct GradOptions {
+    std::vector<AnyTensor> gradients = {}; // grad_outputs; default: 1 for a real scalar
+    std::optional<bool> retain_graph = {};
+    CreateGraph create_graph = {};
+    bool allow_unused =
+        false; // an unused input gets an undefined gradient; otherwise it is an error
+    bool materialize_grads = false; // an unused input gets zeros, which require a gradient
+    bool is_grads_batched =
+        false; // gradients and results have a leading batch axis: one pass for each index
+};
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void fail_without_grad_fn(std::size_t index) {
+    fail<GraphError>(
+        "element ", index, " of tensors does not require grad and does not have a grad_fn");
+}
+
+/// Without a gradient a pass starts from 1: allowed for a real scalar only.
+void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index);
+
+/// The Root of an output of this type and shape; the shape must outlive it.
+Root root_at(
+    Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index);
+
+void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients);
+CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs,
+    std::vector<AnyTensor> const& gradients);
+
+Capture capture_at(Edge edge, bool also_run = false);
+CachedVector<Capture> captures_of(
+    std::string_view operation, TensorsOrEdges const& inputs, bool also_run);
+
+/// Converts a gradient to what grad() returns for an input of this type and shape.
+AnyTensor delivered(
+    AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options);
+
+/// True where grad() is called in code that is differentiated, without create_graph:
+/// its gradients are unrecorded and no constants, so that differentiating them must throw.
+inline bool forbids_differentiation(GradOptions const& options) noexcept {
+    return differentiated && recording() && !options.create_graph.is_given();
+}
+[[gnu::cold]] Ref<Node> unrecorded_error(std::vector<Edge> outputs);
+/// Runs the pass of grad().
+void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
+
+std::vector<AnyTensor> batched_grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
+
+} // namespace detail
+
+/// Computes the gradients of the outputs with respect to all leaves (or options.inputs) and adds
+/// them to .grad. For an input that is a GradientEdge its Node runs too; the Node of a leaf adds to
+/// .grad.
+void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {},
+    BackwardOptions const& options = {});
+
+/// Returns the gradients of the outputs with respect to the inputs; undefined for an unused input
+/// if that is allowed. Does not change .grad. With is_grads_batched the result is as if grad() was
+/// called for each index of the leading axis of all gradients, hooks included.
+std::vector<AnyTensor> grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {});
+
+namespace detail {
+
+/// Number of rows of the batched gradients; throws where a gradient does not fit its output.
+[[gnu::cold]] std::size_t batch_size(
+    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients);
+
+[[gnu::cold]] std::vector<AnyTensor> batched_grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
+
+} // namespace detail
+
+namespace detail {
+
+/// grad() of one output: writes the gradient of input i to gradients[i].
+void grad_into(AnyTensor* gradients, AnyTensor const& output,
+    std::span<AnyTensor const* const> inputs, GradOptions const& options);
+
+} // namespace detail
+
+/// The inputs of grad(), each with its static type.
+template <Scalar... T> std::tuple<Tensor<T>...> inputs(Tensor<T> const&... x) { return {x...}; }
+
+/// Gradients of an output with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss,
+/// inputs(x, z));`
+template <Scalar Y, Scalar... T>
+std::tuple<Tensor<T>...> grad(Tensor<Y> const& output, std::tuple<Tensor<T>...> const& inputs,
+    GradOptions const& options = {}) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        std::array<AnyTensor const*, sizeof...(T)> const wanted{&std::get<I>(inputs)...};
+        std::array<AnyTensor, sizeof...(T)> gradients;
+        detail::grad_into(gradients.data(), output, wanted, options);
+        return std::tuple<Tensor<T>...>{Tensor<T>(std::move(gradients[I]).handle())...};
+    }(std::index_sequence_for<T...>{});
+}
+/// The gradient of an output with respect to one input.
+template <Scalar Y, Scalar T>
+Tensor<T> grad(Tensor<Y> const& output, Tensor<T> const& input, GradOptions const& options = {}) {
+    AnyTensor const* const x = &input;
+    AnyTensor gradient;
+    detail::grad_into(&gradient, output, {&x, 1}, options);
+    return Tensor<T>(std::move(gradient).handle());
+}
+/// Gradients of an output with respect to a list of inputs, which may have different types:
+/// `grad(loss, {x, z})`.
+template <Scalar Y>
+std::vector<AnyTensor> grad(Tensor<Y> const& output, std::initializer_list<TensorOrEdge> inputs,
+    GradOptions const& options = {}) {
+    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
+}
+template <Scalar Y>
+std::vector<AnyTensor> grad(Tensor<Y> const& output, std::vector<AnyTensor> const& inputs,
+    GradOptions const& options = {}) {
+    return grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options);
+}
+/// Gradients of an output with respect to inputs of one type.
+template <Scalar Y, Scalar T>
+std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::vector<Tensor<T>> const& inputs,
+    GradOptions const& options = {}) {
+    std::vector<Tensor<T>> typed;
+    typed.reserve(inputs.size());
+    for (auto const& g : grad(TensorsOrEdges{output}, TensorsOrEdges(inputs), options))
+        typed.push_back(g.defined() ? g.template as<T>() : Tensor<T>());
+    return typed;
+}
+template <Scalar Y, Scalar T>
+std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::initializer_list<Tensor<T>> inputs,
+    GradOptions const& options = {}) {
+    return grad(output, std::vector<Tensor<T>>(inputs), options);
+}
+/// Gradients with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss, x, z);`
+template <Scalar Y, Scalar First, Scalar... T>
+    requires(sizeof...(T) > 0)
+auto grad(Tensor<Y> const& output, Tensor<First> const& x, Tensor<T> const&... more) {
+    return grad(output, inputs(x, more...));
+}
+// An expression as output is evaluated first.
+template <class Op, class... X, class Inputs>
+auto grad(Expression<Op, X...> const& output, Inputs const& inputs, GradOptions const& options = {})
+    requires requires(Tensor<typename Expression<Op, X...>::scalar> const& y) { grad(y, inputs); }
+{
+    return grad(materialize_expression(output), inputs, options);
+}
+template <class Op, class... X, Scalar T>
+std::vector<Tensor<T>> grad(Expression<Op, X...> const& output,
+    std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {}) {
+    return grad(materialize_expression(output), std::vector<Tensor<T>>(inputs), options);
+}
+/// The gradient of an output with respect to a GradientEdge.
+template <Scalar Y>
+AnyTensor grad(
+    Tensor<Y> const& output, GradientEdge const& input, GradOptions const& options = {}) {
+    return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
+}
+
+template <Scalar T> void Tensor<T>::backward() const {
+    impl(); // an error names backward
+    detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
+    if (!root.edge) detail::fail_without_grad_fn(0);
+    if (!RealScalar<T> || numel() != 1) detail::check_implicit_gradient(root.type, root.shape, 0);
+    detail::run_backward({&root, 1}, {}, false, false);
+}
+template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const {
+    xgrad::backward({*this}, {}, options);
+}
+template <Scalar T>
+template <detail::OperandLike G>
+void Tensor<T>::backward(G const& gradient) const {
+    backward(gradient, {});
+}
+template <Scalar T>
+template <detail::OperandLike G>
+void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) const {
+    static_assert(!std::same_as<G, bool>,
+        "backward: a bool is no gradient; to keep the graph write {.retain_graph = true}");
+    static_assert(!Number<G> || std::same_as<G, bool>,
+        "backward: a gradient is a Tensor of this tensor's "
+        "scalar type, such as Tensor<double>(2.)");
+    if constexpr (!Number<G>) {
+        static_assert(std::same_as<typename detail::operand_type<G>::scalar, T>,
+            "backward: the gradient must have the scalar type of the tensor it belongs to");
+        xgrad::backward({*this}, {detail::materialize(gradient)}, options);
+    }
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
+
+// ======== xgrad/impl/tensor/backward.ipp
+// Bodies of backward.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_implicit_gradient(
+    TypeInfo const& type, Shape const& shape, std::size_t index) {
+    if (numel(shape) != 1)
+        fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
+            index, " has shape ", shape);
+    if (xgrad::is_complex(type.dtype))
+        fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ",
+            name(type.dtype), "; pass a gradient, or take real() or abs2() first");
+}
+
+XGRAD_FUNCTION Root root_at(
+    Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index) {
+    if (!edge) fail_without_grad_fn(index);
+    if (!type)
+        fail<GraphError>("output ", index,
+            " is a GradientEdge that was made from a Node, which does not know its shape: make it "
+            "from the tensor");
+    if (!gradient.defined()) check_implicit_gradient(*type, shape, index);
+    else if (gradient.shape() != shape)
+        fail<ShapeError>("Mismatch in shape: grad_output[", index, "] has a shape of ",
+            gradient.shape(), " and output[", index, "] has a shape of ", shape, ".");
+    else if (gradient.dtype() != type->dtype)
+        fail<TypeError>("Mismatch in dtype: grad_output[", index, "] has a dtype of ",
+            name(gradient.dtype()), " and output[", index, "] has a dtype of ", name(type->dtype),
+            ".");
+    return {std::move(edge), std::move(gradient), *type, shape};
+}
+
+XGRAD_FUNCTION void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients) {
+    if (!gradients.empty() && gradients.size() != outputs)
+        fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
+}
+
+XGRAD_FUNCTION CachedVector<Root> roots_of(std::string_view operation,
+    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
+    check_count(outputs.size(), gradients);
+    CachedVector<Root> roots;
+    roots.reserve(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (!outputs[i].defined()) fail_undefined(operation, "output", i);
+        else
+            roots.push_back(root_at(outputs[i].edge(), outputs[i].type(), outputs[i].shape(),
+                gradients.empty() ? AnyTensor() : gradients[i], i));
+    return roots;
+}
+
+XGRAD_FUNCTION Capture capture_at(Edge edge, bool also_run) {
+    if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
+    return {std::move(edge), also_run};
+}
+
+XGRAD_FUNCTION CachedVector<Capture> captures_of(
+    std::string_view operation, TensorsOrEdges const& inputs, bool also_run) {
+    CachedVector<Capture> captures;
+    captures.reserve(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i].defined()) fail_undefined(operation, "input", i);
+        else captures.push_back(capture_at(inputs[i].edge(), also_run));
+    return captures;
+}
+
+XGRAD_FUNCTION AnyTensor delivered(
+    AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options) {
+    if (!gradient.defined() && options.materialize_grads && type) {
+        gradient = type->filled(shape, 0);
+        gradient.impl().requires_grad = true;
+    }
+    if (!gradient.defined() && !options.allow_unused)
+        fail<GraphError>("One of the differentiated Tensors appears to not have been used in the "
+                         "graph. Set .allow_unused = true if this is the desired behavior.");
+    return gradient;
+}
+
+XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
+    return Ref<Node>(new ErrorNode(
+        "grad: this gradient was computed without a graph inside of a function, or of a pass, that "
+        "is differentiated itself. Give .create_graph = true to "
+        "differentiate it as well, or .create_graph = false to take it for a constant",
+        std::move(outputs)));
+}
+
+XGRAD_FUNCTION void run_grad(
+    std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
+    bool const forbids =
+        forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
+    run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
+        options.create_graph);
+    if (!forbids) [[likely]]
+        return;
+    std::vector<Edge> edges;
+    for (auto const& root : roots) edges.push_back(root.edge);
+    auto const error = unrecorded_error(std::move(edges));
+    for (auto& capture : captures)
+        if (capture.gradient.defined()) capture.gradient = with_error(capture.gradient, error);
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients,
+    BackwardOptions const& options) {
+    auto roots = detail::roots_of("backward", outputs, gradients);
+    if (options.inputs.empty() && options.inputs.given())
+        detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
+    auto captures = detail::captures_of("backward", options.inputs, true);
+    if (options.create_graph)
+        detail::warn("Using backward() with create_graph=True will create a reference cycle "
+                     "between the parameter and its gradient which can cause a memory leak. Use "
+                     "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
+                     "go after use.");
+    detail::run_backward(
+        roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
+    AutoGradMode const mode(options.create_graph);
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+        AnyTensor const& input = options.inputs[i].tensor();
+        if (!input.defined()) continue;
+        bool const done = input.is_leaf() || input.retains_grad() ||
+                          std::any_of(options.inputs.begin(),
+                              options.inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                              [&](auto const& t) { return t.tensor().is_same(input); });
+        if (done || !captures[i].gradient.defined()) continue;
+        detail::NodeLock const lock(*captures[i].edge.function);
+        detail::keep_gradient(input, std::move(captures[i].gradient));
+    }
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
+    if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
+    if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
+    auto captures = detail::captures_of("grad", inputs, false);
+    auto roots = detail::roots_of("grad", outputs, options.gradients);
+    detail::run_grad(roots, captures, options);
+    std::vector<AnyTensor> gradients;
+    gradients.reserve(captures.size());
+    for (std::size_t i = 0; i < captures.size(); ++i)
+        gradients.push_back(detail::delivered(
+            std::move(captures[i].gradient), inputs[i].type(), inputs[i].shape(), options));
+    return gradients;
+}
+
+} // namespace xgrad
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t batch_size(
+    TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
+    if (gradients.empty() || gradients.size() != outputs.size())
+        fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (!gradients[i].defined())
+            fail<GraphError>("is_grads_batched: gradient ", i, " is undefined");
+        auto const& shape = gradients[i].shape();
+        if (shape.empty() || Shape(shape.begin() + 1, shape.end()) != outputs[i].shape())
+            fail<ShapeError>(
+                "If is_grads_batched=True, we interpret the first dimension of each grad_output as "
+                "the batch dimension. The sizes of the remaining dimensions are expected to match "
+                "the shape of corresponding output, but a mismatch was detected: grad_output[",
+                i, "] has a shape of ", shape, " and output[", i, "] has a shape of ",
+                outputs[i].shape(), ".");
+        if (shape[0] != gradients[0].shape()[0])
+            fail<ShapeError>("is_grads_batched: gradients of shapes ", gradients[0].shape(),
+                " and ", shape, " differ in their first extent");
+    }
+    return gradients[0].shape()[0];
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
+    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options) {
+    auto batched = std::exchange(options.gradients, {});
+    std::size_t const rows = batch_size(outputs, batched);
+    bool const keep_graph = options.retain_graph.value_or(options.create_graph);
+    Ref<Node> error;
+    if (forbids_differentiation(options)) {
+        std::vector<Edge> edges;
+        for (auto const& output : outputs) edges.push_back(output.edge());
+        error = unrecorded_error(std::move(edges));
+    }
+    PassMode const mode(options.create_graph);
+    for (auto& g : batched) g = in_row_major(g);
+    GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
+    std::vector<std::optional<RowStack>> stacks(inputs.size());
+    for (std::size_t row = 0; row < rows; ++row) {
+        one.gradients.clear();
+        for (auto const& g : batched) one.gradients.push_back(row_of(g, row));
+        one.retain_graph = keep_graph || row + 1 < rows;
+        auto const gradients = grad(outputs, inputs, one);
+        for (std::size_t i = 0; i < gradients.size(); ++i) {
+            if (!gradients[i].defined()) continue;
+            if (!stacks[i])
+                stacks[i].emplace(*gradients[i].impl().type, Shape{rows}, gradients[i].shape());
+            stacks[i]->put(row, gradients[i]);
+        }
+    }
+    std::vector<AnyTensor> results;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Shape shape = inputs[i].shape();
+        shape.insert(0, rows);
+        results.push_back(delivered(
+            stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
+        if (error && results[i].defined()) results[i] = with_error(results[i], error);
+    }
+    return results;
+}
+
+XGRAD_FUNCTION void grad_into(AnyTensor* gradients, AnyTensor const& output,
+    std::span<AnyTensor const* const> inputs, GradOptions const& options) {
+    if (inputs.empty() || options.is_grads_batched) {
+        std::vector<AnyTensor> all;
+        for (auto const* x : inputs) all.push_back(*x);
+        std::ranges::move(grad(TensorsOrEdges{output}, TensorsOrEdges(all), options), gradients);
+        return;
+    }
+    LocalArray<Capture, 4> captures(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i]->defined()) fail_undefined("grad", "input", i);
+        else captures[i] = capture_at(gradient_edge(*inputs[i]));
+    check_count(1, options.gradients);
+    if (!output.defined()) fail_undefined("grad", "output", 0);
+    Root root = root_at(gradient_edge(output), output.impl().type, output.shape(),
+        options.gradients.empty() ? AnyTensor() : options.gradients[0], 0);
+    run_grad({&root, 1}, captures.span(), options);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        gradients[i] = delivered(
+            std::move(captures[i].gradient), inputs[i]->impl().type, inputs[i]->shape(), options);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
+#endif
+
+namespace xgrad {
+
+/// Options of the transforms.
+struct TransformOptions {
+    /// Records the results as functions of the inputs and of what the function captures, so that
+    /// they can be differentiated. Without a value they are recorded where the code around the call
+    /// is differentiated: in a function that is transformed, or in a pass with create_graph. So
+    /// transforms nest without any option.
+    std::optional<bool> create_graph = {};
+    /// Throws GraphError if a result does not depend on an input; otherwise its derivatives are
+    /// zeros.
+    bool strict = false;
+};
+
+namespace detail {
+
+using Tensors = std::vector<AnyTensor>;
+using TensorSpan = std::span<AnyTensor const>;
+
+/// One tensor or several, as a tuple of tensors.
+template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) {
+    return {materialize(x)};
+}
+template <TensorLike... X> std::tuple<tensor_type<X>...> tensors_of(std::tuple<X...> const& x) {
+    return std::apply(
+        [](X const&... each) { return std::tuple<tensor_type<X>...>(materialize(each)...); }, x);
+}
+template <class X>
+concept TensorsLike = requires(X const& x) { tensors_of(x); };
+template <class X> struct TensorsType {
+    using type = std::tuple<>;
+};
+template <TensorsLike X> struct TensorsType<X> {
+    using type = decltype(tensors_of(std::declval<X const&>()));
+};
+template <class X> using tensors_type = typename TensorsType<X>::type;
+
+/// The argument of a transform t(f), in contrast to the outputs and gradients of other overloads.
+template <class F>
+concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
+                              !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
+/// Calls a transform with one input, or with a tuple of several.
+template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
+    if constexpr (sizeof...(X) == 1) return transform(x...);
+    else return transform(std::tuple(x...));
+}
+
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class Tuple> inline constexpr bool all_differentiable = false;
+template <Scalar... T>
+inline constexpr bool all_differentiable<std::tuple<Tensor<T>...>> = (Differentiable<T> && ...);
+template <class Tuple> inline constexpr bool all_real = false;
+template <Scalar... T>
+inline constexpr bool all_real<std::tuple<Tensor<T>...>> = (RealScalar<T> && ...);
+template <class Tuple> inline constexpr bool all_complex = false;
+template <Scalar... T>
+inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
+
+template <Scalar... T> std::array<AnyTensor, sizeof...(T)> erased(std::tuple<Tensor<T>...> x) {
+    return std::apply(
+        [](auto&... each) { return std::array<AnyTensor, sizeof...(T)>{std::move(each)...}; }, x);
+}
+inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
+template <class Tuple> struct TypedTensors;
+template <Scalar... T> struct TypedTensors<std::tuple<Tensor<T>...>> {
+    static std::tuple<Tensor<T>...> from(TensorSpan x) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return std::tuple<Tensor<T>...>{x[I].template as<T>()...};
+        }(std::index_sequence_for<T...>{});
+    }
+};
+/// Tensors of the types of Tuple; a single tensor instead of a tuple if the caller did not write a
+/// tuple.
+template <class Tuple, bool as_tuple> auto typed(TensorSpan x) {
+    if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
+    else return std::get<0>(TypedTensors<Tuple>::from(x));
+}
+
+/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
+class AliasNode final : public Node {
+public:
+    AliasNode(std::string_view name, std::vector<Edge> edges);
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        std::ranges::move(gradients, results.begin());
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        std::ranges::copy(tangents, results.begin());
+    }
+    std::string name() const override { return backward_name(name_); }
+
+private:
+    std::string_view name_;
+    std::vector<Edge> edges_;
+};
+
+/// New handles with the same memory and grad_fn, so that a function's use of its arguments is
+/// distinct from its use of the same tensors as captured ones.
+[[gnu::cold]] Tensors recorded_aliases(std::string_view name, TensorSpan of);
+
+void check_defined(std::string_view name, std::string_view what, TensorSpan all);
+
+/// A call of a function whose derivatives are computed.
+struct Evaluation {
+    std::string_view transform; // its name, for messages
+    bool create_graph, strict;
+    TensorSpan inputs, outputs = {};
+
+    /// The same call with other results, which were computed from the inputs.
+    Evaluation with_outputs(TensorSpan other) const {
+        return {transform, create_graph, strict, inputs, other};
+    }
+};
+
+/// Turns tensors of the caller into the inputs of an evaluation: new handles that require
+/// gradients.
+void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x);
+
+/// Turns the results of a function into results of its transform: without their graph, unless
+/// create_graph asks for it.
+void become_values(bool create_graph, std::span<AnyTensor> outputs);
+
+/// F called with tensors of the types in the tuple In.
+template <class F, class In> struct CallOf;
+template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
+    static constexpr bool takes_inputs = std::is_invocable_v<F&, Tensor<T> const&...>;
+    static constexpr bool returns_tensors = [] {
+        if constexpr (takes_inputs)
+            return TensorsLike<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>;
+        else return false;
+    }();
+    /// The results as tensors: expressions are evaluated.
+    static auto tensors(F& f, TensorSpan x) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return tensors_of(std::invoke(f, x[I].template as<T>()...));
+        }(std::index_sequence_for<T...>{});
+    }
+    static auto result() {
+        if constexpr (returns_tensors)
+            return std::type_identity<
+                std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>{};
+        else return std::type_identity<void>{};
+    }
+};
+
+/// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
+/// reported why.
+template <class F, class X> struct CheckedCall {
+    static_assert(TensorsLike<X>,
+        "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
+    using In = tensors_type<X>;
+    using Call = CallOf<std::remove_reference_t<F>, In>;
+    static_assert(!TensorsLike<X> || Call::takes_inputs,
+        "the function cannot be called with these inputs: "
+        "it takes a Tensor<T> const& for each of them");
+    static_assert(!TensorsLike<X> || !Call::takes_inputs || Call::returns_tensors,
+        "the function must return a Tensor, an expression, or a std::tuple of such");
+    static constexpr bool fits = TensorsLike<X> && Call::returns_tensors;
+
+    using Result = typename decltype(Call::result())::type;
+    static auto like_outputs(TensorSpan y) {
+        return typed<tensors_type<Result>, is_tuple<Result>>(y);
+    }
+};
+
+/// The types of a function and its inputs for a transform, whose inputs must be differentiable.
+template <class F, class X> struct Transform : CheckedCall<F, X> {
+    using In = typename CheckedCall<F, X>::In;
+    using Call = typename CheckedCall<F, X>::Call;
+    static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
+                                          "let the function capture masks and indices");
+    static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In>;
+    static constexpr bool many_inputs = is_tuple<X>,
+                          many_outputs = is_tuple<typename CheckedCall<F, X>::Result>;
+    using CheckedCall<F, X>::like_outputs;
+
+    static constexpr std::size_t
+        inputs = std::tuple_size_v<In>,
+        outputs = std::tuple_size_v<tensors_type<typename CheckedCall<F, X>::Result>>;
+
+    /// Calls the function and then body(evaluation), both in grad mode, whatever the modes of the
+    /// caller. Returns the body's result, together with the values of the function if they are
+    /// asked for.
+    template <bool with_values = false, class Body>
+    static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options,
+        Body const& body) {
+        auto at = erased(tensors_of(x));
+        bool const create_graph = options.create_graph.value_or(differentiated && recording());
+        InferenceMode const normal(false);
+        become_inputs(name, create_graph, at);
+        auto results = [&] {
+            DifferentiatedScope const scope;
+            return erased(Call::tensors(f, at));
+        }();
+        check_defined(name, "the function's output", results);
+        Evaluation const e{name, create_graph, options.strict, at, results};
+        if constexpr (!with_values) return body(e);
+        else {
+            auto result = body(e);
+            become_values(create_graph, results);
+            return std::pair(like_outputs(results), std::move(result));
+        }
+    }
+    /// The values, and the derivatives for the inputs, which `derivative` writes.
+    template <class Derivative>
+    static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options,
+        Derivative const& derivative) {
+        return run<true>(name, f, x, options, [&](Evaluation const& e) {
+            std::array<AnyTensor, inputs> derivatives;
+            derivative(e, std::span<AnyTensor>(derivatives));
+            return like_inputs(derivatives);
+        });
+    }
+    static auto like_inputs(TensorSpan x) { return typed<In, many_inputs>(x); }
+};
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
+
+// ======== xgrad/impl/functional/evaluation.ipp
+// Bodies of evaluation.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AliasNode::AliasNode(std::string_view name, std::vector<Edge> edges)
+    : name_(name), edges_(std::move(edges)) {
+    set_edges(edges_.data(), edges_.size());
+    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+}
+
+XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of) {
+    Tensors all;
+    std::vector<Edge> edges;
+    for (auto const& t : of) {
+        all.push_back(alias(t));
+        if (!t.requires_grad()) continue;
+        mark_view(all.back(), t, of.size() > 1);
+        all.back().impl().output_nr = static_cast<std::uint32_t>(edges.size());
+        edges.push_back(gradient_edge(t));
+    }
+    if (edges.empty()) return all;
+    Ref<Node> const node(new AliasNode(name, std::move(edges)));
+    for (std::size_t i = 0; i < of.size(); ++i)
+        if (of[i].requires_grad()) all[i].impl().grad_fn = node;
+    return all;
+}
+
+XGRAD_FUNCTION void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
+}
+
+XGRAD_FUNCTION void become_inputs(
+    std::string_view name, bool create_graph, std::span<AnyTensor> x) {
+    check_defined(name, "input", x);
+    for (auto& t : x)
+        if (t.is_inference()) t = t.impl().type->copy(alias(t));
+        else if (!create_graph) t = alias(t);
+    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
+    for (auto const& t : x)
+        if (!t.impl().grad_fn) t.impl().requires_grad = true;
+}
+
+XGRAD_FUNCTION void become_values(bool create_graph, std::span<AnyTensor> outputs) {
+    if (!create_graph)
+        for (auto& y : outputs) y = alias(y);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+/// f(inputs), whose Nodes save nothing but their index in the call.
+Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
+
+} // namespace detail
+
+/// f(inputs...), recorded without what its Nodes save for backward: only the inputs are saved, and
+/// a backward pass that needs the rest calls f again. It saves the memory of one call of f and
+/// costs the time of one more.
+///
+/// f takes a Tensor<T> const& for each input and returns a Tensor, an expression or a std::tuple of
+/// such; what else it needs it captures, and captured tensors get gradients, too. A module that the
+/// caller owns is stored by reference and must outlive the backward pass; any other f is copied or
+/// moved. It must compute the same in each call: random numbers and grad mode are replayed, and the
+/// call may be made by another thread. Throws VersionError in the backward pass where an input, or
+/// a captured tensor that was saved, has been changed in place since, and GraphError where f saves
+/// other tensors than before.
+///
+/// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
+/// work as without it. Hooks on saved tensors that are active around the call get the inputs.
+template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs) {
+    using Callable = detail::KeptCallable<F>;
+    using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
+    if constexpr (Of::fits) {
+        detail::Tensors const x{detail::materialize(inputs)...};
+        detail::check_defined("checkpoint", "input", x);
+        auto const shared = std::make_shared<Callable>(std::forward<F>(f));
+        if (!detail::recording())
+            return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
+        auto const call = [shared](detail::Tensors const& arguments) {
+            return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments)));
+        };
+        return Of::like_outputs(detail::checkpointed(call, x));
+    }
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
+
+// ======== xgrad/impl/functional/checkpoint.ipp
+// checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
+// is evaluated again when a backward pass needs that. It uses hooks on saved tensors: the Nodes are
+// recorded as usual, but what they save is only counted. The first saved tensor that a pass asks
+// for evaluates the function again, whose Nodes then save in the same order.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+// ======== xgrad/tensor/generator.hpp
+// The random generator of a thread. Only bodies include <random>.
+
+#include <random>
+
+namespace xgrad::detail {
+
+inline thread_local std::mt19937_64 generator{5489};
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+    [](void* a, void* b) {
+        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
+    });
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+namespace xgrad::detail {
+
+class CheckpointedCall;
+
+/// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
+/// holds the tensor itself only while the function is evaluated again.
+struct CheckpointSlot {
+    // null in the second evaluation: then the slot holds its tensor
+    std::shared_ptr<CheckpointedCall const> call;
+    std::size_t index = 0;
+    // which Node saved it: all that a Node saves is packed before the next one is recorded
+    std::uint64_t node = 0;
+    DType dtype;
+    Shape shape;
+    // null for a tensor that belongs to an input, whose version is checked there
+    Storage const* memory;
+    std::uint32_t version;
+    AnyTensor value;
+
+    /// The tensor that was saved.
+    AnyTensor checked(AnyTensor const& t) const;
+};
+
+/// One call of a function under checkpoint(): all that is needed to call it again, and a list of
+/// what it saved the first time.
+class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall> {
+public:
+    using Function = std::function<Tensors(Tensors const&)>;
+
+    /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
+    /// also by those of an outer checkpoint().
+    explicit CheckpointedCall(Tensors const& inputs);
+
+    /// The first call.
+    Tensors run(Function f);
+
+private:
+    /// What a pass has computed again and not used yet, and what the current Node uses, which may
+    /// ask for it more than once.
+    struct Recomputed {
+        std::vector<std::shared_ptr<CheckpointSlot>> slots;
+        std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
+
+        std::shared_ptr<CheckpointSlot> take(std::size_t index);
+    };
+
+    /// In its scope tensors are packed by `pack` instead of the hooks of the program.
+    class PackingScope {
+    public:
+        explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
+            : packing_(std::make_shared<Packing const>(Packing{std::move(pack), &unpack})),
+              before_(std::exchange(default_packing, &packing_)) {}
+        PackingScope(PackingScope const&) = delete;
+        PackingScope& operator=(PackingScope const&) = delete;
+        ~PackingScope() { default_packing = before_; }
+
+    private:
+        std::shared_ptr<Packing const> packing_;
+        std::shared_ptr<Packing const> const* before_;
+    };
+    /// In its scope random numbers are drawn from a given state on; its end restores the state of
+    /// before.
+    class RandomScope {
+    public:
+        explicit RandomScope(std::mt19937_64 const& state)
+            : before_(std::exchange(generator, state)) {}
+        RandomScope(RandomScope const&) = delete;
+        RandomScope& operator=(RandomScope const&) = delete;
+        ~RandomScope() { generator = before_; }
+
+    private:
+        std::mt19937_64 before_;
+    };
+
+    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
+
+    static AnyTensor unpack(void const* packed);
+
+    /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
+    /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
+    /// needs.
+    AnyTensor recomputed(std::size_t index) const;
+
+    std::shared_ptr<Recomputed> run_again() const;
+
+    static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
+
+    Identity identity_;
+    Tensors arguments_; // for the first evaluation
+    bool differentiated_;
+    std::mt19937_64 generator_;
+    mutable std::vector<SavedTensor> inputs_;
+    std::vector<bool> requires_grad_;
+    std::vector<Storage const*> memory_;
+    Ref<Node> node_; // for which the inputs were saved
+    Function function_;
+    std::vector<std::weak_ptr<CheckpointSlot>> slots_;
+};
+
+XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
+    if (t.impl().array.storage->version() != version)
+        fail<VersionError>("one of the variables needed for gradient computation has been "
+                           "modified by an inplace operation: ",
+            describe(t), " is at version ", t.impl().array.storage->version(),
+            "; expected version ", version, " instead. It was saved under checkpoint().");
+    return t;
+}
+
+XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
+    : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
+      generator_(generator) {
+    for (auto const& t : inputs) {
+        inputs_.push_back(SavedTensor::operand(alias(t)));
+        requires_grad_.push_back(t.requires_grad());
+        memory_.push_back(t.impl().array.storage.get());
+    }
+    for (auto const& t : arguments_)
+        if (t.impl().grad_fn) node_ = t.impl().grad_fn;
+    if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
+}
+
+XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
+    function_ = std::move(f);
+    PackingScope const scope([this](AnyTensor const& t) {
+        auto slot = slot_of(t);
+        slot->call = shared_from_this();
+        slot->index = slots_.size();
+        slots_.push_back(slot);
+        return slot;
+    });
+    Tensors const arguments = std::move(arguments_);
+    std::vector<std::uint32_t> versions;
+    for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
+    auto results = function_(arguments);
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        if (arguments[i].impl().array.storage->version() != versions[i])
+            fail<GraphError>("checkpoint: the function changes its input ", i,
+                " in place, so that it could not be called again");
+    for (auto const& weak : slots_)
+        if (auto const slot = weak.lock()) slot->value = {};
+    return results;
+}
+
+XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
+    std::size_t index) {
+    for (auto const& slot : in_use)
+        if (slot->index == index) return slot;
+    auto slot = std::move(slots[index]);
+    if (!slot) return slot;
+    if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
+    in_use.push_back(slot);
+    return slot;
+}
+
+XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(AnyTensor const& t) const {
+    auto const* const memory = t.impl().array.storage.get();
+    bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
+    return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
+        t.shape(), is_input ? nullptr : memory, memory->version(), t});
+}
+
+XGRAD_FUNCTION AnyTensor CheckpointedCall::unpack(void const* packed) {
+    auto const& slot = *static_cast<CheckpointSlot const*>(packed);
+    return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
+}
+
+XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+    std::shared_ptr<Recomputed> all;
+    if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
+    auto slot = all ? all->take(index) : nullptr;
+    if (!slot) {
+        all = run_again();
+        if (current_pass) pass_data(identity_) = all;
+        slot = all->take(index);
+    }
+    return slot->checked(slot->value);
+}
+
+XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
+    Tensors arguments;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        arguments.push_back(alias(inputs_[i].unpack(*node_)));
+        arguments.back().impl().requires_grad = requires_grad_[i];
+    }
+    auto const all = std::make_shared<Recomputed>(
+        Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
+    std::size_t count = 0;
+    {
+        InferenceMode const normal(false);
+        DifferentiatedScope const scope(differentiated_);
+        RandomScope const random(generator_);
+        PackingScope const packing([&](AnyTensor const& t) {
+            auto const slot = slot_of(t);
+            if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
+                compare(*first, *slot);
+                slot->index = count;
+                all->slots[count] = slot;
+            }
+            ++count;
+            return slot;
+        });
+        function_(arguments);
+    }
+    if (count != slots_.size())
+        fail<GraphError>("checkpoint: A different number of tensors was saved during the "
+                         "original forward and recomputation: ",
+            slots_.size(), " and ", count,
+            ". The function must do the same each time it is called with the same inputs.");
+    return all;
+}
+
+XGRAD_FUNCTION void CheckpointedCall::compare(
+    CheckpointSlot const& first, CheckpointSlot const& now) {
+    if (first.dtype != now.dtype || first.shape != now.shape)
+        fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
+                         "the forward pass: saved tensor ",
+            first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
+            name(now.dtype), " ", now.shape,
+            "]. The function must do the same each time it is called with the same inputs.");
+    if (first.memory && first.memory == now.memory && first.version != now.version)
+        fail<VersionError>("one of the variables needed for gradient computation has been "
+                           "modified by an inplace operation: [",
+            name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
+            "captures, is at version ", now.version, "; expected version ", first.version,
+            " instead.");
+}
+
+XGRAD_FUNCTION Tensors checkpointed(
+    std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
+    return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
+#endif
+
+// ======== xgrad/functional/hvp.hpp
+// Products of a vector and the Hessian, without forming the Hessian: vhp() and hvp().
+
+
+// ======== xgrad/functional/jacobian.hpp
+// Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or for
+// each column.
+
+
+// ======== xgrad/functional/jvp.hpp
+// Jacobian-vector products, in forward mode: jvp().
+
+
+// ======== xgrad/functional/forward_pass.hpp
+// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
+// after the other.
+
+#include <unordered_map>
+
+namespace xgrad::detail {
+
+class ForwardPass {
+public:
+    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents);
+
+    /// Computes the tangents of these outputs; an output that does not depend on the inputs gets an
+    /// undefined one.
+    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results);
+
+private:
+    using Index = std::size_t;
+    static constexpr std::size_t few = 8; // so many Nodes are searched linearly
+
+    struct Notes {
+        explicit Notes(Node& n) noexcept : node(&n) {}
+
+        Node* node;
+        std::size_t users = 0; // edges that lead to this Node
+        bool is_input = false;
+        AnyTensor tangent = {};                          // of the only output, or
+        std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
+
+        /// Allocates the tangents.
+        void begin();
+        std::span<AnyTensor> all();
+    };
+
+    /// The state of a Node in this pass, and whether it is new.
+    std::pair<Index, bool> enter(Node& node);
+    Index lookup(Node const& node) const;
+
+    /// Appends a Node, after all Nodes that its edges lead to, to order_.
+    void visit(Node& last);
+
+    AnyTensor tangent(Edge const& edge);
+
+    void push(Index index);
+
+    CachedVector<Notes> notes_;
+    std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
+    CachedVector<Index> order_;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+
+// ======== xgrad/impl/functional/forward_pass.ipp
+// Bodies of forward_pass.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION ForwardPass::ForwardPass(
+    std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents) {
+    FusedNode::link_second_order();
+    notes_.reserve(few);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Edge const edge = gradient_edge(inputs[i]);
+        auto& notes = notes_[enter(*edge.function).first];
+        notes.is_input = true;
+        notes.begin();
+        notes.all()[edge.input_nr] = tangents[i];
+    }
+}
+
+XGRAD_FUNCTION void ForwardPass::run(
+    std::span<AnyTensor const> outputs, std::span<AnyTensor> results) {
+    CachedVector<Edge> ends(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!outputs[i].requires_grad()) continue;
+        ends[i] = gradient_edge(outputs[i]);
+        visit(*ends[i].function);
+    }
+    for (Index const index : order_) push(index);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (ends[i]) results[i] = tangent(ends[i]);
+}
+
+XGRAD_FUNCTION void ForwardPass::Notes::begin() {
+    if (!tangents && node->num_outputs() != 1)
+        tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
+}
+
+XGRAD_FUNCTION std::span<AnyTensor> ForwardPass::Notes::all() {
+    return node->num_outputs() == 1 ? std::span(&tangent, 1)
+           : tangents               ? std::span(tangents.get(), node->num_outputs())
+                                    : std::span<AnyTensor>();
+}
+
+XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
+    if (auto const known = lookup(node); known != notes_.size()) return {known, false};
+    notes_.emplace_back(node);
+    if (notes_.size() > few)
+        for (Index i = places_.size(); i < notes_.size(); ++i) places_.emplace(notes_[i].node, i);
+    return {notes_.size() - 1, true};
+}
+
+XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
+    if (notes_.size() > few) {
+        auto const it = places_.find(&node);
+        return it == places_.end() ? notes_.size() : it->second;
+    }
+    Index i = 0;
+    while (i < notes_.size() && notes_[i].node != &node) ++i;
+    return i;
+}
+
+XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
+    CachedVector<std::pair<Index, std::size_t>> path;
+    auto const begin = [&](Node& node) {
+        auto const [index, is_new] = enter(node);
+        ++notes_[index].users;
+        if (is_new) path.emplace_back(index, 0);
+    };
+    begin(last);
+    while (!path.empty()) {
+        auto& [index, next] = path.back();
+        auto const edges = notes_[index].node->next_edges();
+        if (next == edges.size()) {
+            order_.push_back(index);
+            path.pop_back();
+        } else if (Edge const& edge = edges[next++]) begin(*edge.function);
+    }
+}
+
+XGRAD_FUNCTION AnyTensor ForwardPass::tangent(Edge const& edge) {
+    auto const all = notes_[lookup(*edge.function)].all();
+    return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
+}
+
+XGRAD_FUNCTION void ForwardPass::push(Index index) {
+    Node& node = *notes_[index].node;
+    auto const edges = node.next_edges();
+    LocalArray<AnyTensor, 8> tangents(edges.size());
+    bool moves = false;
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+        if (edges[k]) tangents[k] = tangent(edges[k]);
+        moves |= tangents[k].defined();
+    }
+    if (moves) {
+        notes_[index].begin();
+        NodeLock const lock(node);
+        node.pushforward(tangents.span(), notes_[index].all());
+    }
+    for (auto const& edge : edges)
+        if (edge)
+            if (auto& notes = notes_[lookup(*edge.function)]; --notes.users == 0 && !notes.is_input)
+                std::ranges::fill(notes.all(), AnyTensor());
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+#endif
+
+// ======== xgrad/functional/vjp.hpp
+// Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and
+// grad() of a function.
+
+namespace xgrad {
+
+namespace detail {
+
+/// Checks that v has the shapes of the outputs; without v there must be one output of one element.
+void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits);
+/// The given vector, or a 1, which is stored in `one`.
+TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one);
+
+/// Checks that every output depends on the inputs (strict mode).
+void check_outputs(Evaluation const& e);
+
+/// Computes the gradients of the inputs from those outputs that require one; an input on which they
+/// do not depend gets an undefined one. Without grad_outputs there is one output, a real scalar,
+/// whose gradient is 1.
+void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph, bool keep_graph,
+    std::span<AnyTensor> gradients);
+
+/// Replaces undefined derivatives by zeros. In strict mode they are an error, which says that
+/// `what` does not depend on an input.
+void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
+    std::span<AnyTensor> gradients);
+
+void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+
+} // namespace detail
+
+/// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the
+/// outputs. `inputs` is a Tensor or a std::tuple of tensors, v has the structure, shapes and types
+/// of what f returns, and the gradients those of the inputs. For complex numbers this is the
+/// gradient of Re <v, f> = Re sum conj(v) f, as everywhere: g = v conj(df/dz) + conj(v) df/d(conj
+/// z); of a holomorphic f, v conj(f').
+template <class F, class X, detail::TensorsLike V>
+auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool v_fits =
+            std::same_as<detail::tensors_type<V>, detail::tensors_type<typename Of::Result>>;
+        static_assert(v_fits,
+            "vjp: v must have the structure and the scalar types of what the function returns");
+        if constexpr (v_fits) {
+            auto const vector = detail::erased(detail::tensors_of(v));
+            return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) {
+                detail::vector_jacobian_product(e, vector, products);
+            });
+        }
+    }
+}
+/// For an f that returns a real scalar: v is 1.
+template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {}) {
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_real =
+            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
+                               "a single tensor of real numbers");
+        if constexpr (is_real)
+            return Of::value_and("vjp", f, inputs, options, [](auto const& e, auto products) {
+                detail::vector_jacobian_product(e, {}, products);
+            });
+    }
+}
+
+/// f(inputs), a real scalar, and its gradients with respect to all inputs, in their structure.
+/// `inputs` is a Tensor or a std::tuple of tensors. The gradient for a complex input is df/dRe z +
+/// i df/dIm z.
+template <class F, class X>
+auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_real =
+            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        static_assert(
+            is_real, "value_and_grad: the function must return a single tensor of real numbers");
+        if constexpr (is_real)
+            return Of::value_and(
+                "value_and_grad", f, inputs, options, [](auto const& e, auto products) {
+                    detail::vector_jacobian_product(e, {}, products);
+                });
+    }
+}
+
+/// The gradient of a function as a function: grad(f)(x) is the gradient of the real scalar f(x),
+/// and grad(f)(x, w) a std::tuple of the gradients with respect to x and w. It can be transformed
+/// again: grad(grad(f)). A module that the caller owns is stored by reference.
+template <detail::TransformedFunction F> auto grad(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
+            return detail::at_inputs(
+                [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
+        };
+}
+/// grad(f)(x...).
+template <detail::TransformedFunction F, detail::TensorLike... X>
+    requires(sizeof...(X) > 0)
+auto grad(F&& f, X const&... x) {
+    return detail::at_inputs(
+        [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
+}
+/// value_and_grad() as a function of the inputs.
+template <detail::TransformedFunction F> auto value_and_grad(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
+            return detail::at_inputs(
+                [&](auto const& inputs) { return value_and_grad(f, inputs); }, x...);
+        };
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
+
+// ======== xgrad/impl/functional/vjp.ipp
+// Bodies of vjp.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
+    if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
+        fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
+                                    "tensor with a single element to multiply it with");
+    for (std::size_t i = 0; i < v.size(); ++i)
+        if (!v[i].defined() || v[i].shape() != fits[i].shape())
+            fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
+                " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
+}
+
+XGRAD_FUNCTION TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
+    if (!v.empty()) return v;
+    one = fits[0].impl().type->filled(fits[0].shape(), 1);
+    return {&one, 1};
+}
+
+XGRAD_FUNCTION void check_outputs(Evaluation const& e) {
+    for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
+        if (!e.outputs[i].requires_grad())
+            fail<GraphError>(e.transform, ": Output ", i,
+                " of the user-provided function does not require gradients. The outputs must be "
+                "computed in a differentiable manner from the input when running in strict mode.");
+}
+
+XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
+    bool keep_graph, std::span<AnyTensor> gradients) {
+    CachedVector<Root> roots;
+    roots.reserve(e.outputs.size());
+    for (std::size_t i = 0; i < e.outputs.size(); ++i)
+        if (auto const& y = e.outputs[i]; y.requires_grad())
+            roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(),
+                grad_outputs.empty() ? AnyTensor() : grad_outputs[i], i));
+    if (roots.empty()) return;
+    if (create_graph) FusedNode::link_second_order();
+    LocalArray<Capture, 4> captures(e.inputs.size());
+    for (std::size_t i = 0; i < e.inputs.size(); ++i)
+        captures[i] = capture_at(gradient_edge(e.inputs[i]));
+    run_backward(roots, captures.span(), keep_graph, create_graph);
+    for (std::size_t i = 0; i < e.inputs.size(); ++i)
+        gradients[i] = std::move(captures[i].gradient);
+}
+
+XGRAD_FUNCTION void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
+    std::span<AnyTensor> gradients) {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (e.strict && !gradients[i].defined())
+            fail<GraphError>(e.transform, ": ", what, " is independent of input ", i,
+                ". This is not allowed in strict mode.");
+        if (e.strict && e.create_graph && !gradients[i].requires_grad())
+            fail<GraphError>(e.transform, ": The ", derivative,
+                " of the user-provided function is independent of input ", i,
+                ". This is not allowed in strict mode when create_graph=True.");
+        if (!gradients[i].defined())
+            gradients[i] = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
+    }
+}
+
+XGRAD_FUNCTION void vector_jacobian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    check_outputs(e);
+    check_vector(e.transform, v, e.outputs);
+    pull_back(e, v, e.create_graph, e.create_graph, products);
+    fill_in(e, "The output of the user-provided function", "jacobian", products);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+/// Pushes the tangents v of the inputs along the graph to the outputs; undefined for an output that
+/// no tangent reaches.
+void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents);
+
+/// J v.
+void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+
+template <class F, class X>
+auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
+    using Of = Transform<F, X>;
+    return Of::template run<true>("jvp", f, inputs, options, [&](Evaluation const& e) {
+        std::array<AnyTensor, Of::outputs> products;
+        jacobian_vector_product(e, v, products);
+        return Of::like_outputs(products);
+    });
+}
+
+} // namespace detail
+
+/// f(inputs), and J v for the Jacobian J of f: the derivative of the outputs along v. `inputs` is a
+/// Tensor or a std::tuple of tensors, v has their structure, shapes and types, and the product has
+/// those of what f returns. It is computed in forward mode: f is recorded, and the tangents v are
+/// pushed along the graph by the rules that gradients use. A fused Node takes one pass over dual
+/// numbers. For complex numbers it is the derivative of f as a real linear map: lim (f(z + t v) -
+/// f(z))/t for real t, which is df/dz v + df/d(conj z) conj(v).
+template <class F, class X, detail::TensorsLike V>
+auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool v_fits = std::same_as<detail::tensors_type<V>, typename Of::In>;
+        static_assert(v_fits, "jvp: v must have the structure and the scalar types of the inputs");
+        if constexpr (v_fits)
+            return detail::jvp_of(f, inputs, detail::erased(detail::tensors_of(v)), options);
+    }
+}
+/// For an input of one element: v is 1.
+template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
+    if constexpr (detail::Transform<F, X>::fits) return detail::jvp_of(f, inputs, {}, options);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
+
+// ======== xgrad/impl/functional/jvp.ipp
+// Bodies of jvp.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
+    check_vector(e.transform, v, e.inputs);
+    PassMode const mode(e.create_graph);
+    AnyTensor one;
+    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
+}
+
+XGRAD_FUNCTION void jacobian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    check_outputs(e);
+    push_forward(e, v, products);
+    for (std::size_t k = 0; k < products.size(); ++k) {
+        if (products[k].defined()) continue;
+        if (e.strict)
+            fail<GraphError>(e.transform, ": Output ", k,
+                " of the user-provided function is independent of the inputs. This is not allowed "
+                "in strict mode.");
+        products[k] = e.outputs[k].impl().type->filled(e.outputs[k].shape(), 0);
+    }
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
+#endif
+
+namespace xgrad {
+
+/// The mode of jacobian(). `reverse` makes one backward pass for each element of the outputs.
+/// `forward` pushes one tangent along the graph for each element of the inputs (two for a complex
+/// element): for functions with few inputs and many outputs. `automatic` takes the mode with fewer
+/// passes, and reverse mode with create_graph or strict.
+enum class Mode { reverse, forward, automatic };
+
+struct JacobianOptions {
+    std::optional<bool> create_graph = {}; // as in TransformOptions
+    bool strict = false;
+    Mode strategy = Mode::reverse;
+};
+
+namespace detail {
+
+/// A view of the real, or of the imaginary, parts of an array.
+[[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
+[[gnu::cold]] void copy_parts(
+    TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from);
+
+/// A unit vector: zeros, and 1 or i at one index.
+[[gnu::cold]] AnyTensor unit_vector(
+    AnyTensor const& like, std::size_t place, bool imaginary = false);
+
+/// The derivatives of one output with respect to all inputs: for each input a tensor of the shape
+/// of the output followed by that of the input. Its rows are the gradients of the output's
+/// elements.
+[[gnu::cold]] Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index);
+
+/// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
+[[gnu::cold]] std::vector<Tensors> forward_columns(Evaluation const& e);
+
+[[gnu::cold]] std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy);
+
+/// The blocks of derivatives, nested as the outputs are, and each entry as the inputs are.
+template <class Of, class Outputs, bool many_outputs>
+auto structured(std::vector<Tensors> const& blocks) {
+    if constexpr (many_outputs)
+        return [&]<std::size_t... K>(std::index_sequence<K...>) {
+            return std::tuple{Of::like_inputs(blocks[K])...};
+        }(std::make_index_sequence<std::tuple_size_v<Outputs>>{});
+    else return Of::like_inputs(blocks[0]);
+}
+
+/// The recorded gradient of a real scalar: the Hessian is its Jacobian.
+Tensors recorded_gradient(Evaluation const& e);
+
+} // namespace detail
+
+/// All derivatives of f at `inputs`, a Tensor or a std::tuple of tensors: for an output y and an
+/// input x a tensor of the shape of y followed by that of x, of the scalar type of x. For a tuple
+/// of inputs the result is a tuple of these, and for a tuple of outputs a tuple of that.
+///
+/// Complex inputs: the entries for one element of y are the gradient of its real part, d Re y/d Re
+/// x + i d Re y/d Im x. For a real y that is the whole derivative, and for a holomorphic f it is
+/// the conjugate of f'. For other complex functions return view_as_real(y), which has the
+/// derivatives of both parts; also where x is real and y complex, for which jacobian() does not
+/// compile.
+template <class F, class X>
+auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        using Outputs = detail::tensors_type<typename Of::Result>;
+        static_assert(detail::all_differentiable<Outputs>,
+            "jacobian: the function must return tensors of real or complex numbers");
+        constexpr bool keeps_all =
+            detail::all_real<Outputs> || detail::all_complex<typename Of::In>;
+        static_assert(keeps_all, "jacobian: derivatives of complex outputs for real inputs have no "
+                                 "place in real tensors: let the function return view_as_real(y)");
+        if constexpr (detail::all_differentiable<Outputs> && keeps_all)
+            return Of::run(
+                "jacobian", f, inputs, {options.create_graph, options.strict}, [&](auto const& e) {
+                    return detail::structured<Of, Outputs, Of::many_outputs>(
+                        detail::jacobian_blocks(e, options.strategy));
+                });
+    }
+}
+
+/// jacobian() as a function of the inputs.
+template <detail::TransformedFunction F> auto jacobian(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
+            return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+        };
+}
+
+/// All second derivatives of f, which returns a real scalar, at `inputs`, a real Tensor or a
+/// std::tuple of them: for inputs a and b a tensor of the shape of a followed by that of b. For a
+/// tuple of inputs the result is a tuple (a) of tuples (b). For complex inputs use view_as_real()
+/// of the inputs, or hvp().
+template <class F, class X>
+auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
+    using Of = detail::Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_number =
+            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        static_assert(
+            is_number, "hessian: the function should return a single Tensor of real numbers");
+        static_assert(detail::all_real<typename Of::In>,
+            "hessian: second derivatives of complex inputs do not fit into complex tensors: let "
+            "the function take view_as_real(z)");
+        if constexpr (is_number && detail::all_real<typename Of::In>)
+            return Of::run("hessian", f, inputs, options, [](auto const& e) {
+                auto const gradient = detail::recorded_gradient(e);
+                return detail::structured<Of, typename Of::In, Of::many_inputs>(
+                    detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse));
+            });
+    }
+}
+/// hessian() as a function of the inputs.
+template <detail::TransformedFunction F> auto hessian(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
+            return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
+        };
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
+
+// ======== xgrad/impl/functional/jacobian.ipp
+// Bodies of jacobian.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
+    if (!xgrad::is_complex(type.dtype)) return a;
+    Strides twice = a.strides;
+    for (auto& step : twice) step *= 2;
+    Shape shape = a.shape;
+    a.set_view(std::move(shape), std::move(twice),
+        imaginary ? static_cast<std::ptrdiff_t>(type.size / 2) : 0);
+    return a;
+}
+
+XGRAD_FUNCTION void copy_parts(
+    TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from) {
+    auto const is_single = [](TypeInfo const& t) {
+        return t.dtype == DType::float32 || t.dtype == DType::complex64;
+    };
+    if (is_single(to_type))
+        is_single(from_type) ? copy_elements(as<float>(to), as<float>(from))
+                             : copy_elements(as<float>(to), as<double>(from));
+    else
+        is_single(from_type) ? copy_elements(as<double>(to), as<float>(from))
+                             : copy_elements(as<double>(to), as<double>(from));
+}
+
+XGRAD_FUNCTION AnyTensor unit_vector(AnyTensor const& like, std::size_t place, bool imaginary) {
+    auto const& type = *like.impl().type;
+    AnyTensor const unit = type.filled(like.shape(), 0), one = type.filled({}, 1);
+    AnyArray at = unit.impl().array;
+    at.set_view({}, {}, static_cast<std::ptrdiff_t>(place * type.size));
+    copy_parts(type, parts_of(type, at, imaginary), type, parts_of(type, one.impl().array, false));
+    return unit;
+}
+
+XGRAD_FUNCTION Tensors reverse_rows(
+    Evaluation const& e, AnyTensor const& output, std::size_t index) {
+    PassMode const mode(e.create_graph);
+    Evaluation const of_output = e.with_outputs({&output, 1});
+    std::vector<RowStack> blocks;
+    for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
+    for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows;
+         ++row) {
+        AnyTensor const grad_output = unit_vector(output, row);
+        Tensors gradients(e.inputs.size());
+        pull_back(of_output, {&grad_output, 1}, e.create_graph, true, gradients);
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            if (gradients[i].defined()) blocks[i].put(row, gradients[i]);
+            else if (e.strict)
+                fail<GraphError>(e.transform, ": Output ", index,
+                    " of the user-provided function is independent of input ", i,
+                    ". This is not allowed in strict mode.");
+        }
+    }
+    Tensors all;
+    for (auto& block : blocks) all.push_back(block.finish());
+    if (e.strict && e.create_graph)
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all[i].numel() && !all[i].requires_grad())
+                fail<GraphError>(e.transform,
+                    ": The jacobian of the user-provided function is independent of input ", i,
+                    ". This is not allowed in strict mode when create_graph=True.");
+    return all;
+}
+
+XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e) {
+    NoGradGuard const off;
+    std::vector<Tensors> blocks(e.outputs.size());
+    for (std::size_t k = 0; k < e.outputs.size(); ++k)
+        for (auto const& x : e.inputs)
+            blocks[k].push_back(RowStack(*x.impl().type, e.outputs[k].shape(), x.shape()).finish());
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+        auto const& type = *e.inputs[i].impl().type;
+        std::size_t const columns = e.inputs[i].numel();
+        for (std::size_t column = 0; column < columns; ++column)
+            for (bool const imaginary : {false, true}) {
+                if (imaginary && !xgrad::is_complex(type.dtype)) continue;
+                Tensors tangents(e.inputs.size());
+                tangents[i] = unit_vector(e.inputs[i], column, imaginary);
+                Tensors along(e.outputs.size());
+                ForwardPass(e.inputs, tangents).run(e.outputs, along);
+                for (std::size_t k = 0; k < along.size(); ++k) {
+                    if (!along[k].defined()) continue;
+                    AnyArray to = blocks[k][i].impl().array;
+                    Strides steps = row_major(along[k].shape());
+                    for (auto& step : steps) step *= static_cast<std::ptrdiff_t>(columns);
+                    to.set_view(along[k].shape(), std::move(steps),
+                        static_cast<std::ptrdiff_t>(column * type.size));
+                    auto const& from_type = *along[k].impl().type;
+                    copy_parts(type, parts_of(type, to, imaginary), from_type,
+                        parts_of(from_type, along[k].impl().array, false));
+                }
+            }
+    }
+    return blocks;
+}
+
+XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy) {
+    check_outputs(e);
+    auto const passes = [](TensorSpan all, std::size_t for_complex) {
+        std::size_t n = 0;
+        for (auto const& t : all) n += t.numel() * (xgrad::is_complex(t.dtype()) ? for_complex : 1);
+        return n;
+    };
+    bool const must_reverse = e.create_graph || e.strict;
+    if (strategy == Mode::forward && must_reverse)
+        fail<GraphError>(
+            e.transform, ": create_graph or strict and Mode::forward are not supported together");
+    if (strategy == Mode::forward || (strategy == Mode::automatic && !must_reverse &&
+                                         passes(e.inputs, 2) < passes(e.outputs, 1)))
+        return forward_columns(e);
+    std::vector<Tensors> blocks;
+    for (std::size_t k = 0; k < e.outputs.size(); ++k)
+        blocks.push_back(reverse_rows(e, e.outputs[k], k));
+    return blocks;
+}
+
+XGRAD_FUNCTION Tensors recorded_gradient(Evaluation const& e) {
+    check_outputs(e);
+    if (e.outputs[0].numel() != 1)
+        fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ",
+            e.transform, " should contain a single element, its shape is ", e.outputs[0].shape());
+    Tensors gradient(e.inputs.size());
+    pull_back(e, {}, true, true, gradient);
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+        auto& y = gradient[i];
+        if (e.strict && !y.defined())
+            fail<GraphError>(e.transform,
+                ": The output of the user-provided function is independent of input ", i,
+                ". This is not allowed in strict mode.");
+        if (e.strict && !y.requires_grad())
+            fail<GraphError>(e.transform,
+                ": the jacobian of the user-provided function with respect to input ", i,
+                " does not require gradients. This is not allowed in strict mode. You should "
+                "ensure that your function is twice differentiable and the jacobian "
+                "depends on the inputs (this would be violated by a linear function for example).");
+        if (!y.defined()) y = e.inputs[i].impl().type->filled(e.inputs[i].shape(), 0);
+    }
+    return gradient;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+/// v^T H: the gradient, differentiated in reverse mode from v.
+void vector_hessian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+
+/// H v: the derivative of the gradient along v, forward mode over reverse mode.
+void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+
+template <class F, class X, class V = X> constexpr bool check_hessian_product() {
+    using Of = Transform<F, X>;
+    if constexpr (Of::fits) {
+        constexpr bool is_number = !Of::many_outputs && all_real<tensors_type<typename Of::Result>>;
+        static_assert(
+            is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
+        constexpr bool v_fits = std::same_as<tensors_type<V>, typename Of::In>;
+        static_assert(
+            v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
+        return is_number && v_fits;
+    } else return false;
+}
+
+} // namespace detail
+
+/// f(inputs), a real scalar, and v^T H for the Hessian H of f. `inputs` is a Tensor or a std::tuple
+/// of tensors, and v and the product have their structure, shapes and types. As H is symmetric,
+/// this is also H v, at a lower cost than hvp(). For complex inputs it is the derivative of the
+/// gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
+template <class F, class X, detail::TensorsLike V>
+auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
+    if constexpr (detail::check_hessian_product<F, X, V>()) {
+        auto const vector = detail::erased(detail::tensors_of(v));
+        return detail::Transform<F, X>::value_and(
+            "vhp", f, inputs, options, [&](auto const& e, auto products) {
+                detail::vector_hessian_product(e, vector, products);
+            });
+    }
+}
+/// For an input of one element: v is 1.
+template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {}) {
+    if constexpr (detail::check_hessian_product<F, X>())
+        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
+            [](auto const& e, auto products) { detail::vector_hessian_product(e, {}, products); });
+}
+
+/// f(inputs), a real scalar, and H v for the Hessian H of f, in forward mode over reverse mode: a
+/// tangent is pushed along the graph of the gradient. It differs from vhp() only where a gradient
+/// is not the derivative of f (for instance because a tensor hook in f changes it: vhp() runs that
+/// hook twice, hvp() once), or where second derivatives are not continuous.
+template <class F, class X, detail::TensorsLike V>
+auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
+    if constexpr (detail::check_hessian_product<F, X, V>()) {
+        auto const vector = detail::erased(detail::tensors_of(v));
+        return detail::Transform<F, X>::value_and(
+            "hvp", f, inputs, options, [&](auto const& e, auto products) {
+                detail::hessian_vector_product(e, vector, products);
+            });
+    }
+}
+/// For an input of one element: v is 1.
+template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
+    if constexpr (detail::check_hessian_product<F, X>())
+        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
+            [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+
+// ======== xgrad/impl/functional/hvp.ipp
+// Bodies of hvp.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void vector_hessian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    check_vector(e.transform, v, e.inputs);
+    AnyTensor one;
+    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
+        e.create_graph, products);
+    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
+}
+
+XGRAD_FUNCTION void hessian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    push_forward(e.with_outputs(gradient), v, products);
+    fill_in(e, "The hessian of the user-provided function", "hessian", products);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+#endif
+
+// ======== xgrad/ops/counting.hpp
+// Counts of nonzero elements, and whether any or all are nonzero.
+
+namespace xgrad {
+
+/// Counts the elements over axes that are true or not 0, as int64; NaN counts. Not differentiable.
+template <Operand X> auto count_nonzero(X const& x, AxisList const& axes, bool keep = false) {
+    auto const over = detail::checked_axes("count_nonzero", x, axes);
+    if constexpr (std::same_as<typename X::kind, B>) return sum(x, over, keep);
+    else return sum(x != typename X::scalar(0), over, keep);
+}
+template <Operand X> auto count_nonzero(X const& x) {
+    return count_nonzero(x, detail::all_axes(x.dim()));
+}
+
+/// Whether any of the elements over axes is true, or not 0; false where there are none. (PyTorch's
+/// name for it is taken by hooks.)
+template <Operand X> auto any_of(X const& x, AxisList const& axes, bool keep = false) {
+    return materialize_expression(
+        count_nonzero(x, detail::checked_axes("any_of", x, axes), keep) != 0);
+}
+template <Operand X> auto any_of(X const& x) { return any_of(x, detail::all_axes(x.dim())); }
+
+/// Whether all of the elements over axes are true, or not 0; true where there are none.
+template <Operand X> auto all_of(X const& x, AxisList const& axes, bool keep = false) {
+    auto const over = detail::checked_axes("all_of", x, axes);
+    return materialize_expression(count_nonzero(x, over, keep) ==
+                                  static_cast<std::int64_t>(detail::count_over(x.shape(), over)));
+}
+template <Operand X> auto all_of(X const& x) { return all_of(x, detail::all_axes(x.dim())); }
+
+} // namespace xgrad
+
+// ======== xgrad/ops/cumulative.hpp
+// Cumulative sums, products and logarithms of sums of exponentials, and the linear recurrence that
+// computes their gradients.
+
+
+// ======== xgrad/ops/padding.hpp
+// Padding: arrays extended or cropped at their borders.
+
+namespace xgrad {
+
+/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2
+/// 3 4] 1 2.
+enum class PadMode { constant, reflect, replicate, circular };
+
+/// Adds slices of one value before and after x along each axis; a negative width removes slices of
+/// x. The adjoint has the opposite widths and pads with zeros.
+template <Scalar T> struct Pad : Arraywise {
+    Axes before, after; // for each axis
+    T fill{};
+    static constexpr bool is_multilinear = false; // the padding value does not depend on x
+
+    auto value(detail::Array<T> const& x) const {
+        Shape shape = x.shape;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            auto const more = before[d] + after[d];
+            shape[d] = more < 0
+                           ? shape[d] - static_cast<std::size_t>(-more)
+                           : detail::add_extents("pad", shape[d], static_cast<std::size_t>(more));
+        }
+        detail::Array<T> out(shape, fill);
+        auto to = out, from = x;
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+            auto const start = std::max<std::ptrdiff_t>(before[d], 0), first = start - before[d];
+            auto const count = static_cast<std::ptrdiff_t>(x.shape[d]) - first +
+                               std::min<std::ptrdiff_t>(after[d], 0);
+            to = detail::part_along(
+                to, d, static_cast<std::size_t>(start), static_cast<std::size_t>(count));
+            from = detail::part_along(
+                from, d, static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+        }
+        detail::copy_elements(to, from);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        Pad back{{}, before, after};
+        for (std::size_t d = 0; d < before.size(); ++d)
+            back.before[d] = -before[d], back.after[d] = -after[d];
+        return express(std::move(back), g);
+    }
+};
+
+/// Pads along one axis with slices of x, as the mode says.
+struct PadBorder : Arraywise {
+    std::size_t axis = 0, before = 0, after = 0;
+    PadMode mode = PadMode::reflect;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        auto const n = x.shape[axis];
+        Shape shape = x.shape;
+        shape[axis] = detail::add_extents("pad", n, before + after);
+        detail::Array<T> out(shape);
+        detail::copy_elements(detail::part_along(out, axis, before, n), x);
+        each_side(out, x, [](auto const& added, auto const& repeated) {
+            detail::copy_elements(added, repeated);
+        });
+        return out;
+    }
+    /// Calls f(padding, source) with views: the slices before and after x in the padded array, and
+    /// the slices of x that they repeat.
+    template <class T, class F>
+    void each_side(detail::Array<T> const& padded, detail::Array<T> const& x, F f) const {
+        auto const n = x.shape[axis];
+        bool const reflects = mode == PadMode::reflect, replicates = mode == PadMode::replicate;
+        auto const side = [&](std::size_t place, std::size_t count, std::size_t first) {
+            if (count == 0 || x.numel == 0) return;
+            auto const added = detail::part_along(padded, axis, place, count);
+            Strides strides = x.strides;
+            auto& stride = strides[axis];
+            auto const offset = static_cast<std::ptrdiff_t>(first) * stride;
+            if (reflects) stride = -stride;
+            if (replicates) stride = 0;
+            f(added, x.view(added.shape, std::move(strides), offset));
+        };
+        side(0, before, reflects ? before : replicates ? 0 : n - before);
+        side(before + n, after, reflects ? n - 2 : replicates ? n - 1 : 0);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const;
+};
+
+/// Crops the padding and adds it to the slices that it repeats: the adjoint of PadBorder.
+struct FoldBorder : Arraywise {
+    PadBorder border;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
+        Shape shape = x.shape;
+        shape[axis] = n;
+        detail::Array<T> out(shape);
+        detail::copy_elements(out, detail::part_along(x, axis, border.before, n));
+        border.each_side(x, out, [](auto const& added, auto const& repeated) {
+            detail::for_each_pair(repeated, added, [](T& sum, T const& more) { sum += more; });
+        });
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(border, g);
+    }
+};
+
+auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+    return express(FoldBorder{{}, *this}, g);
+}
+
+namespace detail {
+
+/// The widths with positive ones replaced by 0.
+Axes negative_ones(Axes widths);
+std::size_t if_positive(std::ptrdiff_t width);
+
+/// The widths of pad(), for each axis: before it and after it.
+struct PadWidths {
+    Axes before, after;
+    bool cut = false, add = false; // some widths are negative; some are positive
+
+    PadWidths(Axes const& widths, Shape const& extents);
+};
+
+void check_border(PadBorder const& b, std::size_t extent);
+
+} // namespace detail
+
+/// Pads x by the widths: two for the last axis, then two for the one before it, and so on, as in
+/// PyTorch. Negative widths crop first. A copy.
+template <Operand X>
+auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant,
+    std::type_identity_t<typename X::scalar> value = {}) {
+    using T = typename X::scalar;
+    auto y = materialize_expression(x);
+    detail::PadWidths const w(widths, y.shape());
+    if (mode == PadMode::constant) return express(Pad<T>{{}, w.before, w.after, value}, y);
+    if (w.cut || !w.add)
+        y = express(Pad<T>{{}, detail::negative_ones(w.before), detail::negative_ones(w.after)}, y);
+    for (std::size_t d = 0; d < w.before.size(); ++d) {
+        PadBorder const border{
+            {}, d, detail::if_positive(w.before[d]), detail::if_positive(w.after[d]), mode};
+        if (border.before + border.after == 0) continue;
+        detail::check_border(border, y.shape()[d]);
+        y = express(border, y);
+    }
+    return y;
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
+
+// ======== xgrad/impl/ops/padding.ipp
+// Bodies of padding.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Axes negative_ones(Axes widths) {
+    for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
+    return widths;
+}
+
+XGRAD_FUNCTION std::size_t if_positive(std::ptrdiff_t width) {
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
+}
+
+XGRAD_FUNCTION PadWidths::PadWidths(Axes const& widths, Shape const& extents)
+    : before(extents.size(), 0), after(extents.size(), 0) {
+    auto const rank = extents.size();
+    if (widths.size() % 2 || widths.size() > 2 * rank)
+        fail<ShapeError>("pad: widths ", widths, " are not two for each of at most ", rank,
+            " axes of shape ", extents);
+    for (std::size_t i = 0; i < widths.size() / 2; ++i) {
+        auto const d = rank - 1 - i;
+        auto const first = before[d] = widths[2 * i], last = after[d] = widths[2 * i + 1];
+        cut |= std::min(first, last) < 0;
+        add |= std::max(first, last) > 0;
+        constexpr auto most = static_cast<std::ptrdiff_t>(max_elements);
+        if (std::max(first, last) > most || std::min(first, last) < -most ||
+            static_cast<std::ptrdiff_t>(extents[d]) + std::min<std::ptrdiff_t>(first, 0) +
+                    std::min<std::ptrdiff_t>(last, 0) <
+                0)
+            fail<ShapeError>("pad: widths ", widths, " take away more than there is in shape ",
+                extents, ", or add more than any memory holds");
+    }
+}
+
+XGRAD_FUNCTION void check_border(PadBorder const& b, std::size_t extent) {
+    auto const longest = std::max(b.before, b.after);
+    if (b.mode == PadMode::reflect && longest >= extent)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ",
+            longest, " positions, which must be fewer");
+    if (b.mode == PadMode::circular && longest > extent)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " does not go round ",
+            longest, " positions, which must be no more");
+    if (b.mode == PadMode::replicate && extent == 0)
+        fail<ShapeError>("pad: axis ", b.axis, " with extent 0 has nothing to be replicated");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+/// Scans along an axis: next state = step(state, index of the element in row-major order, true for
+/// the first one).
+template <Scalar T, class Step>
+Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> start, Step step) {
+    Array<T> out(shape);
+    std::size_t const n = shape[axis], columns = step_along(shape, axis);
+    if (columns == 1) { // in a register
+        for (std::size_t begin = 0; begin < out.numel; begin += n) {
+            auto value = start;
+            for (std::size_t i = 0; i < n; ++i) {
+                std::size_t const at = begin + (reversed ? n - 1 - i : i);
+                out.begin()[at] = converted<T>(value = step(value, at, i == 0));
+            }
+        }
+        return out;
+    }
+    CachedVector<wide<T>> values(columns);
+    for (std::size_t begin = 0; begin < out.numel; begin += n * columns) {
+        std::ranges::fill(values, start);
+        for (std::size_t i = 0; i < n; ++i) {
+            std::size_t const at = begin + (reversed ? n - 1 - i : i) * columns;
+            for (std::size_t c = 0; c < columns; ++c)
+                out.begin()[at + c] = converted<T>(values[c] = step(values[c], at + c, i == 0));
+        }
+    }
+    return out;
+}
+
+} // namespace detail
+
+/// Cumulative sum along an axis; if reversed, from the end.
+struct CumulativeSum : Arraywise {
+    std::size_t axis = 0;
+    bool reversed = false;
+    static constexpr bool is_multilinear = true;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        using W = detail::wide<T>;
+        auto const from = detail::contiguous(x);
+        return detail::running<T>(
+            x.shape, axis, reversed, W(0), [in = from.begin()](W sum, std::size_t at, bool) {
+                return sum + detail::converted<W>(in[at]);
+            });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(CumulativeSum{{}, axis, !reversed}, g);
+    }
+};
+
+/// Cumulative sum along an axis, inclusive. Integers and masks are summed in int64.
+template <Operand X> auto cumsum(X const& x, std::ptrdiff_t axis) {
+    if constexpr (std::same_as<typename X::kind, B>) return cumsum(cast<std::int64_t>(x), axis);
+    else return express(CumulativeSum{{}, detail::normalize_axis("cumsum", axis, x.shape())}, x);
+}
+
+namespace detail {
+/// Shifts the elements by one along an axis; the first position gets a constant.
+template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_type first) {
+    if (x.shape()[axis] == 0) return x;
+    Pad<typename X::value_type> one_on{{}, Axes(x.dim(), 0), Axes(x.dim(), 0), first};
+    one_on.before[axis] = 1;
+    one_on.after[axis] = -1;
+    return express(std::move(one_on), x);
+}
+} // namespace detail
+
+/// Linear recurrence y_i = b_i + a_i y_(i-1) along an axis, with y_0 = b_0. It is linear in b;
+/// `transposed` is the adjoint of that map: y_i = b_i + conj(a_(i+1)) y_(i+1).
+struct Recurrence : Arraywise {
+    std::size_t axis = 0;
+    bool transposed = false;
+    static constexpr detail::Uses uses[] = {
+        detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
+
+    template <Scalar T> auto value(detail::Array<T> const& a, detail::Array<T> const& b) const {
+        using W = detail::wide<T>;
+        auto const factors = detail::contiguous(a), terms = detail::contiguous(b);
+        std::size_t const to_factor = transposed ? detail::step_along(a.shape, axis) : 0;
+        return detail::running<T>(a.shape, axis, transposed, W(0),
+            [this, to_factor, f = factors.begin(), t = terms.begin()](
+                W y, std::size_t at, bool first) {
+                using detail::conj;
+                auto const term = detail::converted<W>(t[at]);
+                if (first) return term;
+                auto const factor = detail::converted<W>(f[at + to_factor]);
+                return term + (transposed ? conj(factor) : factor) * y;
+            });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& a, auto const&) const {
+        auto const of_terms = express(Recurrence{{}, axis, !transposed}, a, g);
+        return transposed ? materialize_expression(y * conj(detail::put_off(of_terms, axis, 0)))
+                          : materialize_expression(conj(detail::put_off(y, axis, 0)) * of_terms);
+    }
+    auto pullback(wrt<1>, auto const& g, auto const&, auto const& a, auto const&) const {
+        return express(Recurrence{{}, axis, !transposed}, a, g);
+    }
+};
+
+/// Cumulative product along an axis. The gradient of element i is the conjugate product of the
+/// elements before it, times a recurrence over the gradients from i on. Nothing is divided, so
+/// zeros need no special case.
+struct CumulativeProduct : Arraywise {
+    std::size_t axis = 0;
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        using W = detail::wide<T>;
+        auto const from = detail::contiguous(x);
+        return detail::running<T>(
+            x.shape, axis, false, W(1), [in = from.begin()](W product, std::size_t at, bool) {
+                return product * detail::converted<W>(in[at]);
+            });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
+        return conj(detail::put_off(y, axis, 1)) * express(Recurrence{{}, axis, true}, x, g);
+    }
+};
+
+/// Cumulative product along an axis, inclusive. Integers and masks are multiplied in int64.
+template <Operand X> auto cumprod(X const& x, std::ptrdiff_t axis) {
+    if constexpr (std::same_as<typename X::kind, B>) return cumprod(cast<std::int64_t>(x), axis);
+    else
+        return express(
+            CumulativeProduct{{}, detail::normalize_axis("cumprod", axis, x.shape())}, x);
+}
+
+namespace detail {
+/// log(exp(a) + exp(b)) without overflow.
+template <class P> P log_of_sum(P a, P b) {
+    P const most = std::max(a, b), least = std::min(a, b);
+    if (a != a || b != b) return a + b;
+    return std::isinf(most) ? most : most + std::log1p(std::exp(least - most));
+}
+} // namespace detail
+
+/// Cumulative log-sum-exp y_i along an axis. The gradient of element i is exp(x_i - y_i) times a
+/// recurrence over the gradients from i on, whose factors exp(y_i - y_(i+1)) are at most 1.
+struct LogCumulativeSumExp : Arraywise {
+    std::size_t axis = 0;
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    template <RealScalar P> auto value(detail::Array<P> const& x) const {
+        using W = detail::wide<P>;
+        auto const from = detail::contiguous(x);
+        return detail::running<P>(x.shape, axis, false, -std::numeric_limits<W>::infinity(),
+            [in = from.begin()](W sum, std::size_t at, bool) {
+                return detail::log_of_sum(sum, detail::converted<W>(in[at]));
+            });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
+        auto const weights = share(detail::put_off(y, axis, -infinity<decltype(y)>), y);
+        return share(x, y) * express(Recurrence{{}, axis, true}, weights, g);
+    }
+
+private:
+    template <class X>
+    static constexpr auto infinity =
+        std::numeric_limits<typename std::remove_cvref_t<X>::value_type>::infinity();
+
+    /// exp(part - whole), and 0 for a part of nothing, also of nothing.
+    static auto share(auto const& part, auto const& whole) {
+        auto const is_nothing = materialize_expression(part == -infinity<decltype(part)>);
+        auto const is_infinite =
+            materialize_expression(part == infinity<decltype(part)>); // beside an infinite whole
+        auto const is_either = materialize_expression(is_nothing || is_infinite);
+        return materialize_expression(
+            where(is_nothing, 0, exp(where(is_either, 0, part) - where(is_either, 0, whole))));
+    }
+};
+
+/// log(exp(x_0) + ... + exp(x_i)) for each place i along an axis, without overflow. Of integers and
+/// masks: of double.
+template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis) {
+    static_assert(!std::same_as<typename X::kind, C>, "logcumsumexp: a real operand is needed");
+    if constexpr (std::same_as<typename X::kind, R>)
+        return express(
+            LogCumulativeSumExp{{}, detail::normalize_axis("logcumsumexp", axis, x.shape())}, x);
+    else return logcumsumexp(cast<double>(x), axis);
+}
+
+} // namespace xgrad
+
+// ======== xgrad/ops/flipping.hpp
+// Elements in another order along axes: reversed (flip) or rotated (roll).
+
+namespace xgrad {
+
+/// Reverses the elements along some axes. Flip is its own adjoint.
+struct Flip : Arraywise {
+    Axes axes; // normalised
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> out(x.shape);
+        if (x.numel == 0) return out;
+        Strides backwards = out.strides;
+        std::ptrdiff_t last = 0;
+        for (auto const axis : axes) {
+            auto& stride = backwards[static_cast<std::size_t>(axis)];
+            last +=
+                static_cast<std::ptrdiff_t>(x.shape[static_cast<std::size_t>(axis)] - 1) * stride;
+            stride = -stride;
+        }
+        detail::copy_elements(out.view(x.shape, std::move(backwards), last), x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(*this, g);
+    }
+};
+
+/// Reverses the elements along axes. A copy.
+template <Operand X> auto flip(X const& x, AxisList const& axes) {
+    return express(Flip{{}, detail::normalize_axes("flip", axes, x.shape())}, x);
+}
+
+/// Rotates the elements along axes: those shifted past the end return at the beginning. The adjoint
+/// shifts back.
+struct Roll : Arraywise {
+    Shape shifts; // for each axis, less than its extent
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> out(x.shape);
+        if (x.numel) copy_parts(out, x, 0);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+        Roll back = *this;
+        for (std::size_t d = 0; d < shifts.size(); ++d)
+            if (shifts[d]) back.shifts[d] = x.shape()[d] - shifts[d];
+        return express(std::move(back), g);
+    }
+
+private:
+    /// Copies two parts along each axis that is shifted, from `axis` on.
+    template <class T>
+    void copy_parts(
+        detail::Array<T> const& to, detail::Array<T> const& from, std::size_t axis) const {
+        while (axis < shifts.size() && shifts[axis] == 0) ++axis;
+        if (axis == shifts.size()) return detail::copy_elements(to, from);
+        auto const shift = shifts[axis], rest = from.shape[axis] - shift;
+        copy_parts(detail::part_along(to, axis, shift, rest),
+            detail::part_along(from, axis, 0, rest), axis + 1);
+        copy_parts(detail::part_along(to, axis, 0, shift),
+            detail::part_along(from, axis, rest, shift), axis + 1);
+    }
+};
+
+namespace detail {
+/// A shift modulo the extent.
+std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent);
+} // namespace detail
+
+/// Rotates the elements by a shift along each of some axes, backwards if it is negative. A copy.
+template <Operand X> auto roll(X const& x, AxisList const& shifts, AxisList const& axes) {
+    Shape const extents = x.shape();
+    detail::normalize_axes("roll", axes, extents); // each at most once
+    if (shifts.size() != axes.size())
+        detail::fail<ShapeError>(
+            "roll: shifts ", shifts, " are not one for each of the axes ", axes);
+    Shape distances(extents.size(), 0);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        auto const d = detail::normalize_axis("roll", axes[i], extents);
+        distances[d] = detail::shift_within(shifts[i], extents[d]);
+    }
+    return express(Roll{{}, std::move(distances)}, x);
+}
+template <Operand X> auto roll(X const& x, std::ptrdiff_t shift, std::ptrdiff_t axis) {
+    return roll(x, Axes{shift}, Axes{axis});
+}
+/// Rotates all elements in row-major order.
+template <Operand X> auto roll(X const& x, std::ptrdiff_t shift) {
+    auto const row = detail::in_one_row("roll", x);
+    return detail::only_reshaped(reshape(roll(row, shift, 0), Axes(x.shape())));
+}
+
+namespace detail {
+template <Operand X>
+auto shifted_by_half(
+    std::string_view operation, X const& x, Axes const& axes, std::ptrdiff_t sign) {
+    check_defined(operation, x);
+    Shape const extents = x.shape();
+    auto const over =
+        axes.empty() ? all_axes(extents.size()) : normalize_axes(operation, axes, extents);
+    Axes shifts;
+    for (auto const axis : over)
+        shifts.push_back(
+            sign * static_cast<std::ptrdiff_t>(extents[static_cast<std::size_t>(axis)] / 2));
+    return roll(x, shifts, over);
+}
+} // namespace detail
+
+/// Shifts frequency 0 of a spectrum of fft() to the middle of each of some axes, by default all.
+template <Operand X> auto fftshift(X const& x, AxisList const& axes = {}) {
+    return detail::shifted_by_half("fftshift", x, axes, 1);
+}
+/// The inverse of fftshift. The two differ if an extent is odd.
+template <Operand X> auto ifftshift(X const& x, AxisList const& axes = {}) {
+    return detail::shifted_by_half("ifftshift", x, axes, -1);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
+
+// ======== xgrad/impl/ops/flipping.ipp
+// Bodies of flipping.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
+    auto const n = static_cast<std::ptrdiff_t>(extent);
+    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
+#endif
+
+// ======== xgrad/ops/fourier.hpp
+// Discrete Fourier transforms with NumPy's conventions: exp(-2 pi i jk/n) forward, and the scale
+// chosen by `norm`.
+
+
+// ======== xgrad/kernels/fft.hpp
+// The discrete Fourier transform of one line or of many lines, for any length.
+
+namespace xgrad::detail {
+
+/// Computes `howmany` unnormalised DFTs of n points for T = float or double, n >= 1: line i starts
+/// at in + i * in_dist, its transform at out + i * out_dist; see fft. Interleaved lines (the
+/// columns of a matrix) are transformed together.
+template <class T>
+void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign);
+
+/// Unnormalised DFT of n points for T = float or double, any n >= 1: out[k*os] = sum_j in[j*is]
+/// exp(sign*2*pi*i*j*k/n). in and out may be the same (with equal strides), and must not overlap
+/// otherwise.
+template <class T>
+void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
+    std::size_t n, int sign);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
+
+// ======== xgrad/impl/kernels/fft.ipp
+// Bodies of fft.hpp. impl/instances.ipp has their instances.
+
+#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
+#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
+
+// ======== xgrad/kernels/fft_plan.hpp
+// The algorithms of the discrete Fourier transform of one line or of many lines, for any length.
+//
+// FftPlan chooses the algorithm. Lengths without large prime factors use Columns (fft_columns.hpp),
+// which transforms all columns of a tile at once: one short line is one column, many short lines
+// are the columns of a tile, and a long line is a matrix whose columns are transformed twice
+// (fft_four_step.hpp). A length with a large prime factor becomes a convolution of a smooth length
+// (Bluestein's algorithm). fft_plan, at the end, caches plans by length.
+
+#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
+#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
+
+// ======== xgrad/kernels/fft_columns.hpp
+// The discrete Fourier transform of all columns of a tile at once, for lengths without large prime
+// factors.
+//
+// Real and imaginary parts are stored in separate arrays (Split), and a row of the tile is
+// contiguous. So every pass is a loop over contiguous lanes with scalar twiddle factors and without
+// shuffles. Each pass handles one factor of the length (decimation in frequency) and writes its
+// results in the order in which the next pass reads them (Stockham), so that there is no bit
+// reversal. The code knows only exp(-2 pi i / n): a caller that exchanges real and imaginary parts
+// of input and output gets the other sign. Read Columns, at the end, first.
+
+namespace xgrad::detail::kernel {
+
+/// A complex number or a vector of complex numbers. Its product is the plain formula; that of
+/// std::complex also handles infinities.
+template <class V> struct Cx {
+    V re, im;
+};
+
+template <class V> [[gnu::always_inline]] inline Cx<V> operator+(Cx<V> const& a, Cx<V> const& b) {
+    return {a.re + b.re, a.im + b.im};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> operator-(Cx<V> const& a, Cx<V> const& b) {
+    return {a.re - b.re, a.im - b.im};
+}
+template <class V, class T> [[gnu::always_inline]] inline Cx<V> scaled(Cx<V> const& a, T s) {
+    return {a.re * s, a.im * s};
+}
+template <class V> [[gnu::always_inline]] inline Cx<V> times_minus_i(Cx<V> const& a) {
+    return {a.im, -a.re};
+}
+template <class V, class W>
+[[gnu::always_inline]] inline Cx<V> times(Cx<V> const& a, Cx<W> const& w) {
+    return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+}
+
+/// A pointer to an array of complex numbers whose real and imaginary parts are in separate arrays.
+template <class T> struct Split {
+    T* re;
+    T* im;
+
+    Split operator+(std::size_t i) const { return {re + i, im + i}; }
+    /// Exchanges real and imaginary parts if `yes`. Exchanged input and output invert the sign of
+    /// the transform.
+    Split exchanged(bool yes) const { return yes ? Split{im, re} : *this; }
+    template <class V> [[gnu::always_inline]] inline Cx<V> get(std::size_t i) const {
+        return {load<V>(re + i), load<V>(im + i)};
+    }
+    template <class V> [[gnu::always_inline]] inline void set(std::size_t i, Cx<V> const& x) const {
+        store(re + i, x.re);
+        store(im + i, x.im);
+    }
+};
+
+/// exp(-2 pi i k / n), computed in the next higher precision from angles of at most pi / 4, so that
+/// it is almost always correctly rounded.
+template <class T> class Roots {
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+public:
+    explicit Roots(std::size_t n) : n_(n) {
+        while (step_ * step_ < n) step_ *= 2;
+        for (std::size_t k = 0; k < step_; ++k) low_.push_back(root(k % n));
+        for (std::size_t k = 0; k < n; k += step_) high_.push_back(root(k));
+    }
+    /// exp(-2 pi i k / n) for k < n.
+    Cx<T> operator()(std::size_t k) const {
+        auto const w = times(high_[k / step_], low_[k % step_]);
+        return {static_cast<T>(w.re), static_cast<T>(w.im)};
+    }
+
+private:
+    Cx<Wide> root(std::size_t k) const {
+        std::size_t x = 8 * k; // the angle; 8 n is the full circle
+        bool const below = x > 4 * n_;
+        if (below) x = 8 * n_ - x;
+        bool const left = x > 2 * n_;
+        if (left) x = 4 * n_ - x;
+        bool const steep = x > n_;
+        if (steep) x = 2 * n_ - x;
+        auto const angle =
+            std::numbers::pi_v<Wide> * static_cast<Wide>(x) / static_cast<Wide>(4 * n_);
+        Wide c = std::cos(angle), s = std::sin(angle);
+        if (steep) std::swap(c, s);
+        return {left ? -c : c, below ? s : -s};
+    }
+
+    std::size_t n_, step_ = 1;
+    std::vector<Cx<Wide>> low_, high_;
+};
+
+// ───────── butterflies: transforms of a few points in registers
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[2]) {
+    auto const a = x[0];
+    x[0] = a + x[1];
+    x[1] = a - x[1];
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[4]) {
+    auto const a = x[0] + x[2], b = x[0] - x[2], c = x[1] + x[3], d = times_minus_i(x[1] - x[3]);
+    x[0] = a + c;
+    x[1] = b + d;
+    x[2] = a - c;
+    x[3] = b - d;
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[8]) {
+    constexpr T half = std::numbers::sqrt2_v<T> / 2;
+    Cx<V> even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
+    butterfly<T>(even);
+    butterfly<T>(odd);
+    odd[1] = scaled(odd[1] + times_minus_i(odd[1]), half);
+    odd[2] = times_minus_i(odd[2]);
+    odd[3] = scaled(times_minus_i(odd[3]) - odd[3], half);
+    unroll<4>([&](auto k) XGRAD_INLINE_LAMBDA {
+        x[k] = even[k] + odd[k];
+        x[k + 4] = even[k] - odd[k];
+    });
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[3]) {
+    constexpr T sine = std::numbers::sqrt3_v<T> / 2;
+    auto const sum = x[1] + x[2], exchanged = scaled(times_minus_i(x[1] - x[2]), sine);
+    auto const middle = x[0] - scaled(sum, T(0.5));
+    x[0] = x[0] + sum;
+    x[1] = middle + exchanged;
+    x[2] = middle - exchanged;
+}
+
+template <class T, class V> [[gnu::always_inline]] inline void butterfly(Cx<V> (&x)[5]) {
+    constexpr T c1 = T(0.309016994374947424102293417182819059L),
+                s1 = T(0.951056516295153572116439333379382143L);
+    constexpr T c2 = T(-0.809016994374947424102293417182819059L),
+                s2 = T(0.587785252292473129168705954639072769L);
+    auto const a = x[1] + x[4], b = x[2] + x[3], c = x[1] - x[4], d = x[2] - x[3], x0 = x[0];
+    auto const u = x0 + scaled(a, c1) + scaled(b, c2),
+               v = times_minus_i(scaled(c, s1) + scaled(d, s2));
+    auto const w = x0 + scaled(a, c2) + scaled(b, c1),
+               z = times_minus_i(scaled(c, s2) - scaled(d, s1));
+    x[0] = x0 + a + b;
+    x[1] = u + v;
+    x[4] = u - v;
+    x[2] = w + z;
+    x[3] = w - z;
+}
+
+// ───────── passes
+
+/// A pass for one factor of the length: input x[radix][rows][lanes], output y[rows][radix][lanes].
+struct Pass {
+    std::size_t radix, rows, repeat; // lanes = repeat * columns of the tile
+    std::size_t twiddles;            // index of its first twiddle factor
+};
+
+template <std::size_t R, bool Twiddled, class T>
+void butterfly_row(Split<T> x, std::size_t x_gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+        Cx<V> v[R];
+        unroll<R>([&](auto j) XGRAD_INLINE_LAMBDA { v[j] = x.template get<V>(i + j * x_gap); });
+        butterfly<T>(v);
+        unroll<R>([&](auto k) XGRAD_INLINE_LAMBDA {
+            if constexpr (Twiddled && k > 0) v[k] = times(v[k], w[k - 1]);
+            y.set(i + k * lanes, v[k]);
+        });
+    });
+}
+
+/// A pass of radix R; row r of the input starts at x + r * gap.
+template <std::size_t R, class T>
+void run_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    butterfly_row<R, false>(x, pass.rows * gap, y, lanes, w);
+    for (std::size_t p = 1; p < pass.rows; ++p)
+        butterfly_row<R, true>(
+            x + p * gap, pass.rows * gap, y + p * R * lanes, lanes, w + p * (R - 1));
+}
+
+inline constexpr std::size_t largest_radix = 61;
+
+/// A pass for any odd prime radix; the roots of unity of that prime follow the twiddle factors.
+template <class T>
+void run_prime_pass(
+    Pass const& pass, Split<T> x, std::size_t gap, Split<T> y, std::size_t lanes, Cx<T> const* w) {
+    auto const r = pass.radix, half = r / 2, x_gap = pass.rows * gap;
+    auto const* const root = w + pass.rows * (r - 1);
+    for (std::size_t p = 0; p < pass.rows; ++p, x = x + gap, y = y + r * lanes, w += r - 1) {
+        cover<T>(lanes, [=]<class V>(std::size_t i) XGRAD_INLINE_LAMBDA {
+            Cx<V> sum[largest_radix / 2], difference[largest_radix / 2];
+            auto const x0 = x.template get<V>(i);
+            auto total = x0;
+            for (std::size_t j = 0; j < half; ++j) {
+                auto const a = x.template get<V>(i + (j + 1) * x_gap),
+                           b = x.template get<V>(i + (r - 1 - j) * x_gap);
+                sum[j] = a + b;
+                difference[j] = times_minus_i(a - b);
+                total = total + sum[j];
+            }
+            y.set(i, total);
+            for (std::size_t k = 1; k <= half; ++k) {
+                auto even = x0, odd = Cx<V>{};
+                for (std::size_t j = 0, e = k; j < half; ++j, e = e + k < r ? e + k : e + k - r) {
+                    even = even + scaled(sum[j], root[e].re);
+                    odd = odd - scaled(difference[j], root[e].im);
+                }
+                y.set(i + k * lanes, times(even + odd, w[k - 1]));
+                y.set(i + (r - k) * lanes, times(even - odd, w[r - k - 1]));
+            }
+        });
+    }
+}
+
+/// The transform of every column of an n x width tile, for n without prime factors above
+/// largest_radix.
+template <class T> class Columns {
+public:
+    explicit Columns(std::size_t n) {
+        Roots<T> const roots(n);
+        std::size_t rows = n, repeat = 1;
+        for (auto const radix : radices(n)) {
+            rows /= radix;
+            passes_.push_back({radix, rows, repeat, twiddles_.size()});
+            for (std::size_t p = 0; p < rows; ++p)
+                for (std::size_t k = 1; k < radix; ++k) twiddles_.push_back(roots(p * k * repeat));
+            if (radix > 5 && radix != 8)
+                for (std::size_t k = 0; k < radix; ++k) twiddles_.push_back(roots(k * (n / radix)));
+            repeat *= radix;
+        }
+    }
+
+    std::size_t table_size() const { return twiddles_.size(); }
+
+    static bool can(std::size_t n) {
+        return std::ranges::all_of(
+            radices(n), [](std::size_t radix) { return radix <= largest_radix; });
+    }
+
+    /// Transforms the columns of x, whose rows are `gap` elements apart. Returns where the result
+    /// is: in a or in b, with contiguous rows. x may be the same as a; else x is not written.
+    Split<T> run(Split<T> x, std::size_t gap, Split<T> a, Split<T> b, std::size_t columns) const {
+        for (auto const& pass : passes_) {
+            run_pass(pass, x, gap, b, pass.repeat * columns, twiddles_.data() + pass.twiddles);
+            x = b;
+            gap = pass.repeat * pass.radix * columns;
+            std::swap(a, b);
+        }
+        return x;
+    }
+
+private:
+    static void run_pass(Pass const& pass, Split<T> x, std::size_t gap, Split<T> y,
+        std::size_t lanes, Cx<T> const* w) {
+        switch (pass.radix) {
+        case 2:
+            return kernel::run_pass<2>(pass, x, gap, y, lanes, w);
+        case 3:
+            return kernel::run_pass<3>(pass, x, gap, y, lanes, w);
+        case 4:
+            return kernel::run_pass<4>(pass, x, gap, y, lanes, w);
+        case 5:
+            return kernel::run_pass<5>(pass, x, gap, y, lanes, w);
+        case 8:
+            return kernel::run_pass<8>(pass, x, gap, y, lanes, w);
+        default:
+            return run_prime_pass(pass, x, gap, y, lanes, w);
+        }
+    }
+
+    /// The factors of n: 8 and 4 as long as possible, then ascending primes.
+    static std::vector<std::size_t> radices(std::size_t n) {
+        std::vector<std::size_t> found;
+        auto const take = [&](std::size_t radix) { found.push_back(radix), n /= radix; };
+        while (n % 32 == 0 || n % 16 == 8) take(8);
+        while (n % 4 == 0) take(4);
+        std::size_t p = 2;
+        while (n > 1) {
+            if (n % p == 0) take(p);
+            else p = p * p > n ? n : p + 1;
+        }
+        return found;
+    }
+
+    std::vector<Pass> passes_;
+    std::vector<Cx<T>> twiddles_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_COLUMNS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
+#define XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
+
+// ======== xgrad/kernels/fft_four_step.hpp
+// The discrete Fourier transform of one long line by the four-step algorithm: view n1 * n2 points
+// as an n1 x n2 matrix, transform its columns, multiply by twiddle factors, transpose, transform
+// the columns again. Both times `Columns` (fft_columns.hpp) transforms a tile of columns that fits
+// the L1 cache. All SIMD lanes are used, and memory is traversed only twice.
+//
+// load_tile and store_tile copy tiles from and to memory with any strides.
+
+namespace xgrad::detail::kernel {
+
+/// A matrix of complex numbers in memory: element (i, j) is data[i * down + j * right].
+template <class Z> struct Grid {
+    Z* data;
+    std::ptrdiff_t down, right;
+
+    Z* at(std::size_t i, std::size_t j) const {
+        return data + static_cast<std::ptrdiff_t>(i) * down +
+               static_cast<std::ptrdiff_t>(j) * right;
+    }
+    Grid from(std::size_t i, std::size_t j) const { return {at(i, j), down, right}; }
+};
+
+template <class T>
+void transpose_both(std::size_t rows, std::size_t columns, Split<T> from, Split<T> to) {
+    transpose(rows, columns, from.re, columns, to.re, rows);
+    transpose(rows, columns, from.im, columns, to.im, rows);
+}
+
+/// Reads a rows x columns matrix into a tile; `spare` is as large as the tile.
+template <class T>
+void load_tile(Grid<std::complex<T> const> from, std::size_t rows, std::size_t columns,
+    Split<T> tile, Split<T> spare) {
+    auto const line = [&](std::size_t i, std::size_t j, std::size_t count, Split<T> to) {
+        deinterleave(count, reinterpret_cast<T const*>(from.at(i, j)), to.re, to.im);
+    };
+    if (from.right == 1) {
+        for (std::size_t i = 0; i < rows; ++i) line(i, 0, columns, tile + i * columns);
+    } else if (from.down == 1 && columns == 1) {
+        line(0, 0, rows, tile);
+    } else if (from.down == 1) {
+        for (std::size_t j = 0; j < columns; ++j) line(0, j, rows, spare + j * rows);
+        transpose_both(columns, rows, spare, tile);
+    } else {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < columns; ++j) line(i, j, 1, tile + (i * columns + j));
+    }
+}
+
+/// Writes a tile to a rows x columns matrix; `spare` is as large as the tile.
+template <class T>
+void store_tile(Split<T> tile, std::size_t rows, std::size_t columns, Grid<std::complex<T>> to,
+    Split<T> spare) {
+    auto const line = [&](Split<T> from, std::size_t i, std::size_t j, std::size_t count) {
+        interleave(count, from.re, from.im, reinterpret_cast<T*>(to.at(i, j)));
+    };
+    if (to.right == 1) {
+        for (std::size_t i = 0; i < rows; ++i) line(tile + i * columns, i, 0, columns);
+    } else if (to.down == 1 && columns == 1) {
+        line(tile, 0, 0, rows);
+    } else if (to.down == 1) {
+        transpose_both(rows, columns, tile, spare);
+        for (std::size_t j = 0; j < columns; ++j) line(spare + j * rows, 0, j, rows);
+    } else {
+        for (std::size_t i = 0; i < rows; ++i)
+            for (std::size_t j = 0; j < columns; ++j) line(tile + (i * columns + j), i, j, 1);
+    }
+}
+
+/// Divides a scratch buffer into arrays aligned to cache lines. One cache line of padding between
+/// real and imaginary parts avoids conflicts in a cache set if sizes are powers of two.
+template <class T> class ScratchParts {
+public:
+    explicit ScratchParts(T* begin) : next_(begin) {}
+
+    static std::size_t needed(std::size_t count) { return 2 * padded(count); }
+    Split<T> take(std::size_t count) {
+        Split<T> const part{next_, next_ + padded(count)};
+        next_ += needed(count);
+        return part;
+    }
+
+private:
+    static std::size_t padded(std::size_t count) { return (count + 31) / 16 * 16; }
+
+    T* next_;
+};
+
+/// The number of columns in a tile of `rows` rows: two tiles fit the L1 cache, and the width is a
+/// multiple of every SIMD vector.
+inline std::size_t tile_width(std::size_t rows) {
+    constexpr std::size_t points = 512, widest_vector = 16;
+    return std::max(points / rows / widest_vector, std::size_t{1}) * widest_vector;
+}
+
+/// Divides columns into tiles of equal width; the last tile may overlap the one before.
+struct Tiling {
+    std::size_t columns, width;
+
+    Tiling(std::size_t rows, std::size_t count)
+        : columns(count), width(std::min(count, tile_width(rows))) {}
+    std::size_t tiles() const { return (columns + width - 1) / width; }
+    std::size_t begin(std::size_t tile) const { return std::min(tile * width, columns - width); }
+};
+
+/// The four-step transform of one line of n1 * n2 points.
+template <class T> class FourStep {
+public:
+    FourStep(std::size_t n1, std::size_t n2)
+        : n1_(n1), n2_(n2), first_(n1), second_(n2), phases_(2 * n1 * first_tiling().width) {
+        Roots<T> const roots(n1 * n2);
+        auto const tiling = first_tiling();
+        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile)
+            for (std::size_t k = 0; k < n1; ++k) starts_.push_back(roots(k * tiling.begin(tile)));
+        for (std::size_t k = 0; k < n1; ++k)
+            for (std::size_t j = 0; j < tiling.width; ++j) {
+                auto const w = roots(k * j);
+                phases_[k * tiling.width + j] = w.re;
+                phases_[(n1 + k) * tiling.width + j] = w.im;
+            }
+    }
+
+    std::size_t scratch_size() const {
+        return ScratchParts<T>::needed(n1_ * n2_) + 2 * ScratchParts<T>::needed(tile_size());
+    }
+    std::size_t table_size() const {
+        return first_.table_size() + second_.table_size() + starts_.size() + phases_.size() / 2;
+    }
+
+    void run(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
+        bool backward, T* scratch) const {
+        ScratchParts<T> parts(scratch);
+        auto const matrix = parts.take(n1_ * n2_), a = parts.take(tile_size()),
+                   b = parts.take(tile_size());
+        transform_columns_of_input(in, is, backward, matrix, a, b);
+        transform_columns_to_output(matrix, out, os, backward, a, b);
+    }
+
+private:
+    Tiling first_tiling() const { return {n1_, n2_}; }
+    Tiling second_tiling() const { return {n2_, n1_}; }
+    std::size_t tile_size() const {
+        return std::max(n1_ * first_tiling().width, n2_ * second_tiling().width);
+    }
+    Split<T const> phases() const { return {phases_.data(), phases_.data() + phases_.size() / 2}; }
+
+    /// Transforms the columns of the line as an n1 x n2 matrix, multiplies by twiddle factors and
+    /// transposes: `matrix` is n2 x n1.
+    void transform_columns_of_input(std::complex<T> const* in, std::ptrdiff_t is, bool backward,
+        Split<T> matrix, Split<T> a, Split<T> b) const {
+        auto const tiling = first_tiling();
+        auto const width = tiling.width;
+        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
+            auto const begin = tiling.begin(tile);
+            Grid<std::complex<T> const> const line{in, static_cast<std::ptrdiff_t>(n2_) * is, is};
+            load_tile(
+                line.from(0, begin), n1_, width, a.exchanged(backward), b.exchanged(backward));
+            auto const done = first_.run(a, width, a, b, width), other = done.re == a.re ? b : a;
+            multiply_phases(tile, done, other);
+            transpose_both(n1_, width, other, matrix + begin * n1_);
+        }
+    }
+
+    /// Transforms the columns of `matrix` and writes the result row by row.
+    void transform_columns_to_output(Split<T> matrix, std::complex<T>* out, std::ptrdiff_t os,
+        bool backward, Split<T> a, Split<T> b) const {
+        auto const tiling = second_tiling();
+        auto const width = tiling.width;
+        for (std::size_t tile = 0; tile < tiling.tiles(); ++tile) {
+            auto const begin = tiling.begin(tile);
+            auto const done = second_.run(matrix + begin, n1_, a, b, width),
+                       other = done.re == a.re ? b : a;
+            Grid<std::complex<T>> const line{out, static_cast<std::ptrdiff_t>(n1_) * os, os};
+            store_tile(done.exchanged(backward), n2_, width, line.from(0, begin),
+                other.exchanged(backward));
+        }
+    }
+
+    /// to[k, j] = from[k, j] * exp(-2 pi i k (begin + j) / n). The twiddle factor is a product of
+    /// one for tile and row and one for the position in the tile: reading a table of all n factors
+    /// would take longer than the multiplication.
+    void multiply_phases(std::size_t tile, Split<T> from, Split<T> to) const {
+        auto const width = first_tiling().width;
+        for (std::size_t k = 0; k < n1_; ++k) {
+            auto const start = starts_[tile * n1_ + k];
+            auto const x = from + k * width, y = to + k * width;
+            auto const phase = phases() + k * width;
+            cover<T>(width, [=]<class V>(std::size_t j) XGRAD_INLINE_LAMBDA {
+                y.set(j, times(x.template get<V>(j), times(phase.template get<V>(j), start)));
+            });
+        }
+    }
+
+    std::size_t n1_, n2_;
+    Columns<T> first_, second_;
+    std::vector<Cx<T>> starts_;
+    std::vector<T> phases_;
+};
+} // namespace xgrad::detail::kernel
+#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_FOUR_STEP_HPP
+
+namespace xgrad::detail {
+
+template <class T> class FftPlan;
+
+namespace kernel {
+
+/// Bluestein's algorithm for lengths with a large prime factor: jk = (j^2 + k^2 - (k - j)^2) / 2
+/// makes the transform a convolution with exp(pi i j^2 / n), computed by transforms of a smooth
+/// length.
+template <class T> class Convolution {
+    using Complex = std::complex<T>;
+
+public:
+    explicit Convolution(std::size_t n) : plan_(smooth_length(2 * n - 1)), spectrum_(plan_.size()) {
+        Roots<T> const roots(2 * n);
+        for (std::size_t j = 0, square = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
+            auto const w = roots(square);
+            chirp_.emplace_back(w.re, w.im);
+        }
+        auto const m = plan_.size();
+        auto const scale = 1 / static_cast<T>(m);
+        for (std::size_t j = 0; j < n; ++j)
+            spectrum_[j] = spectrum_[(m - j) % m] = std::conj(chirp_[j]) * scale;
+        Scratch<T> const scratch(plan_.scratch_size());
+        plan_.transform(spectrum_.data(), 1, spectrum_.data(), 1, -1, scratch.data());
+    }
+
+    std::size_t scratch_size() const {
+        return ScratchParts<T>::needed(plan_.size()) + plan_.scratch_size();
+    }
+    std::size_t table_size() const { return plan_.table_size() + chirp_.size() + spectrum_.size(); }
+
+    void run(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, bool backward,
+        T* scratch) const {
+        auto const m = plan_.size(), n = chirp_.size();
+        auto* const y = reinterpret_cast<Complex*>(scratch);
+        auto const exchanged = [=](Complex z) {
+            return backward ? Complex(z.imag(), z.real()) : z;
+        };
+        auto const times = [](Complex a, Complex b) {
+            return Complex(a.real() * b.real() - a.imag() * b.imag(),
+                a.real() * b.imag() + a.imag() * b.real());
+        };
+        scratch += ScratchParts<T>::needed(m);
+        for (std::size_t j = 0; j < n; ++j)
+            y[j] = times(exchanged(in[static_cast<std::ptrdiff_t>(j) * is]), chirp_[j]);
+        std::fill(y + n, y + m, Complex());
+        plan_.transform(y, 1, y, 1, -1, scratch);
+        for (std::size_t j = 0; j < m; ++j) y[j] = times(y[j], spectrum_[j]);
+        plan_.transform(y, 1, y, 1, 1, scratch);
+        for (std::size_t j = 0; j < n; ++j)
+            out[static_cast<std::ptrdiff_t>(j) * os] = exchanged(times(y[j], chirp_[j]));
+    }
+
+private:
+    /// The smallest length of at least n that is a power of two times 1, 9/8, 5/4, 3/2 or 15/8.
+    static std::size_t smooth_length(std::size_t n) {
+        std::size_t const power = std::bit_floor(n), some_eighths[] = {8, 9, 10, 12, 15};
+        for (auto const eighths : some_eighths)
+            if (power % 8 == 0 && power / 8 * eighths >= n) return power / 8 * eighths;
+        return 2 * power;
+    }
+
+    FftPlan<T> plan_;
+    std::vector<Complex> chirp_, spectrum_;
+};
+} // namespace kernel
+
+/// A plan for transforms of n points: the algorithm, the factors of n and the twiddle factors. It
+/// is immutable, so that threads may share it.
+template <class T> class FftPlan {
+    using Complex = std::complex<T>;
+
+public:
+    /// A plan for n >= 1 points.
+    explicit FftPlan(std::size_t n) : n_(n) {
+        if (!kernel::Columns<T>::can(n)) {
+            convolution_ = std::make_unique<kernel::Convolution<T>>(n);
+            return;
+        }
+        auto const n1 = middle_divisor(n);
+        if (n <= longest_column) columns_.emplace(n);
+        if (!columns_ || (n >= shortest_four_step && n1 >= 4)) four_step_.emplace(n1, n / n1);
+    }
+
+    std::size_t size() const { return n_; }
+
+    /// The size of the scratch memory of a transform, in elements T.
+    std::size_t scratch_size() const {
+        if (convolution_) return convolution_->scratch_size();
+        return std::max(four_step_ ? four_step_->scratch_size() : 0,
+            columns_ ? 2 * kernel::ScratchParts<T>::needed(n_ * kernel::tile_width(n_)) : 0);
+    }
+    /// The number of complex numbers in the plan's tables.
+    std::size_t table_size() const {
+        return (convolution_ ? convolution_->table_size() : 0) +
+               (four_step_ ? four_step_->table_size() : 0) +
+               (columns_ ? columns_->table_size() : 0);
+    }
+
+    /// out[k * os] = sum_j in[j * is] exp(sign 2 pi i j k / n). in and out may be the same, with
+    /// equal strides.
+    void transform(Complex const* in, std::ptrdiff_t is, Complex* out, std::ptrdiff_t os, int sign,
+        T* scratch) const {
+        bool const backward = sign > 0;
+        if (convolution_) convolution_->run(in, is, out, os, backward, scratch);
+        else if (four_step_) four_step_->run(in, is, out, os, backward, scratch);
+        else transform_tile({in, is, 0}, {out, os, 0}, 1, backward, scratch);
+    }
+
+    /// Computes `count` transforms: line i starts at in + i * in_distance, its transform at out + i
+    /// * out_distance.
+    void transform_many(Complex const* in, std::ptrdiff_t is, std::ptrdiff_t in_distance,
+        Complex* out, std::ptrdiff_t os, std::ptrdiff_t out_distance, std::size_t count, int sign,
+        T* scratch) const {
+        bool const lines_lie_close = std::abs(in_distance) < std::abs(is);
+        bool const as_tiles = columns_ && (!four_step_ || (count > 1 && lines_lie_close));
+        auto const step = as_tiles ? kernel::tile_width(n_) : 1;
+        for (std::size_t i = 0; i < count; i += step) {
+            auto const* const from = in + static_cast<std::ptrdiff_t>(i) * in_distance;
+            auto* const to = out + static_cast<std::ptrdiff_t>(i) * out_distance;
+            auto const columns = std::min(step, count - i);
+            if (!as_tiles) transform(from, is, to, os, sign, scratch);
+            else
+                transform_tile(
+                    {from, is, in_distance}, {to, os, out_distance}, columns, sign > 0, scratch);
+        }
+    }
+
+private:
+    void transform_tile(kernel::Grid<Complex const> in, kernel::Grid<Complex> out,
+        std::size_t columns, bool backward, T* scratch) const {
+        kernel::ScratchParts<T> parts(scratch);
+        auto const a = parts.take(n_ * columns), b = parts.take(n_ * columns);
+        kernel::load_tile(in, n_, columns, a.exchanged(backward), b.exchanged(backward));
+        auto const done = columns_->run(a, columns, a, b, columns), other = done.re == a.re ? b : a;
+        kernel::store_tile(done.exchanged(backward), n_, columns, out, other.exchanged(backward));
+    }
+
+    /// The largest divisor of n up to sqrt(n).
+    static std::size_t middle_divisor(std::size_t n) {
+        std::size_t best = 1;
+        for (std::size_t d = 1; d * d <= n; ++d)
+            if (n % d == 0) best = d;
+        return best;
+    }
+
+    static constexpr std::size_t longest_column = 32768, shortest_four_step = 128;
+
+    std::size_t n_;
+    std::optional<kernel::Columns<T>> columns_;
+    std::optional<kernel::FourStep<T>> four_step_;
+    std::unique_ptr<kernel::Convolution<T>> convolution_;
+};
+
+/// The plan for n points from this thread's cache (least recently used plans are dropped), or a new
+/// one.
+template <class T> std::shared_ptr<FftPlan<T> const> fft_plan(std::size_t n) {
+    using Plan = std::shared_ptr<FftPlan<T> const>;
+    constexpr std::size_t max_plans = 16, max_numbers = std::size_t{1} << 22;
+    thread_local std::vector<Plan> plans; // the one used last comes first
+
+    auto const found =
+        std::find_if(plans.begin(), plans.end(), [n](Plan const& p) { return p->size() == n; });
+    if (found != plans.end()) {
+        std::rotate(plans.begin(), found, found + 1);
+        return plans.front();
+    }
+    Plan plan = std::make_shared<FftPlan<T>>(n);
+    plans.reserve(max_plans + 1);
+    plans.insert(plans.begin(), plan);
+    std::size_t kept = 0, numbers = 0;
+    while (kept < std::min(plans.size(), max_plans) &&
+           (numbers += plans[kept]->table_size()) <= max_numbers)
+        ++kept;
+    plans.resize(std::max(kept, std::size_t{1}));
+    return plan;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_KERNELS_FFT_PLAN_HPP
+
+namespace xgrad::detail {
+
+template <class T>
+void fft_many(std::complex<T> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
+    std::complex<T>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,
+    std::size_t howmany, int sign) {
+    if (n == 0 || howmany == 0) return;
+    auto const plan = fft_plan<T>(n);
+    kernel::Scratch<T> const scratch(plan->scratch_size());
+    plan->transform_many(in, is, in_dist, out, os, out_dist, howmany, sign, scratch.data());
+}
+
+template <class T>
+void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std::ptrdiff_t os,
+    std::size_t n, int sign) {
+    if (n == 0) return;
+    auto const plan = fft_plan<T>(n);
+    kernel::Scratch<T> const scratch(plan->scratch_size());
+    plan->transform(in, is, out, os, sign, scratch.data());
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_FFT_IPP
+#endif
+
+namespace xgrad {
+
+/// Where the factor 1/n goes: to the inverse transform, to the forward one, or as 1/sqrt(n) to
+/// both.
+enum class FftNorm { backward, ortho, forward };
+
+namespace detail {
+
+/// 1-D transforms of every line of `x` along one axis.
+template <RealScalar P>
+void transform_axis(Array<std::complex<P>> const& x, std::size_t axis, int sign) {
+    std::size_t const n = x.shape[axis], after = step_along(x.shape, axis);
+    if (x.numel == 0) return;
+    auto const step = static_cast<std::ptrdiff_t>(after);
+    if (after == 1) {
+        auto const length = static_cast<std::ptrdiff_t>(n);
+        fft_many(x.begin(), 1, length, x.begin(), 1, length, n, x.numel / n, sign);
+    } else
+        for (std::size_t block = 0; block < x.numel; block += n * after)
+            fft_many(x.begin() + block, step, 1, x.begin() + block, step, 1, n, after, sign);
+}
+
+double fft_scale(FftNorm norm, bool inverse, std::size_t n);
+
+/// The weights of the bins of a half spectrum: 1 for bins that are their own mirror image, else 2
+/// for the bin and its mirror image; inverse 1 and 1/2.
+template <RealScalar P>
+Array<P> half_spectrum_weights(std::size_t n, std::size_t rank, std::size_t axis, bool inverse) {
+    Shape shape(rank, 1);
+    shape[axis] = n / 2 + 1;
+    Array<P> w(shape, inverse ? P(0.5) : P(2));
+    w.begin()[0] = P(1);
+    if (n % 2 == 0) w.begin()[n / 2] = P(1);
+    return w;
+}
+
+} // namespace detail
+
+/// Complex transform over axes, in either direction, times a factor. The adjoint is the transform
+/// in the other direction.
+struct Dft : Arraywise {
+    Axes axes; // normalised
+    int sign = -1;
+    double scale = 1;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> out(x.shape);
+        detail::copy_elements(out, x);
+        for (auto const axis : axes)
+            detail::transform_axis(out, static_cast<std::size_t>(axis), sign);
+        if (scale != 1) detail::scale<T>(out, scale);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(Dft{{}, axes, -sign, scale}, g);
+    }
+};
+
+/// Half spectrum of real lines along one axis, times a factor.
+struct RealDft : Arraywise {
+    std::size_t axis = 0;
+    double scale = 1;
+
+    template <RealScalar P> auto value(detail::Array<P> const& x) const {
+        detail::Array<std::complex<P>> full(x.shape);
+        detail::copy_elements(full, x);
+        detail::transform_axis(full, axis, -1);
+        if (scale != 1) detail::scale<std::complex<P>>(full, scale);
+        return detail::contiguous(detail::part_along(full, axis, 0, x.shape[axis] / 2 + 1));
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+};
+
+/// Real lines of length n along one axis from their half spectra, times a factor.
+struct InverseRealDft : Arraywise {
+    std::size_t axis = 0, n = 0;
+    double scale = 1;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        Shape shape = x.shape;
+        shape[axis] = n;
+        detail::Array<T> full(shape, T(0));
+        detail::copy_elements(detail::part_along(full, axis, 0, n / 2 + 1), x);
+        mirror(full);
+        detail::transform_axis(full, axis, +1);
+        detail::Array<precision_of<T>> out(shape);
+        std::transform(full.begin(), full.end(), out.begin(),
+            [s = static_cast<precision_of<T>>(scale)](T v) { return v.real() * s; });
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        using P = typename std::remove_cvref_t<decltype(g)>::value_type;
+        auto const spectrum = express(RealDft{{}, axis, scale}, g);
+        return materialize_expression(
+            spectrum * std::remove_cvref_t<decltype(g)>(
+                           detail::half_spectrum_weights<P>(n, g.dim(), axis, false)));
+    }
+
+private:
+    /// Bin n - k is the conjugate of bin k; bins that are their own mirror image are real.
+    template <class T> void mirror(detail::Array<T> const& full) const {
+        auto const step = full.strides[axis];
+        Shape lines = full.shape;
+        lines[axis] = 1;
+        Strides const* const strides[] = {&full.strides};
+        std::ptrdiff_t const last = full.strides.back();
+        detail::for_each_run(lines, strides, [&](std::size_t count, std::ptrdiff_t const* at) {
+            for (std::size_t i = 0; i < count; ++i) {
+                T* const line = full.begin() + at[0] + static_cast<std::ptrdiff_t>(i) * last;
+                line[0] = line[0].real();
+                if (n % 2 == 0)
+                    line[static_cast<std::ptrdiff_t>(n / 2) * step] =
+                        line[static_cast<std::ptrdiff_t>(n / 2) * step].real();
+                for (std::size_t k = 1; k < (n + 1) / 2; ++k)
+                    line[static_cast<std::ptrdiff_t>(n - k) * step] =
+                        std::conj(line[static_cast<std::ptrdiff_t>(k) * step]);
+            }
+        });
+    }
+};
+
+inline auto RealDft::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+    using P = typename std::remove_cvref_t<decltype(x)>::value_type;
+    std::size_t const n = x.shape()[axis];
+    using Real = decltype(materialize_expression(real(g)));
+    auto const halved =
+        materialize_expression(g * Real(detail::half_spectrum_weights<P>(n, g.dim(), axis, true)));
+    return express(InverseRealDft{{}, axis, n, scale}, halved);
+}
+
+namespace detail {
+
+/// Crops x or pads it with zeros to extent n along an axis.
+template <class X> auto resized(X const& x, std::size_t axis, std::size_t n) {
+    auto const have = x.shape()[axis];
+    if (have == n) return x;
+    Window window(x.shape());
+    window.count[axis] = std::min(have, n);
+    if (n < have) return express(window, x);
+    Shape shape = x.shape();
+    shape[axis] = n;
+    return express(Embed{{}, shape, window}, x);
+}
+
+template <class X> auto as_complex(X const& x) {
+    auto const t = materialize_expression(x);
+    using T = typename decltype(t)::value_type;
+    using P = std::conditional_t<RealScalar<precision_of<T>>, precision_of<T>, double>;
+    return cast<std::complex<P>>(t);
+}
+
+std::size_t checked_length(std::string_view operation, std::size_t n);
+
+/// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
+void check_real_axes(
+    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape);
+
+template <class X>
+auto complex_transform(std::string_view operation, X const& x, Axes const& axes,
+    Shape const& lengths, FftNorm norm, bool inverse) {
+    check_defined(operation, x);
+    auto z = as_complex(x);
+    Axes over = axes.empty() ? all_axes(z.dim()) : axes;
+    for (auto& axis : over)
+        axis = static_cast<std::ptrdiff_t>(normalize_axis(operation, axis, z.shape()));
+    normalize_axes(operation, over, z.shape()); // each at most once
+    if (!lengths.empty() && lengths.size() != over.size())
+        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", over.size(), " axes");
+    double scale = 1;
+    for (std::size_t i = 0; i < over.size(); ++i) {
+        auto const axis = static_cast<std::size_t>(over[i]);
+        if (!lengths.empty()) z = resized(z, axis, checked_length(operation, lengths[i]));
+        scale *= fft_scale(norm, inverse, checked_length(operation, z.shape()[axis]));
+    }
+    return express(Dft{{}, over, inverse ? +1 : -1, scale}, z);
+}
+
+} // namespace detail
+
+/// Transform along one axis, of n points (x is cut or padded with zeros); complex output for real
+/// or complex input.
+template <Operand X>
+auto fft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
+    FftNorm norm = FftNorm::backward) {
+    return detail::complex_transform("fft", x, {axis}, n ? Shape{*n} : Shape(), norm, false);
+}
+template <Operand X>
+auto ifft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
+    FftNorm norm = FftNorm::backward) {
+    return detail::complex_transform("ifft", x, {axis}, n ? Shape{*n} : Shape(), norm, true);
+}
+/// Transform over several axes, by default all.
+template <Operand X>
+auto fftn(X const& x, AxisList const& axes = {}, Shape const& lengths = {},
+    FftNorm norm = FftNorm::backward) {
+    return detail::complex_transform("fftn", x, axes, lengths, norm, false);
+}
+template <Operand X>
+auto ifftn(X const& x, AxisList const& axes = {}, Shape const& lengths = {},
+    FftNorm norm = FftNorm::backward) {
+    return detail::complex_transform("ifftn", x, axes, lengths, norm, true);
+}
+/// Transform over the last two axes.
+template <Operand X> auto fft2(X const& x, FftNorm norm = FftNorm::backward) {
+    return detail::complex_transform("fft2", x, {-2, -1}, {}, norm, false);
+}
+template <Operand X> auto ifft2(X const& x, FftNorm norm = FftNorm::backward) {
+    return detail::complex_transform("ifft2", x, {-2, -1}, {}, norm, true);
+}
+
+/// Transform of a real array along one axis: the n/2 + 1 bins that are not mirror images.
+template <Operand X>
+auto rfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
+    FftNorm norm = FftNorm::backward) {
+    static_assert(!std::same_as<typename X::kind, C>,
+        "rfft: a real operand is needed; fft transforms complex ones");
+    auto const t = materialize_expression(x);
+    using T = typename decltype(t)::value_type;
+    auto const at = detail::normalize_axis("rfft", axis, t.shape());
+    auto const real_x = detail::resized(cast<std::conditional_t<RealScalar<T>, T, double>>(t), at,
+        detail::checked_length("rfft", n.value_or(t.shape()[at])));
+    return express(RealDft{{}, at, detail::fft_scale(norm, false, real_x.shape()[at])}, real_x);
+}
+/// The real array of n points (2 (bins - 1) by default) whose half spectrum is x. Imaginary parts
+/// of bins that are their own mirror image are ignored, and get no gradient.
+template <Operand X>
+auto irfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
+    FftNorm norm = FftNorm::backward) {
+    detail::check_defined("irfft", x);
+    auto const z = detail::as_complex(x);
+    auto const at = detail::normalize_axis("irfft", axis, z.shape());
+    auto const bins = z.shape()[at];
+    auto const length = detail::checked_length("irfft", n.value_or(bins ? 2 * (bins - 1) : 0));
+    return express(InverseRealDft{{}, at, length, detail::fft_scale(norm, true, length)},
+        detail::resized(z, at, length / 2 + 1));
+}
+/// Transform of a real array over several axes, by default all; the last of them is the halved one.
+template <Operand X>
+auto rfftn(
+    X const& x, AxisList axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
+    detail::check_real_axes("rfftn", axes, lengths, x.shape());
+    auto const z =
+        rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
+    if (axes.size() == 1) return z;
+    Axes const others(axes.begin(), axes.end() - 1);
+    return fftn(
+        z, others, lengths.empty() ? lengths : Shape(lengths.begin(), lengths.end() - 1), norm);
+}
+/// The inverse of rfftn; `lengths` are those of the real array.
+template <Operand X>
+auto irfftn(
+    X const& x, AxisList axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
+    detail::check_real_axes("irfftn", axes, lengths, x.shape());
+    auto z = detail::as_complex(x);
+    if (axes.size() > 1) {
+        Axes const others(axes.begin(), axes.end() - 1);
+        z = ifftn(
+            z, others, lengths.empty() ? lengths : Shape(lengths.begin(), lengths.end() - 1), norm);
+    }
+    return irfft(
+        z, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
+
+// ======== xgrad/impl/ops/fourier.ipp
+// Bodies of fourier.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
+    if (norm == FftNorm::ortho) return 1 / std::sqrt(static_cast<double>(n));
+    return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
+}
+
+XGRAD_FUNCTION std::size_t checked_length(std::string_view operation, std::size_t n) {
+    if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    return n;
+}
+
+XGRAD_FUNCTION void check_real_axes(
+    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
+    if (axes.empty()) axes = all_axes(shape.size());
+    normalize_axes(operation, axes, shape);
+    if (axes.empty())
+        fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
+    if (!lengths.empty() && lengths.size() != axes.size())
+        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
+#endif
+
+// ======== xgrad/ops/gamma.hpp
+// The gamma function's logarithm and its derivatives.
+
+namespace xgrad {
+
+namespace detail {
+
+double log_gamma(double x);
+
+double digamma(double x);
+
+/// The sum of (x / (x + k))^s over k = 0, 1, ..., for s >= 2 and x > 0, by Euler and Maclaurin: x^s
+/// times Hurwitz' zeta function, which itself may overflow or underflow.
+double scaled_zeta(double s, double x);
+/// n! x^-(n + 1) times a factor; n! and the power alone may overflow or underflow.
+double scaled_factorial(int n, double x, double factor);
+
+/// Derivative n + 1 of the logarithm of the gamma function.
+double polygamma(int n, double x);
+
+} // namespace detail
+
+namespace simd {
+template <class P> XGRAD_INLINE Batch<P> lgamma(Batch<P> x) {
+    return detail::each([](P v) { return static_cast<P>(xgrad::detail::log_gamma(v)); }, x);
+}
+template <class P> XGRAD_INLINE Batch<P> polygamma(int n, Batch<P> x) {
+    return detail::each([n](P v) { return static_cast<P>(xgrad::detail::polygamma(n, v)); }, x);
+}
+} // namespace simd
+
+/// Derivative order + 1 of the logarithm of the gamma function: digamma for order 0, trigamma for
+/// order 1. It is infinite at 0 and at the negative whole numbers, but digamma is NaN at these.
+struct Polygamma : Transcendental<R(R)> {
+    static constexpr std::string_view written = "polygamma";
+    int order = 0;
+    XGRAD_INLINE auto value(auto x) const { return polygamma(order, x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
+};
+/// Throws an Error for n < 0, and for n > 2^30.
+template <Operand X> XGRAD_INLINE auto polygamma(int n, X const& x) {
+    if (n < 0) detail::fail("polygamma: there is no order ", n);
+    if (n > 1 << 30) detail::fail("polygamma: order ", n, " is too large");
+    return express(Polygamma{{}, n}, x);
+}
+template <Operand X> auto digamma(X const& x) {
+    detail::check_defined("digamma", x);
+    return polygamma(0, x);
+}
+
+/// The logarithm of |gamma(x)|; infinite at 0, at the negative whole numbers and at both
+/// infinities.
+struct Lgamma : Transcendental<R(R)> {
+    static constexpr std::string_view written = "lgamma";
+    XGRAD_INLINE auto value(auto x) const { return lgamma(x); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(0, x); }
+};
+template <Operand X> XGRAD_INLINE auto lgamma(X const& x) { return express(Lgamma{}, x); }
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
+
+// ======== xgrad/impl/ops/gamma.ipp
+// Bodies of gamma.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION double log_gamma(double x) {
+#if __has_include(<unistd.h>)
+    int sign; // std::lgamma writes it to a variable that all threads share
+    return ::lgamma_r(x, &sign);
+#else
+    return std::lgamma(x);
+#endif
+}
+
+XGRAD_FUNCTION double digamma(double x) {
+    if (x == 0) return std::copysign(HUGE_VAL, -x);
+    if (x < 0) { // by reflection at 1/2
+        double const part = x - std::nearbyint(x);
+        return part == 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * part);
+    }
+    double sum = 0;
+    for (; x < 10; ++x) sum -= 1 / x;
+    double const t = 1 / (x * x); // Stirling's series
+    return sum + std::log(x) - 0.5 / x -
+           t * (1. / 12 -
+                   t * (1. / 120 -
+                           t * (1. / 252 -
+                                   t * (1. / 240 - t * (1. / 132 - t * (691. / 32760 - t / 12))))));
+}
+
+XGRAD_FUNCTION double scaled_zeta(double s, double x) {
+    double const first = x;
+    auto const power = [&](double at) { return std::pow(first / at, s); };
+    double sum = 0;
+    for (; x < 10 + 2 * s; ++x) {
+        double const term = power(x);
+        sum += term;
+        if (term < 1e-19 * sum) return sum; // all later terms together are less than 15 of this
+    }
+    double term = power(x);
+    sum += term * (x / (s - 1) + 0.5);
+    term *= s / x;
+    double next = s;
+    for (double const factor : {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160,
+             -691. / 1307674368000, 1. / 74724249600}) {
+        sum += factor * term;
+        term *= (next + 1.) / x * ((next + 2.) / x);
+        next += 2;
+    }
+    return sum;
+}
+
+XGRAD_FUNCTION double scaled_factorial(int n, double x, double factor) {
+    double const s = n + 1., power = std::pow(x, -s);
+    constexpr int largest = 170; // whose factorial is finite
+    if (n <= largest && std::isnormal(power)) return std::tgamma(s) * (power * factor);
+    double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
+    return std::copysign(std::exp(size), factor);
+}
+
+XGRAD_FUNCTION double polygamma(int n, double x) {
+    if (n == 0) return digamma(x);
+    double const s = n + 1., even = n % 2 == 0 ? -1 : 1;
+    if (x == HUGE_VAL) return even * 0;
+    if (x > 0) return even * scaled_factorial(n, x, scaled_zeta(s, x));
+    // Of the terms (x + k)^-s, that of the pole nearby stands alone, those after it are one sum,
+    // and those before it a difference of two.
+    double const part = x - std::nearbyint(x), size = std::abs(part);
+    if (size == 0) return even * HUGE_VAL;
+    auto const zeta = [&](double at) { return std::pow(size / at, s) * scaled_zeta(s, at); };
+    double const nearest = part > 0 ? 1 : even;
+    return even * scaled_factorial(
+                      n, size, nearest + zeta(1 + part) + even * (zeta(1 - part) - zeta(1 - x)));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
 #endif
 
 // ======== xgrad/ops/repeating.hpp
@@ -22058,6 +22229,135 @@ template <Operand X> auto trace(X const& x) {
 
 } // namespace xgrad
 
+// ======== xgrad/tensor/aliases.hpp
+// NumPy's names of functions that have another name here, and what both have beside tensors.
+
+
+// ======== xgrad/tensor/reduce.hpp
+// Functions of the recording layer that ops/reduction.hpp calls.
+
+namespace xgrad {
+
+/// Evaluates an expression to a Tensor; returns a Tensor itself.
+template <Operand X> auto materialize_expression(X const& x) { return detail::materialize(x); }
+template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { return x; }
+
+/// Masks are summed as int64; the mean of integers is double.
+template <Operand X>
+auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean) {
+    using L = typename X::kind;
+    if constexpr (std::same_as<L, B>)
+        return record_sum(operation, cast<std::int64_t>(x), axes, keep, mean);
+    else return detail::record_sum(operation, x, axes, keep, mean);
+}
+
+/// True where an operand of x requires a gradient.
+template <Operand X> bool needs_graph(X const& x) {
+    bool needed = false;
+    if (detail::recording())
+        detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) {
+            needed |= is_differentiable(t.dtype()) && t.requires_grad();
+        });
+    return needed;
+}
+template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
+
+/// Reduces x over axes without recording.
+template <template <class> class Fold, Operand X>
+auto fold(X const& x, Axes const& axes, bool keep) {
+    using T = typename X::scalar;
+    if constexpr (detail::is_expression<X>) return Tensor<T>(detail::fold<Fold<T>>(x, axes, keep));
+    else return Tensor<T>(detail::reduce_array<Fold>(x.array_of(), axes, keep));
+}
+
+/// Detaches a tensor that a recorded operation reads as a constant.
+template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) {
+    return detail::recording() ? x.detach() : x;
+}
+
+/// The largest (real parts of) elements over normalised axes, which keep extent 1, as constants:
+/// softmax subtracts them from its exponents. 0 without elements.
+template <Operand X> auto largest_over(X const& x, Axes const& axes) {
+    NoGradGuard const off;
+    using T = typename X::scalar;
+    using Real = std::conditional_t<RealScalar<precision_of<T>>, precision_of<T>, double>;
+    if (auto const shape = x.shape(); numel(shape) == 0)
+        return Tensor<Real>(detail::Array<Real>(detail::reduced_shape(shape, axes, true), Real(0)));
+    if constexpr (detail::is_complex<T>) return Tensor<Real>(amax(real(x), axes, true));
+    else return Tensor<Real>(cast<Real>(amax(x, axes, true)));
+}
+template <Operand X> auto finite_largest(X const& x, Axes const& axes) {
+    NoGradGuard const off;
+    auto const largest = largest_over(x, axes);
+    using Real = typename decltype(largest)::value_type;
+    return Tensor<Real>(where(abs(largest) <= std::numeric_limits<Real>::max(), largest, Real(0)));
+}
+
+template <Operand X> double finite_largest(X const& x) {
+    NoGradGuard const off;
+    if (numel(x.shape()) == 0) return 0;
+    auto const largest = static_cast<double>([&] {
+        if constexpr (!detail::is_expression<X>)
+            if (auto const& elements = x.array_of(); elements.contiguous)
+                return detail::reduce_all_elements<detail::Larger<typename X::scalar>>(elements);
+        return amax(x).item();
+    }());
+    return std::isfinite(largest) ? largest : 0;
+}
+
+/// True at row-major index j of the axes `over`, broadcast along the other axes.
+template <Operand X> auto position_mask(X const& x, Axes const& over, std::size_t j) {
+    Shape shape(x.dim(), 1);
+    for (auto const axis : over)
+        shape[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];
+    detail::Array<bool> mask(shape, false);
+    mask.begin()[j] = true;
+    return Tensor<bool>(std::move(mask));
+}
+
+} // namespace xgrad
+
+namespace xgrad {
+
+/// clamp().
+template <class X, class L, class U>
+    requires AnyOperand<X, L, U>
+auto clip(X const& x, L const& lower, U const& upper) {
+    return clamp(x, lower, upper);
+}
+/// angle().
+template <Operand X> auto arg(X const& x) { return angle(x); }
+/// amax().
+template <Operand X> auto max(X const& x) { return amax(x); }
+template <Operand X> auto max(X const& x, AxisList const& axes, bool keep = false) {
+    return amax(x, axes, keep);
+}
+/// amin().
+template <Operand X> auto min(X const& x) { return amin(x); }
+template <Operand X> auto min(X const& x, AxisList const& axes, bool keep = false) {
+    return amin(x, axes, keep);
+}
+/// maximum() and minimum() of two tensors.
+template <Operand A, Operand B> auto max(A const& a, B const& b) { return maximum(a, b); }
+template <Operand A, Operand B> auto min(A const& a, B const& b) { return minimum(a, b); }
+
+/// True where |a - b| <= absolute + relative |b| for all elements, as NumPy has it: NaN is close to
+/// nothing, an infinity to itself.
+template <Operand A, class B>
+    requires AnyOperand<A, B>
+bool allclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
+    NoGradGuard const off;
+    if constexpr (std::is_arithmetic_v<B>)
+        return allclose(a, Tensor<double>(static_cast<double>(b)), relative, absolute);
+    else if constexpr (Number<B>) return allclose(a, Tensor<B>(b), relative, absolute);
+    else {
+        auto const near_b = abs(a - b) <= absolute + relative * abs(b);
+        return all_of(a == b || (isfinite(b) && near_b)).item();
+    }
+}
+
+} // namespace xgrad
+
 // ======== xgrad/tensor/create.hpp
 // Creation of tensors: constants, ranges, random numbers.
 
@@ -22065,15 +22365,15 @@ namespace xgrad {
 
 /// A tensor whose elements are `value`.
 template <Scalar T = double>
-Tensor<T> full(Shape const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> full(ShapeArgument const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
     return Tensor<T>(detail::Array<T>(shape, value), g);
 }
 template <Scalar T = double>
-Tensor<T> zeros(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> zeros(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return full<T>(shape, T(0), g);
 }
 template <Scalar T = double>
-Tensor<T> ones(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> ones(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return full<T>(shape, T(1), g);
 }
 template <Scalar T>
@@ -22094,6 +22394,13 @@ Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
 }
 
 namespace detail {
+/// The element type of a range of such numbers.
+template <class... A>
+using StepScalar = std::conditional_t<(std::integral<A> && ...), std::int64_t,
+    std::common_type_t<std::conditional_t<std::integral<A>, float, A>...>>;
+template <class A, class... B>
+inline constexpr bool OneScalar = Scalar<A> && (std::same_as<A, B> && ...);
+
 /// Number of elements of arange().
 template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
     if (step == T(0)) fail<Error>("arange: the step is 0");
@@ -22124,6 +22431,28 @@ Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T
         a.begin()[i] = static_cast<T>(start + static_cast<T>(i) * step);
     return Tensor<T>(std::move(a), g);
 }
+/// 0, 1, ... below stop: int64 for an integer, else of the type of stop.
+template <Scalar T> Tensor<T> arange(std::type_identity_t<T> stop) { return arange<T>(T(0), stop); }
+// Numbers of several types, as Python takes them: of integers an int64 tensor. The first template
+// parameter keeps these out of arange<double>(0, 5).
+template <int = 0, class A>
+    requires std::is_arithmetic_v<A>
+auto arange(A stop) {
+    return arange<detail::StepScalar<A>>(stop);
+}
+template <int = 0, class A, class B>
+    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !detail::OneScalar<A, B>)
+auto arange(A start, B stop) {
+    using T = detail::StepScalar<A, B>;
+    return arange<T>(static_cast<T>(start), static_cast<T>(stop));
+}
+template <int = 0, class A, class B, class C>
+    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && std::is_arithmetic_v<C> &&
+             !detail::OneScalar<A, B, C>)
+auto arange(A start, B stop, C step) {
+    using T = detail::StepScalar<A, B, C>;
+    return arange<T>(static_cast<T>(start), static_cast<T>(stop), static_cast<T>(step));
+}
 /// n equidistant numbers from start to stop, both included.
 template <RealScalar T = double>
 Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
@@ -22134,6 +22463,16 @@ Tensor<T> linspace(T start, T stop, std::size_t n, std::type_identity_t<GradFlag
                            : start + (stop - start) *
                                          (n > 1 ? static_cast<T>(i) / static_cast<T>(n - 1) : T(0));
     return Tensor<T>(std::move(a), g);
+}
+
+// Integers, as Python takes them, give a double tensor.
+template <int = 0, class A, class B>
+    requires(std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !detail::OneScalar<A, B>) ||
+            (std::integral<A> && std::integral<B>)
+auto linspace(A start, B stop, std::size_t n) {
+    using T =
+        std::conditional_t<std::integral<A> && std::integral<B>, double, detail::StepScalar<A, B>>;
+    return linspace<T>(static_cast<T>(start), static_cast<T>(stop), n);
 }
 
 namespace detail {
@@ -22182,18 +22521,56 @@ void manual_seed(std::uint64_t seed);
 
 /// Uniform random numbers in [0, 1); both parts of complex numbers.
 template <Differentiable T = double>
-Tensor<T> rand(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> rand(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return detail::filled<T>(shape, g, [](auto* x, std::size_t n) { detail::fill_uniform(x, n); });
 }
 /// Normal random numbers with mean 0 and variance 1; each part of a complex number has variance
 /// 1/2.
 template <Differentiable T = double>
-Tensor<T> randn(Shape const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
+Tensor<T> randn(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     using P = precision_of<T>;
     return detail::filled<T>(shape, g, [](P* x, std::size_t n) {
         detail::fill_normal(x, n, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1));
     });
 }
+
+/// rand() of the shape and type of another tensor.
+template <Differentiable T>
+Tensor<T> rand_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
+    return rand<T>(t.shape(), g);
+}
+/// randn() of the shape and type of another tensor.
+template <Differentiable T>
+Tensor<T> randn_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
+    return randn<T>(t.shape(), g);
+}
+/// full() of the shape and type of another tensor.
+template <Scalar T>
+Tensor<T> full_like(
+    Tensor<T> const& t, std::type_identity_t<T> value, std::type_identity_t<GradFlag<T>> g = {}) {
+    return full<T>(t.shape(), value, g);
+}
+
+/// Uniform random integers from low to high - 1. Throws an Error unless low < high.
+Tensor<std::int64_t> randint(std::int64_t low, std::int64_t high, ShapeArgument const& shape);
+inline Tensor<std::int64_t> randint(std::int64_t high, ShapeArgument const& shape) {
+    return randint(0, high, shape);
+}
+/// 0 ... n - 1 in random order.
+Tensor<std::int64_t> randperm(std::size_t n);
+/// 1 with the probability that each element says, else 0.
+template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
+    detail::Array<T> a(probability.shape());
+    Tensor<double> const u = rand<double>(probability.shape());
+    detail::Array<T> p(probability.shape());
+    detail::copy_elements(p, probability.array_of());
+    for (std::size_t i = 0; i < a.numel; ++i)
+        a.begin()[i] = T(u.data()[i] < static_cast<double>(p.begin()[i]) ? 1 : 0);
+    return Tensor<T>(std::move(a));
+}
+/// For each class number of `labels` a row of zeros with a 1 at that place, along a new last axis.
+/// Throws an Error for numbers that are not in 0 ... classes - 1.
+Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std::size_t classes);
 
 } // namespace xgrad
 
@@ -22226,6 +22603,37 @@ XGRAD_FUNCTION void fill_normal(double* x, std::size_t n, double deviation) {
 }
 
 } // namespace detail
+
+XGRAD_FUNCTION Tensor<std::int64_t> randint(
+    std::int64_t low, std::int64_t high, ShapeArgument const& shape) {
+    if (low >= high) detail::fail("randint: there is no integer from ", low, " to ", high, " - 1");
+    detail::Array<std::int64_t> a(shape);
+    detail::fill(a.begin(), a.numel, std::uniform_int_distribution<std::int64_t>(low, high - 1));
+    return Tensor<std::int64_t>(std::move(a));
+}
+
+XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
+    auto order = arange(std::int64_t{0}, static_cast<std::int64_t>(n));
+    auto* const first = order.mutable_data();
+    std::shuffle(first, first + n, detail::generator);
+    return order;
+}
+
+XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
+    Tensor<std::int64_t> const& labels, std::size_t classes) {
+    detail::Array<std::int64_t> in(labels.shape());
+    detail::copy_elements(in, labels.array_of());
+    Shape shape = labels.shape();
+    shape.push_back(classes);
+    detail::Array<std::int64_t> out(shape, 0);
+    for (std::size_t i = 0; i < in.numel; ++i) {
+        auto const label = in.begin()[i];
+        if (label < 0 || static_cast<std::size_t>(label) >= classes)
+            detail::fail("one_hot: ", label, " is no number of ", classes, " classes");
+        out.begin()[i * classes + static_cast<std::size_t>(label)] = 1;
+    }
+    return Tensor<std::int64_t>(std::move(out));
+}
 
 XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
 
@@ -22919,91 +23327,6 @@ private:
 // ======== xgrad/tensor/views.hpp
 // Members of Tensor that return views and copies.
 
-
-// ======== xgrad/tensor/reduce.hpp
-// Functions of the recording layer that ops/reduction.hpp calls.
-
-namespace xgrad {
-
-/// Evaluates an expression to a Tensor; returns a Tensor itself.
-template <Operand X> auto materialize_expression(X const& x) { return detail::materialize(x); }
-template <Scalar T> Traced<T> materialize_expression(Traced<T> const& x) { return x; }
-
-/// Masks are summed as int64; the mean of integers is double.
-template <Operand X>
-auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool keep, bool mean) {
-    using L = typename X::kind;
-    if constexpr (std::same_as<L, B>)
-        return record_sum(operation, cast<std::int64_t>(x), axes, keep, mean);
-    else return detail::record_sum(operation, x, axes, keep, mean);
-}
-
-/// True where an operand of x requires a gradient.
-template <Operand X> bool needs_graph(X const& x) {
-    bool needed = false;
-    if (detail::recording())
-        detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) {
-            needed |= is_differentiable(t.dtype()) && t.requires_grad();
-        });
-    return needed;
-}
-template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
-
-/// Reduces x over axes without recording.
-template <template <class> class Fold, Operand X>
-auto fold(X const& x, Axes const& axes, bool keep) {
-    using T = typename X::scalar;
-    if constexpr (detail::is_expression<X>) return Tensor<T>(detail::fold<Fold<T>>(x, axes, keep));
-    else return Tensor<T>(detail::reduce_array<Fold>(x.array_of(), axes, keep));
-}
-
-/// Detaches a tensor that a recorded operation reads as a constant.
-template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) {
-    return detail::recording() ? x.detach() : x;
-}
-
-/// The largest (real parts of) elements over normalised axes, which keep extent 1, as constants:
-/// softmax subtracts them from its exponents. 0 without elements.
-template <Operand X> auto largest_over(X const& x, Axes const& axes) {
-    NoGradGuard const off;
-    using T = typename X::scalar;
-    using Real = std::conditional_t<RealScalar<precision_of<T>>, precision_of<T>, double>;
-    if (auto const shape = x.shape(); numel(shape) == 0)
-        return Tensor<Real>(detail::Array<Real>(detail::reduced_shape(shape, axes, true), Real(0)));
-    if constexpr (detail::is_complex<T>) return Tensor<Real>(amax(real(x), axes, true));
-    else return Tensor<Real>(cast<Real>(amax(x, axes, true)));
-}
-template <Operand X> auto finite_largest(X const& x, Axes const& axes) {
-    NoGradGuard const off;
-    auto const largest = largest_over(x, axes);
-    using Real = typename decltype(largest)::value_type;
-    return Tensor<Real>(where(abs(largest) <= std::numeric_limits<Real>::max(), largest, Real(0)));
-}
-
-template <Operand X> double finite_largest(X const& x) {
-    NoGradGuard const off;
-    if (numel(x.shape()) == 0) return 0;
-    auto const largest = static_cast<double>([&] {
-        if constexpr (!detail::is_expression<X>)
-            if (auto const& elements = x.array_of(); elements.contiguous)
-                return detail::reduce_all_elements<detail::Larger<typename X::scalar>>(elements);
-        return amax(x).item();
-    }());
-    return std::isfinite(largest) ? largest : 0;
-}
-
-/// True at row-major index j of the axes `over`, broadcast along the other axes.
-template <Operand X> auto position_mask(X const& x, Axes const& over, std::size_t j) {
-    Shape shape(x.dim(), 1);
-    for (auto const axis : over)
-        shape[static_cast<std::size_t>(axis)] = x.shape()[static_cast<std::size_t>(axis)];
-    detail::Array<bool> mask(shape, false);
-    mask.begin()[j] = true;
-    return Tensor<bool>(std::move(mask));
-}
-
-} // namespace xgrad
-
 namespace xgrad {
 
 /// Indexing by integers, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
@@ -23015,10 +23338,10 @@ Tensor<T> Tensor<T>::operator()(Index const&... index) const {
     return express(detail::window(shape(), index...), *this);
 }
 
-template <Scalar T> Tensor<T> Tensor<T>::reshape(Axes const& shape) const {
+template <Scalar T> Tensor<T> Tensor<T>::reshape(AxisList const& shape) const {
     return xgrad::reshape(*this, shape);
 }
-template <Scalar T> Tensor<T> Tensor<T>::view(Axes const& shape) const {
+template <Scalar T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
     auto const v = express(Reshape{{}, shape, "view"}, *this);
     if (v.impl().array.storage != impl().array.storage)
         detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ",
@@ -23035,7 +23358,7 @@ template <Scalar T>
 Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
     return xgrad::transpose(*this, axis0, axis1);
 }
-template <Scalar T> Tensor<T> Tensor<T>::permute(Axes const& axes) const {
+template <Scalar T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
     return xgrad::permute(*this, axes);
 }
 
@@ -23128,6 +23451,30 @@ std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_
     for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
         parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
     return detail::record_views("Split", x, parts);
+}
+/// The view at one position of an axis, without the axis; a negative index counts from the end.
+template <Scalar T>
+Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index) {
+    auto const at = detail::normalize_axis("select", axis, x.shape());
+    auto const extent = static_cast<std::ptrdiff_t>(x.shape()[at]);
+    if (index < -extent || index >= extent)
+        detail::fail<IndexError>(
+            "select: index ", index, " is out of range for axis ", axis, " of shape ", x.shape());
+    auto const i = static_cast<std::size_t>(index < 0 ? index + extent : index);
+    return detail::record_view<T>("Select", x, detail::part_of<T>(at, i, 1, false));
+}
+/// The view of `length` positions of an axis from `start` on; a negative start counts from the end.
+template <Scalar T>
+Tensor<T> narrow(
+    Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length) {
+    auto const at = detail::normalize_axis("narrow", axis, x.shape());
+    auto const extent = x.shape()[at];
+    auto const first =
+        static_cast<std::size_t>(start < 0 ? start + static_cast<std::ptrdiff_t>(extent) : start);
+    if (first > extent || length > extent - first)
+        detail::fail<IndexError>("narrow: ", length, " positions from ", start,
+            " are out of range for axis ", axis, " of shape ", x.shape());
+    return detail::record_view<T>("Narrow", x, detail::part_of<T>(at, first, length, true));
 }
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T>
@@ -24430,6 +24777,31 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
     shape.insert(at, x.size());
     return detail::join(
         "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
+}
+
+// Lists in braces: cat({a, b}); with expressions in the list, cat<double>({a, 2. * b}).
+template <Scalar T> Tensor<T> cat(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<T>>(x), axis);
+}
+template <Scalar T> Tensor<T> stack(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return stack(std::vector<Tensor<T>>(x), axis);
+}
+/// NumPy's name of cat.
+template <Scalar T>
+Tensor<T> concatenate(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
+    return cat(x, axis);
+}
+template <Scalar T>
+Tensor<T> concatenate(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<T>>(x), axis);
+}
+/// A matrix of blocks: each list is a row of them, joined along the last axis; the rows are joined
+/// along the axis before it.
+template <Scalar T>
+Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) {
+    std::vector<Tensor<T>> rows;
+    for (auto const& row : blocks) rows.push_back(cat(std::vector<Tensor<T>>(row), -1));
+    return cat(rows, -2);
 }
 
 } // namespace xgrad
