@@ -119,12 +119,18 @@ TEST_CASE("conversions") {
     CHECK(double(sum(x)) == 3);
     CHECK(double(2. * sum(x)) == 6);
     CHECK(static_cast<int>(x(1)) == 2);
+    CHECK(int(argmax(x)) == 1);
+    CHECK(double(sum(x > 0.)) == 2);
     int reached = 0;
     if (sum(x) < 4.) ++reached;
     if (sum(x) > 4.) ++reached;
     if (!(sum(x) > 4.)) ++reached;
     if (all_of(x > 0.)) ++reached;
     CHECK(reached == 3);
+    if (all_of(x > 1.)) ++reached;
+    if (any_of(x > 1.)) ++reached;
+    CHECK(reached == 4);
+    CHECK_FALSE(D());
     CHECK_THROWS_AS(static_cast<void>(static_cast<bool>(x < 4.)), xg::ShapeError);
     CHECK_THROWS_AS(static_cast<void>(static_cast<double>(x)), xg::ShapeError);
 }
@@ -137,6 +143,11 @@ TEST_CASE("NumPy's names") {
     CHECK(same(max(x, 0), {3, 0.5}));
     CHECK(min(x, -1, true).shape() == xg::Shape{2, 1});
     CHECK(same(max(x, -x), {{1, 2}, {3, 0.5}}));
+    {
+        using std::max;
+        D const y = max(x, x.clone());
+        CHECK(same(y, {{1, -2}, {3, 0.5}}));
+    }
     CHECK(arg(Z({std::complex<double>(0, 1)})).item() == doctest::Approx(1.5707963267948966));
     CHECK(allclose(x, x + 1e-9));
     CHECK(!allclose(x, x + 1e-3));
@@ -168,6 +179,9 @@ TEST_CASE("gradients and transforms in both forms") {
     CHECK(same(gb, {1, 2}));
     CHECK(same(xg::grad(0.5 * sum(a * a), a), {1, 2}));
     CHECK(same(xg::grad(2. * sum(a * b), {a, b})[1], {2, 4}));
+    auto const [twice_a, twice_b] = xg::grad(2. * sum(a * b), a, b);
+    CHECK(same(twice_a, {6, 8}));
+    CHECK(same(twice_b, {2, 4}));
 
     auto const f = [](auto const& x) { return sum(x * x * x); };
     D const x({1., 2.});

@@ -205,6 +205,8 @@ TEST_CASE("borrow and adopt take vectors, arrays and spans") {
         "borrow: shape [2, 4] needs 8 elements, and there are 6", xg::ShapeError);
     auto const* const memory = v.data();
     CHECK_THROWS_AS(xg::adopt(std::vector<double>(3), {2, 2}), xg::ShapeError);
+    CHECK_THROWS_AS(xg::adopt(std::move(v), {4, 2}), xg::ShapeError);
+    CHECK(v.size() == 6); // nothing was taken
     auto const kept = xg::adopt(std::move(v), {3, 2});
     CHECK(kept.data() == memory);
     CHECK(kept(2, 1).item() == 6);
@@ -251,4 +253,25 @@ TEST_CASE("a tensor copies xtensor's expressions of any layout, and lazy ones") 
     CHECK(x(39, 7).item() == 3907);
     xt::xarray<int> const whole = {{1, 2}, {3, 4}};
     CHECK(same(D(xt::transpose(whole)), {{1, 3}, {2, 4}}));
+}
+
+TEST_CASE("two tensors that share memory of the program are read before they are written") {
+    std::vector<double> v(100);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = double(i);
+    auto const front = xg::from_blob(v.data(), {99});
+    auto back = xg::from_blob(v.data() + 1, {99});
+    back += front;
+    for (std::size_t i = 1; i < v.size(); ++i) CHECK(v[i] == double(i + i - 1));
+}
+
+TEST_CASE("views that lie nowhere in memory as one array, and vectors of bool, are copied") {
+    xt::xarray<double> const a = {{1, 2, 3}, {4, 5, 6}};
+    CHECK(D(xt::ravel(xt::transpose(a))).numel() == 6);
+    CHECK(D(xt::flatten(xt::view(a, xt::all(), 1))).array() == xt::xarray<double>{2, 5});
+    xt::xarray<double> b = a;
+    CHECK(xg::borrow(xt::view(xt::view(b, 0), xt::range(1, 3)))(1).item() == 3);
+    std::vector<double> numbers{1, 2, 3, 4};
+    auto adapted = xg::borrow(xt::adapt(numbers, {2, 2}));
+    adapted *= 2.;
+    CHECK(numbers[3] == 8);
 }

@@ -37,6 +37,11 @@ public:
         void* owner;
     };
     static Ref<Storage> make_external(ExternalMemory const& memory, std::size_t bytes);
+    /// Says what to call when the storage is gone.
+    void release_with(void (*release)(void*) noexcept, void* owner) noexcept {
+        external_memory().release = release;
+        external_memory().owner = owner;
+    }
     /// True for memory that its owner sees: its values are changed by in-place operations only.
     bool is_external() const noexcept { return size_ & external; }
 

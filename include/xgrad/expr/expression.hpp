@@ -129,7 +129,7 @@ template <class Op, class... X> struct Expression {
     scalar item() const { return materialize_expression(*this).item(); }
     /// The same, as double(sum(x)), or in a condition: if (sum(x) < 1e-3).
     template <class U>
-        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && std::same_as<kind, R>)
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !std::same_as<kind, C>)
     explicit operator U() const {
         return static_cast<U>(item());
     }

@@ -49,6 +49,7 @@ template <class X> using tensors_type = typename TensorsType<X>::type;
 /// The argument of a transform t(f), in contrast to the outputs and gradients of other overloads.
 template <class F>
 concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
+                              !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
 /// Calls a transform with one input, or with a tuple of several.
 template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {

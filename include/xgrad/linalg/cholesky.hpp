@@ -34,8 +34,8 @@ template <Differentiable T> struct LinalgCholesky : Function<LinalgCholesky<T>> 
     static Tensor<T> backward(Context<LinalgCholesky>& ctx, Tensor<T> const& g) {
         auto const [l] = ctx.saved_tensors();
         auto const inner = from_lower_triangle<T>(matmul(adjoint(l), g));
-        return P(0.5) * solve_triangular(l,
-                            solve_triangular(l, inner, {.left = true, .adjoint = true}),
+        return P(0.5) * detail::solve_triangular(l,
+                            detail::solve_triangular(l, inner, {.left = true, .adjoint = true}),
                             {.left = false});
     }
 };

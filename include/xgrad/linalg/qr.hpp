@@ -52,7 +52,7 @@ private:
     static Tensor<T> of_tall(
         Tensor<T> const& q, Tensor<T> const& r, Tensor<T> const& to_q, Tensor<T> const& to_r) {
         auto const c = from_lower_triangle<T>(matmul(r, adjoint(to_r)) - matmul(adjoint(to_q), q));
-        return solve_triangular(
+        return detail::solve_triangular(
             r, Tensor<T>(to_q + matmul(q, c)), {.left = false, .upper = true, .adjoint = true});
     }
 };

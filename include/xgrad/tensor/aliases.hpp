@@ -30,6 +30,9 @@ template <Operand X> auto min(X const& x, AxisList const& axes, bool keep = fals
 /// maximum() and minimum() of two tensors.
 template <Operand A, Operand B> auto max(A const& a, B const& b) { return maximum(a, b); }
 template <Operand A, Operand B> auto min(A const& a, B const& b) { return minimum(a, b); }
+// More specialised than std::max and std::min, beside which a using-declaration may put them.
+template <Scalar T> auto max(Tensor<T> const& a, Tensor<T> const& b) { return maximum(a, b); }
+template <Scalar T> auto min(Tensor<T> const& a, Tensor<T> const& b) { return minimum(a, b); }
 
 /// True where |a - b| <= absolute + relative |b| for all elements, as NumPy has it: NaN is close to
 /// nothing, an infinity to itself.

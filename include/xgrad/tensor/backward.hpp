@@ -185,6 +185,16 @@ auto grad(Expression<Op, X...> const& output, Inputs const& inputs, GradOptions 
 {
     return grad(materialize_expression(output), inputs, options);
 }
+template <class Op, class... X, Scalar First, Scalar... T>
+    requires(sizeof...(T) > 0)
+auto grad(Expression<Op, X...> const& output, Tensor<First> const& x, Tensor<T> const&... more) {
+    return grad(materialize_expression(output), inputs(x, more...));
+}
+template <class Op, class... X>
+std::vector<AnyTensor> grad(Expression<Op, X...> const& output,
+    std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {}) {
+    return grad(materialize_expression(output), inputs, options);
+}
 template <class Op, class... X, Scalar T>
 std::vector<Tensor<T>> grad(Expression<Op, X...> const& output,
     std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {}) {

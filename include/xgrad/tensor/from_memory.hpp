@@ -25,18 +25,21 @@ struct MemoryLayout {
     Strides const& strides;
 };
 /// The array of external memory. Checks that the pointer is not null and aligned, and that no
-/// stride is negative. `available`: elements that are there, if that is known. Takes the owner only
-/// where it does not throw.
+/// stride is negative. `available`: elements that are there, if that is known.
 AnyArray external_array(MemoryLayout const& layout, std::byte* data, std::size_t element,
-    std::size_t alignment, std::size_t available, Storage::ExternalMemory memory);
+    std::size_t alignment, std::size_t available);
+/// Throws ShapeError if the shape needs more elements than are there.
+void check_available(MemoryLayout const& layout, std::size_t available);
 inline constexpr std::size_t unknown_size = ~std::size_t{0};
 
 template <Scalar T>
 Tensor<T> external_tensor(MemoryLayout const& layout, T* data, std::size_t available = unknown_size,
     void (*release)(void*) noexcept = nullptr, void* owner = nullptr) {
     auto* const bytes = reinterpret_cast<std::byte*>(data);
-    return Tensor<T>(TensorImpl::make(type_info<T>,
-        external_array(layout, bytes, sizeof(T), alignof(T), available, {bytes, release, owner})));
+    Tensor<T> tensor(TensorImpl::make(
+        type_info<T>, external_array(layout, bytes, sizeof(T), alignof(T), available)));
+    tensor.impl().array.storage->release_with(release, owner); // last: what throws takes nothing
+    return tensor;
 }
 
 /// Moves an object to the heap, where a tensor keeps it.
@@ -52,11 +55,26 @@ private:
     std::unique_ptr<A> object_;
 };
 
-/// True for a view that refers to an array of its own: such a temporary may be borrowed.
+/// True for a view or an adaptor of an array that is somewhere else: such a temporary may be
+/// borrowed.
 template <class A> inline constexpr bool views_lvalue = false;
 template <class E, class... S> inline constexpr bool views_lvalue<xt::xview<E&, S...>> = true;
+template <class E, class... S>
+inline constexpr bool views_lvalue<xt::xview<E, S...>> = views_lvalue<E>;
 template <class E, class S, xt::layout_type L, class F>
 inline constexpr bool views_lvalue<xt::xstrided_view<E&, S, L, F>> = true;
+template <class E, class S, xt::layout_type L, class F>
+inline constexpr bool views_lvalue<xt::xstrided_view<E, S, L, F>> = views_lvalue<E>;
+template <class E, xt::layout_type L, class S, class Tag>
+inline constexpr bool views_lvalue<xt::xarray_adaptor<E&, L, S, Tag>> = true;
+template <class E, std::size_t N, xt::layout_type L, class Tag>
+inline constexpr bool views_lvalue<xt::xtensor_adaptor<E&, N, L, Tag>> = true;
+/// True for a container of xtensor, which owns its elements.
+template <class A> inline constexpr bool is_container = false;
+template <class E, xt::layout_type L, class S, class Tag>
+inline constexpr bool is_container<xt::xarray_container<E, L, S, Tag>> = true;
+template <class E, std::size_t N, xt::layout_type L, class Tag>
+inline constexpr bool is_container<xt::xtensor_container<E, N, L, Tag>> = true;
 
 template <class R>
 concept ContiguousNumbers =
@@ -127,7 +145,7 @@ void from_blob(T*, Shape const&, More const&...) {
 
 /// A tensor that keeps an xtensor array (row- or column-major) and has its elements as memory.
 template <class A>
-    requires(detail::StridedXtensor<A> && !std::is_reference_v<A> && !detail::views_lvalue<A>)
+    requires(detail::StridedXtensor<A> && detail::is_container<A>)
 auto adopt(A&& array) {
     detail::KeptObject<A> kept(std::move(array));
     auto tensor = detail::tensor_of_xtensor("adopt", kept.get(), &kept.release, kept.owner());
@@ -137,9 +155,10 @@ auto adopt(A&& array) {
 /// A tensor that keeps a container of numbers, which it reads in row-major order as this shape.
 /// Throws ShapeError if the container has fewer elements.
 template <class R>
-    requires(detail::ContiguousNumbers<R> && !std::is_reference_v<R>)
+    requires(detail::ContiguousNumbers<R> && !std::ranges::borrowed_range<R>)
 auto adopt(R&& numbers, Shape const& shape) {
     using T = std::ranges::range_value_t<R>;
+    detail::check_available({"adopt", shape, {}}, std::ranges::size(numbers));
     detail::KeptObject<R> kept(std::move(numbers));
     auto& all_numbers = kept.get();
     auto tensor = detail::external_tensor<T>({"adopt", shape, detail::row_major(shape)},
@@ -150,17 +169,21 @@ auto adopt(R&& numbers, Shape const& shape) {
 }
 /// As a tensor of one dimension.
 template <class R>
-    requires(detail::ContiguousNumbers<R> && !std::is_reference_v<R>)
+    requires(detail::ContiguousNumbers<R> && !std::ranges::borrowed_range<R>)
 auto adopt(R&& numbers) {
     Shape const shape{std::ranges::size(numbers)};
     return adopt(std::move(numbers), shape);
 }
-/// Rejects an array that the program keeps.
+/// Rejects an array that the program keeps, and what does not own its elements.
 template <class A>
-    requires(detail::StridedXtensor<A> || detail::ContiguousNumbers<A>)
-void adopt(A&, Shape const& = {}) {
-    static_assert(sizeof(A) == 0, "adopt: the tensor keeps the array, so it is moved: "
-                                  "adopt(std::move(array)); borrow(array) leaves it where it is");
+    requires((detail::StridedXtensor<A> && !detail::is_container<A>) ||
+             (detail::ContiguousNumbers<A> && std::ranges::borrowed_range<A>))
+void adopt(A&&, Shape const& = {}) {
+    constexpr bool is_lvalue = std::is_lvalue_reference_v<A>;
+    static_assert(!is_lvalue, "adopt: the tensor keeps the array, so it is moved: "
+                              "adopt(std::move(array)); borrow(array) leaves it where it is");
+    static_assert(is_lvalue, "adopt: a view, an adaptor or a span does not own its elements: "
+                             "borrow() makes a tensor of them");
 }
 
 /// A tensor of the elements of an xtensor array or of a view of one, which stays with the program:

@@ -60,6 +60,9 @@ private:
 
 /// True where writing an element of t might overwrite an element that a later element of the result
 /// reads.
+/// True for two arrays that share bytes of memory of the program, for which each has a storage.
+bool shares_external(
+    AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b);
 bool needs_temporary(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves);
 
 /// Overwrites t with the values of e, whose operands include t.

@@ -123,16 +123,16 @@ public:
                 "item: a tensor with one element is needed, this one has shape ", shape());
         return *array_of().begin();
     }
-    /// The same, as double(x), or in a condition: if (mask).
+    /// The same, as double(x).
     template <class U>
-        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && RealScalar<T>)
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !detail::is_complex<T>)
     explicit operator U() const {
         return static_cast<U>(item());
     }
-    explicit operator bool() const
-        requires std::same_as<T, bool>
-    {
-        return item();
+    /// True if the tensor is defined; but of a bool tensor its value: if (all_of(x > 0.)).
+    explicit operator bool() const {
+        if constexpr (std::same_as<T, bool>) return item();
+        else return defined();
     }
     /// Address of the first element; strides() lead to the others.
     T const* data() const { return array_of().begin(); }
@@ -292,10 +292,11 @@ Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::
     -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
 
 template <detail::NumberRange V>
-Tensor(V const&, GradFlag<std::ranges::range_value_t<V>> = {})
-    -> Tensor<std::ranges::range_value_t<V>>;
-template <Scalar T>
-Tensor(T const*, Shape const&, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+Tensor(V const&, GradFlag<detail::tensor_scalar<std::ranges::range_value_t<V>>> = {})
+    -> Tensor<detail::tensor_scalar<std::ranges::range_value_t<V>>>;
+template <Number U>
+Tensor(U const*, Shape const&, GradFlag<detail::tensor_scalar<U>> = {})
+    -> Tensor<detail::tensor_scalar<U>>;
 
 template <Scalar T> Tensor<T> AnyTensor::as() const {
     if (dtype() != dtype_of<T>)

@@ -67,6 +67,7 @@ template <class A>
 concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
     a.data() + a.data_offset();
     a.strides().begin();
+    requires std::is_pointer_v<std::remove_cvref_t<decltype(a.storage().data())>>;
 };
 
 /// Makes the array of a tensor from what its constructors take.

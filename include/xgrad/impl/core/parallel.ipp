@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#if __has_include(<unistd.h>) && __has_include(<pthread.h>)
+#if !defined(_WIN32) && __has_include(<unistd.h>) && __has_include(<pthread.h>)
 #    include <pthread.h>
 #    define XGRAD_FORKS 1
 #else

@@ -7,9 +7,14 @@
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION void check_available(MemoryLayout const& layout, std::size_t available) {
+    if (auto const needed = numel(layout.shape); needed > available)
+        fail<ShapeError>(layout.operation, ": shape ", layout.shape, " needs ", needed,
+            " elements, and there are ", available);
+}
+
 XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* data,
-    std::size_t element, std::size_t alignment, std::size_t available,
-    Storage::ExternalMemory memory) {
+    std::size_t element, std::size_t alignment, std::size_t available) {
     auto const& [operation, shape, strides] = layout;
     if (strides.size() != shape.size())
         fail<ShapeError>(operation, ": ", strides.size(), " strides for shape ", shape);
@@ -36,7 +41,7 @@ XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* da
     if (reinterpret_cast<std::uintptr_t>(data) % alignment)
         fail(operation, ": the pointer is not aligned to the ", alignment,
             " bytes that elements of this type need");
-    a.storage = Storage::make_external(memory, extent * element);
+    a.storage = Storage::make_external({data, nullptr, nullptr}, extent * element);
     a.data = data;
     return a;
 }

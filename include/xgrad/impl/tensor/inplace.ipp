@@ -100,6 +100,15 @@ XGRAD_FUNCTION bool OldOperands::is_taken(AnyTensor const& x) const {
     return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
 }
 
+XGRAD_FUNCTION bool shares_external(
+    AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b) {
+    if (!a.storage->is_external() && !b.storage->is_external()) return false;
+    auto const end = [](AnyArray const& x, std::size_t element) {
+        return x.data + extent_of(x.shape, x.strides) * element;
+    };
+    return a.data < end(b, element_b) && b.data < end(a, element_a);
+}
+
 XGRAD_FUNCTION bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
     bool use_temporary = !out.contiguous;
@@ -107,6 +116,9 @@ XGRAD_FUNCTION bool needs_temporary(
         AnyArray const& leaf = *leaves[k];
         use_temporary |= leaf.storage == out.storage &&
                          (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+        use_temporary |=
+            leaf.storage != out.storage &&
+            shares_external(leaf, table.kernels.leaf[k]->element, out, table.result.element);
     }
     return use_temporary;
 }
