@@ -135,7 +135,7 @@ public:
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a "
                                                    "slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>,
-                "an index is a whole number, xg::range(...), xg::slice(...), xg::all, "
+                "an index is a whole number, xg::slice(...), xg::range(...), xg::all, "
                 "xg::newaxis or xg::ellipsis");
             if (axis_ == shape_.size())
                 fail<IndexError>("too many indices for an array with ", shape_.size(),
