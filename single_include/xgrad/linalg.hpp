@@ -697,8 +697,8 @@ template <Differentiable T> struct LinalgCholesky : Function<LinalgCholesky<T>> 
     static Tensor<T> backward(Context<LinalgCholesky>& ctx, Tensor<T> const& g) {
         auto const [l] = ctx.saved_tensors();
         auto const inner = from_lower_triangle<T>(matmul(adjoint(l), g));
-        return P(0.5) * solve_triangular(l,
-                            solve_triangular(l, inner, {.left = true, .adjoint = true}),
+        return P(0.5) * detail::solve_triangular(l,
+                            detail::solve_triangular(l, inner, {.left = true, .adjoint = true}),
                             {.left = false});
     }
 };
@@ -1825,7 +1825,7 @@ private:
     static Tensor<T> of_tall(
         Tensor<T> const& q, Tensor<T> const& r, Tensor<T> const& to_q, Tensor<T> const& to_r) {
         auto const c = from_lower_triangle<T>(matmul(r, adjoint(to_r)) - matmul(adjoint(to_q), q));
-        return solve_triangular(
+        return detail::solve_triangular(
             r, Tensor<T>(to_q + matmul(q, c)), {.left = false, .upper = true, .adjoint = true});
     }
 };

@@ -2494,6 +2494,11 @@ public:
         void* owner;
     };
     static Ref<Storage> make_external(ExternalMemory const& memory, std::size_t bytes);
+    /// Says what to call when the storage is gone.
+    void release_with(void (*release)(void*) noexcept, void* owner) noexcept {
+        external_memory().release = release;
+        external_memory().owner = owner;
+    }
     /// True for memory that its owner sees: its values are changed by in-place operations only.
     bool is_external() const noexcept { return size_ & external; }
 
@@ -7668,7 +7673,7 @@ template <class Op, class... X> struct Expression {
     scalar item() const { return materialize_expression(*this).item(); }
     /// The same, as double(sum(x)), or in a condition: if (sum(x) < 1e-3).
     template <class U>
-        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && std::same_as<kind, R>)
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !std::same_as<kind, C>)
     explicit operator U() const {
         return static_cast<U>(item());
     }
@@ -11009,7 +11014,7 @@ inline std::size_t get_num_threads() noexcept {
 #include <system_error>
 #include <thread>
 
-#if __has_include(<unistd.h>) && __has_include(<pthread.h>)
+#if !defined(_WIN32) && __has_include(<unistd.h>) && __has_include(<pthread.h>)
 #    include <pthread.h>
 #    define XGRAD_FORKS 1
 #else
@@ -16161,6 +16166,7 @@ template <class A>
 concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
     a.data() + a.data_offset();
     a.strides().begin();
+    requires std::is_pointer_v<std::remove_cvref_t<decltype(a.storage().data())>>;
 };
 
 /// Makes the array of a tensor from what its constructors take.
@@ -16379,16 +16385,16 @@ public:
                 "item: a tensor with one element is needed, this one has shape ", shape());
         return *array_of().begin();
     }
-    /// The same, as double(x), or in a condition: if (mask).
+    /// The same, as double(x).
     template <class U>
-        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && RealScalar<T>)
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !detail::is_complex<T>)
     explicit operator U() const {
         return static_cast<U>(item());
     }
-    explicit operator bool() const
-        requires std::same_as<T, bool>
-    {
-        return item();
+    /// True if the tensor is defined; but of a bool tensor its value: if (all_of(x > 0.)).
+    explicit operator bool() const {
+        if constexpr (std::same_as<T, bool>) return item();
+        else return defined();
     }
     /// Address of the first element; strides() lead to the others.
     T const* data() const { return array_of().begin(); }
@@ -16548,10 +16554,11 @@ Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::
     -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
 
 template <detail::NumberRange V>
-Tensor(V const&, GradFlag<std::ranges::range_value_t<V>> = {})
-    -> Tensor<std::ranges::range_value_t<V>>;
-template <Scalar T>
-Tensor(T const*, Shape const&, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+Tensor(V const&, GradFlag<detail::tensor_scalar<std::ranges::range_value_t<V>>> = {})
+    -> Tensor<detail::tensor_scalar<std::ranges::range_value_t<V>>>;
+template <Number U>
+Tensor(U const*, Shape const&, GradFlag<detail::tensor_scalar<U>> = {})
+    -> Tensor<detail::tensor_scalar<U>>;
 
 template <Scalar T> Tensor<T> AnyTensor::as() const {
     if (dtype() != dtype_of<T>)
@@ -17660,7 +17667,7 @@ public:
             static_assert(!std::floating_point<I>, "an index is a whole number, a range or a "
                                                    "slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>,
-                "an index is a whole number, xg::range(...), xg::slice(...), xg::all, "
+                "an index is a whole number, xg::slice(...), xg::range(...), xg::all, "
                 "xg::newaxis or xg::ellipsis");
             if (axis_ == shape_.size())
                 fail<IndexError>("too many indices for an array with ", shape_.size(),
@@ -18280,6 +18287,16 @@ auto grad(Expression<Op, X...> const& output, Inputs const& inputs, GradOptions 
 {
     return grad(materialize_expression(output), inputs, options);
 }
+template <class Op, class... X, Scalar First, Scalar... T>
+    requires(sizeof...(T) > 0)
+auto grad(Expression<Op, X...> const& output, Tensor<First> const& x, Tensor<T> const&... more) {
+    return grad(materialize_expression(output), inputs(x, more...));
+}
+template <class Op, class... X>
+std::vector<AnyTensor> grad(Expression<Op, X...> const& output,
+    std::initializer_list<TensorOrEdge> inputs, GradOptions const& options = {}) {
+    return grad(materialize_expression(output), inputs, options);
+}
 template <class Op, class... X, Scalar T>
 std::vector<Tensor<T>> grad(Expression<Op, X...> const& output,
     std::initializer_list<Tensor<T>> inputs, GradOptions const& options = {}) {
@@ -18605,6 +18622,7 @@ template <class X> using tensors_type = typename TensorsType<X>::type;
 /// The argument of a transform t(f), in contrast to the outputs and gradients of other overloads.
 template <class F>
 concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
+                              !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
 /// Calls a transform with one input, or with a tuple of several.
 template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
@@ -22340,6 +22358,9 @@ template <Operand X> auto min(X const& x, AxisList const& axes, bool keep = fals
 /// maximum() and minimum() of two tensors.
 template <Operand A, Operand B> auto max(A const& a, B const& b) { return maximum(a, b); }
 template <Operand A, Operand B> auto min(A const& a, B const& b) { return minimum(a, b); }
+// More specialised than std::max and std::min, beside which a using-declaration may put them.
+template <Scalar T> auto max(Tensor<T> const& a, Tensor<T> const& b) { return maximum(a, b); }
+template <Scalar T> auto min(Tensor<T> const& a, Tensor<T> const& b) { return minimum(a, b); }
 
 /// True where |a - b| <= absolute + relative |b| for all elements, as NumPy has it: NaN is close to
 /// nothing, an infinity to itself.
@@ -22662,18 +22683,21 @@ struct MemoryLayout {
     Strides const& strides;
 };
 /// The array of external memory. Checks that the pointer is not null and aligned, and that no
-/// stride is negative. `available`: elements that are there, if that is known. Takes the owner only
-/// where it does not throw.
+/// stride is negative. `available`: elements that are there, if that is known.
 AnyArray external_array(MemoryLayout const& layout, std::byte* data, std::size_t element,
-    std::size_t alignment, std::size_t available, Storage::ExternalMemory memory);
+    std::size_t alignment, std::size_t available);
+/// Throws ShapeError if the shape needs more elements than are there.
+void check_available(MemoryLayout const& layout, std::size_t available);
 inline constexpr std::size_t unknown_size = ~std::size_t{0};
 
 template <Scalar T>
 Tensor<T> external_tensor(MemoryLayout const& layout, T* data, std::size_t available = unknown_size,
     void (*release)(void*) noexcept = nullptr, void* owner = nullptr) {
     auto* const bytes = reinterpret_cast<std::byte*>(data);
-    return Tensor<T>(TensorImpl::make(type_info<T>,
-        external_array(layout, bytes, sizeof(T), alignof(T), available, {bytes, release, owner})));
+    Tensor<T> tensor(TensorImpl::make(
+        type_info<T>, external_array(layout, bytes, sizeof(T), alignof(T), available)));
+    tensor.impl().array.storage->release_with(release, owner); // last: what throws takes nothing
+    return tensor;
 }
 
 /// Moves an object to the heap, where a tensor keeps it.
@@ -22689,11 +22713,26 @@ private:
     std::unique_ptr<A> object_;
 };
 
-/// True for a view that refers to an array of its own: such a temporary may be borrowed.
+/// True for a view or an adaptor of an array that is somewhere else: such a temporary may be
+/// borrowed.
 template <class A> inline constexpr bool views_lvalue = false;
 template <class E, class... S> inline constexpr bool views_lvalue<xt::xview<E&, S...>> = true;
+template <class E, class... S>
+inline constexpr bool views_lvalue<xt::xview<E, S...>> = views_lvalue<E>;
 template <class E, class S, xt::layout_type L, class F>
 inline constexpr bool views_lvalue<xt::xstrided_view<E&, S, L, F>> = true;
+template <class E, class S, xt::layout_type L, class F>
+inline constexpr bool views_lvalue<xt::xstrided_view<E, S, L, F>> = views_lvalue<E>;
+template <class E, xt::layout_type L, class S, class Tag>
+inline constexpr bool views_lvalue<xt::xarray_adaptor<E&, L, S, Tag>> = true;
+template <class E, std::size_t N, xt::layout_type L, class Tag>
+inline constexpr bool views_lvalue<xt::xtensor_adaptor<E&, N, L, Tag>> = true;
+/// True for a container of xtensor, which owns its elements.
+template <class A> inline constexpr bool is_container = false;
+template <class E, xt::layout_type L, class S, class Tag>
+inline constexpr bool is_container<xt::xarray_container<E, L, S, Tag>> = true;
+template <class E, std::size_t N, xt::layout_type L, class Tag>
+inline constexpr bool is_container<xt::xtensor_container<E, N, L, Tag>> = true;
 
 template <class R>
 concept ContiguousNumbers =
@@ -22764,7 +22803,7 @@ void from_blob(T*, Shape const&, More const&...) {
 
 /// A tensor that keeps an xtensor array (row- or column-major) and has its elements as memory.
 template <class A>
-    requires(detail::StridedXtensor<A> && !std::is_reference_v<A> && !detail::views_lvalue<A>)
+    requires(detail::StridedXtensor<A> && detail::is_container<A>)
 auto adopt(A&& array) {
     detail::KeptObject<A> kept(std::move(array));
     auto tensor = detail::tensor_of_xtensor("adopt", kept.get(), &kept.release, kept.owner());
@@ -22774,9 +22813,10 @@ auto adopt(A&& array) {
 /// A tensor that keeps a container of numbers, which it reads in row-major order as this shape.
 /// Throws ShapeError if the container has fewer elements.
 template <class R>
-    requires(detail::ContiguousNumbers<R> && !std::is_reference_v<R>)
+    requires(detail::ContiguousNumbers<R> && !std::ranges::borrowed_range<R>)
 auto adopt(R&& numbers, Shape const& shape) {
     using T = std::ranges::range_value_t<R>;
+    detail::check_available({"adopt", shape, {}}, std::ranges::size(numbers));
     detail::KeptObject<R> kept(std::move(numbers));
     auto& all_numbers = kept.get();
     auto tensor = detail::external_tensor<T>({"adopt", shape, detail::row_major(shape)},
@@ -22787,17 +22827,21 @@ auto adopt(R&& numbers, Shape const& shape) {
 }
 /// As a tensor of one dimension.
 template <class R>
-    requires(detail::ContiguousNumbers<R> && !std::is_reference_v<R>)
+    requires(detail::ContiguousNumbers<R> && !std::ranges::borrowed_range<R>)
 auto adopt(R&& numbers) {
     Shape const shape{std::ranges::size(numbers)};
     return adopt(std::move(numbers), shape);
 }
-/// Rejects an array that the program keeps.
+/// Rejects an array that the program keeps, and what does not own its elements.
 template <class A>
-    requires(detail::StridedXtensor<A> || detail::ContiguousNumbers<A>)
-void adopt(A&, Shape const& = {}) {
-    static_assert(sizeof(A) == 0, "adopt: the tensor keeps the array, so it is moved: "
-                                  "adopt(std::move(array)); borrow(array) leaves it where it is");
+    requires((detail::StridedXtensor<A> && !detail::is_container<A>) ||
+             (detail::ContiguousNumbers<A> && std::ranges::borrowed_range<A>))
+void adopt(A&&, Shape const& = {}) {
+    constexpr bool is_lvalue = std::is_lvalue_reference_v<A>;
+    static_assert(!is_lvalue, "adopt: the tensor keeps the array, so it is moved: "
+                              "adopt(std::move(array)); borrow(array) leaves it where it is");
+    static_assert(is_lvalue, "adopt: a view, an adaptor or a span does not own its elements: "
+                             "borrow() makes a tensor of them");
 }
 
 /// A tensor of the elements of an xtensor array or of a view of one, which stays with the program:
@@ -22854,9 +22898,14 @@ void borrow(A&&, Shape const& = {}) {
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION void check_available(MemoryLayout const& layout, std::size_t available) {
+    if (auto const needed = numel(layout.shape); needed > available)
+        fail<ShapeError>(layout.operation, ": shape ", layout.shape, " needs ", needed,
+            " elements, and there are ", available);
+}
+
 XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* data,
-    std::size_t element, std::size_t alignment, std::size_t available,
-    Storage::ExternalMemory memory) {
+    std::size_t element, std::size_t alignment, std::size_t available) {
     auto const& [operation, shape, strides] = layout;
     if (strides.size() != shape.size())
         fail<ShapeError>(operation, ": ", strides.size(), " strides for shape ", shape);
@@ -22883,7 +22932,7 @@ XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* da
     if (reinterpret_cast<std::uintptr_t>(data) % alignment)
         fail(operation, ": the pointer is not aligned to the ", alignment,
             " bytes that elements of this type need");
-    a.storage = Storage::make_external(memory, extent * element);
+    a.storage = Storage::make_external({data, nullptr, nullptr}, extent * element);
     a.data = data;
     return a;
 }
@@ -23686,6 +23735,9 @@ private:
 
 /// True where writing an element of t might overwrite an element that a later element of the result
 /// reads.
+/// True for two arrays that share bytes of memory of the program, for which each has a storage.
+bool shares_external(
+    AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b);
 bool needs_temporary(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves);
 
 /// Overwrites t with the values of e, whose operands include t.
@@ -23904,6 +23956,15 @@ XGRAD_FUNCTION bool OldOperands::is_taken(AnyTensor const& x) const {
     return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
 }
 
+XGRAD_FUNCTION bool shares_external(
+    AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b) {
+    if (!a.storage->is_external() && !b.storage->is_external()) return false;
+    auto const end = [](AnyArray const& x, std::size_t element) {
+        return x.data + extent_of(x.shape, x.strides) * element;
+    };
+    return a.data < end(b, element_b) && b.data < end(a, element_a);
+}
+
 XGRAD_FUNCTION bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
     bool use_temporary = !out.contiguous;
@@ -23911,6 +23972,9 @@ XGRAD_FUNCTION bool needs_temporary(
         AnyArray const& leaf = *leaves[k];
         use_temporary |= leaf.storage == out.storage &&
                          (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+        use_temporary |=
+            leaf.storage != out.storage &&
+            shares_external(leaf, table.kernels.leaf[k]->element, out, table.result.element);
     }
     return use_temporary;
 }
