@@ -20,8 +20,7 @@
 // With -ffast-math a compiler takes NaN and infinity for values that do not occur, which the
 // elementary functions, extrema and checks of gradients rely on. XGRAD_ALLOW_FAST_MATH insists.
 #if defined(__FAST_MATH__) && !defined(XGRAD_ALLOW_FAST_MATH)
-#    error                                                                                         \
-        "xgrad: -ffast-math breaks NaN and infinity, which results rely on; define XGRAD_ALLOW_FAST_MATH to insist"
+#    error "xgrad: -ffast-math breaks NaN and infinity; XGRAD_ALLOW_FAST_MATH insists"
 #endif
 
 // XGRAD_USE_BLAS: matrix products call a BLAS that the program links, by its Fortran symbols.
