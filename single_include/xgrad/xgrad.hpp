@@ -167,8 +167,7 @@
 // With -ffast-math a compiler takes NaN and infinity for values that do not occur, which the
 // elementary functions, extrema and checks of gradients rely on. XGRAD_ALLOW_FAST_MATH insists.
 #if defined(__FAST_MATH__) && !defined(XGRAD_ALLOW_FAST_MATH)
-#    error                                                                                         \
-        "xgrad: -ffast-math breaks NaN and infinity, which results rely on; define XGRAD_ALLOW_FAST_MATH to insist"
+#    error "xgrad: -ffast-math breaks NaN and infinity; XGRAD_ALLOW_FAST_MATH insists"
 #endif
 
 // XGRAD_USE_BLAS: matrix products call a BLAS that the program links, by its Fortran symbols.
@@ -22667,10 +22666,9 @@ XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(see
 // array that the program keeps, adopt() an array that the tensor keeps.
 //
 // Such a tensor behaves as any other: changes in place count as versions, views share its memory,
-// and saved tensors notice changes. Only the library's reuse of memory that nobody else sees does
-// not touch it: its values change by in-place operations, and, where it is a gradient, by
-// backward(). What the program writes itself is seen by nobody: call mutable_data() first, which
-// counts as a change.
+// and saved tensors notice changes. The library never reuses the memory for other values: only
+// operations in place, and backward() where it is a gradient, write to it. The library does not
+// notice what the program writes itself: call mutable_data() first, which counts as a change.
 
 namespace xgrad {
 
@@ -22691,27 +22689,20 @@ void check_available(MemoryLayout const& layout, std::size_t available);
 inline constexpr std::size_t unknown_size = ~std::size_t{0};
 
 template <Scalar T>
-Tensor<T> external_tensor(MemoryLayout const& layout, T* data, std::size_t available = unknown_size,
-    void (*release)(void*) noexcept = nullptr, void* owner = nullptr) {
+Tensor<T> external_tensor(
+    MemoryLayout const& layout, T* data, std::size_t available = unknown_size) {
     auto* const bytes = reinterpret_cast<std::byte*>(data);
-    Tensor<T> tensor(TensorImpl::make(
+    return Tensor<T>(TensorImpl::make(
         type_info<T>, external_array(layout, bytes, sizeof(T), alignof(T), available)));
-    tensor.impl().array.storage->release_with(release, owner); // last: what throws takes nothing
-    return tensor;
 }
 
-/// Moves an object to the heap, where a tensor keeps it.
-template <class A> class KeptObject {
-public:
-    explicit KeptObject(A&& a) : object_(std::make_unique<A>(std::move(a))) {}
-    A& get() noexcept { return *object_; }
-    static void release(void* object) noexcept { delete static_cast<A*>(object); }
-    void* owner() noexcept { return object_.get(); }
-    void taken() noexcept { static_cast<void>(object_.release()); }
-
-private:
-    std::unique_ptr<A> object_;
-};
+/// Lets the memory of a tensor keep an object, which is destroyed with the last tensor of it.
+template <Scalar T, class Object>
+Tensor<T> keep_with(Tensor<T> tensor, std::unique_ptr<Object> object) noexcept {
+    tensor.impl().array.storage->release_with(
+        [](void* kept) noexcept { delete static_cast<Object*>(kept); }, object.release());
+    return tensor;
+}
 
 /// True for a view or an adaptor of an array that is somewhere else: such a temporary may be
 /// borrowed.
@@ -22739,9 +22730,7 @@ concept ContiguousNumbers =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && !XtensorExpression<R> &&
     Scalar<std::ranges::range_value_t<R>> && !Operand<R>;
 
-template <class A>
-auto tensor_of_xtensor(std::string_view operation, A& array,
-    void (*release)(void*) noexcept = nullptr, void* owner = nullptr) {
+template <class A> auto tensor_of_xtensor(std::string_view operation, A& array) {
     using T = std::remove_pointer_t<decltype(array.data())>;
     constexpr bool is_const = std::is_const_v<T>, has_type = Scalar<std::remove_const_t<T>>;
     static_assert(!is_const,
@@ -22752,7 +22741,7 @@ auto tensor_of_xtensor(std::string_view operation, A& array,
         Shape const shape(array.shape().begin(), array.shape().end());
         Strides const strides(array.strides().begin(), array.strides().end());
         auto* const first = array.data() + array.data_offset();
-        return external_tensor<T>({operation, shape, strides}, first, unknown_size, release, owner);
+        return external_tensor<T>({operation, shape, strides}, first);
     }
 }
 
@@ -22772,19 +22761,17 @@ template <Scalar T> Tensor<T> from_blob(T* data, Shape const& shape, Strides con
 /// from_blob() throws.
 template <Scalar T, std::invocable<T*> Deleter>
 Tensor<T> from_blob(T* data, Shape const& shape, Strides const& strides, Deleter deleter) {
-    struct Owner {
+    struct Deletion {
         T* data;
         Deleter deleter;
+
+        Deletion(T* d, Deleter&& f) : data(d), deleter(std::move(f)) {}
+        Deletion(Deletion const&) = delete;
+        ~Deletion() { deleter(data); }
     };
-    auto owner = std::make_unique<Owner>(Owner{data, std::move(deleter)});
-    auto const release = [](void* p) noexcept {
-        std::unique_ptr<Owner> const o(static_cast<Owner*>(p));
-        o->deleter(o->data);
-    };
-    auto tensor = detail::external_tensor<T>(
-        {"from_blob", shape, strides}, data, detail::unknown_size, release, owner.get());
-    static_cast<void>(owner.release());
-    return tensor;
+    auto tensor = from_blob(data, shape, strides);
+    return detail::keep_with(
+        std::move(tensor), std::make_unique<Deletion>(data, std::move(deleter)));
 }
 template <Scalar T, std::invocable<T*> Deleter>
 Tensor<T> from_blob(T* data, Shape const& shape, Deleter deleter) {
@@ -22805,10 +22792,9 @@ void from_blob(T*, Shape const&, More const&...) {
 template <class A>
     requires(detail::StridedXtensor<A> && detail::is_container<A>)
 auto adopt(A&& array) {
-    detail::KeptObject<A> kept(std::move(array));
-    auto tensor = detail::tensor_of_xtensor("adopt", kept.get(), &kept.release, kept.owner());
-    kept.taken();
-    return tensor;
+    auto kept = std::make_unique<A>(std::move(array));
+    auto tensor = detail::tensor_of_xtensor("adopt", *kept);
+    return detail::keep_with(std::move(tensor), std::move(kept));
 }
 /// A tensor that keeps a container of numbers, which it reads in row-major order as this shape.
 /// Throws ShapeError if the container has fewer elements.
@@ -22817,13 +22803,10 @@ template <class R>
 auto adopt(R&& numbers, Shape const& shape) {
     using T = std::ranges::range_value_t<R>;
     detail::check_available({"adopt", shape, {}}, std::ranges::size(numbers));
-    detail::KeptObject<R> kept(std::move(numbers));
-    auto& all_numbers = kept.get();
+    auto kept = std::make_unique<R>(std::move(numbers));
     auto tensor = detail::external_tensor<T>({"adopt", shape, detail::row_major(shape)},
-        std::ranges::data(all_numbers), std::ranges::size(all_numbers), &kept.release,
-        kept.owner());
-    kept.taken();
-    return tensor;
+        std::ranges::data(*kept), std::ranges::size(*kept));
+    return detail::keep_with(std::move(tensor), std::move(kept));
 }
 /// As a tensor of one dimension.
 template <class R>
