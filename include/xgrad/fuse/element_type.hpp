@@ -90,6 +90,9 @@ struct KernelTable {
     std::size_t largest_element; // of a leaf or the result
 };
 
+/// False for a tensor that stands alone.
+template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
+
 template <class F> struct KernelTableOf {
     using P = compute_precision<F>;
     using Y = typename F::scalar;
@@ -126,18 +129,16 @@ template <class F> struct KernelTableOf {
         return mask;
     }();
     static constexpr KernelTable table{F::leaves, vertices_of<F>.data(), leaf.data(),
-        &element_type<Y, tile_type<Y, P>>, &forward, &backward, &dual,
-        !requires {typename F::operation;
-}, in_place, differentiable, largest_element
-}; // namespace xgrad::detail
-}
-;
+        &element_type<Y, tile_type<Y, P>>, &forward, &backward, &dual, !has_operation<F>, in_place,
+        differentiable, largest_element};
+};
 
 /// A sum and its gradients in one pass; only expressions that are summed have one.
 using SumKernel = double (*)(void const* expression, BackwardPlan const& plan,
     void* const* operands, double factor, std::size_t n, LeafMask constant, LeafMask added_to);
+/// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
 template <class F> constexpr SumKernel sum_kernel() {
-    if constexpr (RealScalar<typename F::scalar>)
+    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
         return [](void const* expression, BackwardPlan const& plan, void* const* operands,
                    double factor, std::size_t n, LeafMask constant, LeafMask added_to) {
             return sum_and_gradient_kernel(

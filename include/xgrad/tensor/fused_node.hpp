@@ -96,7 +96,6 @@ private:
 
     void apply_in_loop(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
 
-    static constexpr signed char max_uses = 2;
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 };

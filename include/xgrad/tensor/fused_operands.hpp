@@ -12,7 +12,6 @@
 
 #include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/tensor/bound_operands.hpp>
-#include <xgrad/tensor/waiting_gradients.hpp>
 
 namespace xgrad::detail {
 
@@ -130,9 +129,6 @@ protected:
     std::byte* saved_result_data() const;
     static AnyArray contiguous_array(SavedValue const& value, Shape const& shape);
 
-    void stop_waiting() noexcept {
-        if (waiting_) WaitingGradients::end(std::exchange(waiting_, 0));
-    }
     void release_ready() noexcept;
 
 private:
@@ -168,12 +164,11 @@ private:
 
 protected:
     OperandPlan const& plan_;
-    bool contiguous_;          // all operands were contiguous when they were saved
-    bool handed_over_ = false; // a pass has taken the gradients
+    bool contiguous_;       // all operands were contiguous when they were saved
+    bool is_ready_ = false; // the gradients of a fused sum are computed already
     LeafMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
-    std::size_t waiting_ = 0; // bytes of gradients that are computed already
     std::unique_ptr<SavedTensor[]>
         saved_tensors_; // of the operands and the result; null while SavedValues are used
     std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions

@@ -1,7 +1,7 @@
 // FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
 // creates the gradients of every pass of a FusedNode.
 // The early gradients save a second evaluation of the expression where backward() follows
-// (benchmark: rational). RecordTable::use and WaitingGradients stop this where it does not.
+// (benchmark: rational). The rule has no state: every full sum that is recorded does it.
 #pragma once
 
 #include <numeric>
@@ -13,8 +13,10 @@ namespace xgrad::detail {
 
 class FusedSum : public FusedOperands {
 public:
-    /// True where a full sum computes its gradients too: backward() is likely to follow.
-    static bool sums_at_once(BoundOperands const& in);
+    /// True where a full sum that is recorded computes its gradients too.
+    static bool sums_at_once(BoundOperands const& in) {
+        return in.count() != 0 && !default_packing;
+    }
     /// Computes the scaled sum; stores the gradients until backward().
     double sum_at_once(BoundOperands const& in) {
         return sum_->scale * make_ready(in.arrays, in.contiguous);

@@ -44,7 +44,6 @@ template <class F> struct RecordTableOf {
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
-    static inline std::atomic<signed char> use{0};
     static void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
         detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(expression), out);
     }
@@ -55,7 +54,6 @@ template <class F> struct RecordTableOf {
             t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
             t.plans = &plans;
-            t.use = &use;
             t.traced = &traced_pass;
             t.list_vertices = &list_vertices;
             t.traced_grad_output = &TracedEnds<Y, compute_precision<F>>::grad_output;

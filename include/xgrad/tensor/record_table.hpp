@@ -48,9 +48,6 @@ struct RecordTable {
     void (*copy)(void* to, void const* from) = nullptr;
     void (*destroy)(void* expression) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
-    /// Counts uses of gradients that were computed together with a sum. Negative: they were not
-    /// used lately.
-    std::atomic<signed char>* use = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
     void (*traced)(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
         AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;

@@ -59,24 +59,20 @@ XGRAD_FUNCTION void FusedNode::apply_fused(
     if (!gradient.defined()) return;
     UnpackGuard const guard(*this);
     if (!sum_) return apply_shortest(gradient.impl().array, results, buffer);
-    bool const ready = has_gradients_ready();
-    if ((ready || handed_over_) && !gradient.requires_grad())
+    if (sum_->kernel && !gradient.requires_grad())
         if (double const factor = real_scalar(gradient);
             std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor) {
-            if (!ready) make_ready_again();
+            if (!has_gradients_ready()) make_ready_again();
             std::ranges::move(take_ready_gradients(), results.begin());
             return scale(results, factor);
         }
-    if (table().use->load(std::memory_order_relaxed) < 0)
-        table().use->fetch_add(1, std::memory_order_relaxed);
     apply_spread(gradient, results);
 }
 
 XGRAD_FUNCTION void FusedNode::apply_spread(
     AnyTensor const& gradient, std::span<AnyTensor> results) {
     AnyArray const grad_outputs = sum_->spread(gradient, space_);
-    if (table().kernels.is_identity && !is_simple(grad_outputs))
-        return repeat(grad_outputs, results);
+    if (table().kernels.is_identity) return repeat(grad_outputs, results);
     apply_shortest(grad_outputs, results);
 }
 
@@ -87,7 +83,7 @@ XGRAD_FUNCTION void FusedNode::apply_shortest(
 }
 
 XGRAD_FUNCTION bool FusedNode::has_gradients_ready() const noexcept {
-    return waiting_ &&
+    return is_ready_ &&
            !(saved_tensors_ && std::any_of(saved_tensors_.get(), saved_tensors_.get() + leaves(),
                                    [](auto const& s) { return s.is_packed(); }));
 }
@@ -96,10 +92,7 @@ XGRAD_FUNCTION std::span<AnyTensor> FusedNode::take_ready_gradients() noexcept {
     auto const ready = this->ready();
     for (auto const& gradient : ready)
         gradient.handle()->inference = inference_mode; // as if computed now
-    stop_waiting();
-    handed_over_ = true;
-    if (auto const use = table().use->load(std::memory_order_relaxed); use < max_uses)
-        table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+    is_ready_ = false;
     return ready;
 }
 
@@ -204,11 +197,13 @@ XGRAD_FUNCTION void FusedNode::repeat(
     auto made = TensorImpl::make(*table().leaf_types[0], space_);
     auto* to = made->array.data;
     Strides const* const strides[] = {&grad_outputs.strides};
-    for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-        info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
-            grad_outputs.strides.back(), n);
-        to += n * info.element;
-    });
+    if (grad_outputs.numel == 1) info.gather(to, grad_outputs.data, 0, made->array.numel);
+    else
+        for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
+                grad_outputs.strides.back(), n);
+            to += n * info.element;
+        });
     results[0] = AnyTensor(std::move(made));
 }
 

@@ -55,9 +55,6 @@ XGRAD_FUNCTION std::span<AnyTensor> FusedOperands::ready() noexcept {
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::destroy_sum() noexcept {
-    if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0)
-        table().use->fetch_sub(1, std::memory_order_relaxed);
-    release_ready();
     std::ranges::destroy(ready());
     std::destroy_at(sum_);
 }
@@ -112,9 +109,8 @@ XGRAD_FUNCTION AnyArray FusedOperands::contiguous_array(
 }
 
 XGRAD_FUNCTION void FusedOperands::release_ready() noexcept {
-    if (!waiting_) return;
-    for (auto& gradient : ready()) gradient = {};
-    stop_waiting();
+    if (std::exchange(is_ready_, false))
+        for (auto& gradient : ready()) gradient = {};
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::save_shapes(BoundOperands const& in) {
