@@ -33,7 +33,7 @@ template <Number T> struct Constant {
     using operand_tag = void;
     using kind = kind_of<T>;
     using precision = bool; // promotes to anything
-    static constexpr std::size_t leaves = 0;
+    static constexpr std::size_t operand_count = 0;
     StoredScalar<T> kept;
 
     T value() const { return kept; }
@@ -108,7 +108,7 @@ template <class Op, class... X> struct Expression {
     using scalar = typename kind::template over<precision>;
     using value_type = scalar;
     using indices = std::index_sequence_for<X...>;
-    static constexpr std::size_t leaves = (X::leaves + ... + 0);
+    static constexpr std::size_t operand_count = (X::operand_count + ... + 0);
 
     [[no_unique_address]] Op op;
     detail::Operands<X...> x;
@@ -179,7 +179,7 @@ template <class Y, class... X, class... More> struct FirstCodomain<Maps<Y(X...),
 /// mistake causes one error.
 struct StandIn {
     template <class T>
-        requires requires { typename T::leaf_tag; }
+        requires requires { typename T::tensor_tag; }
     operator T() const;
 };
 /// A placeholder, or the first operand if the operation's result has the same kind.

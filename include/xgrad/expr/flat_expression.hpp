@@ -1,9 +1,9 @@
 // Flattened expressions: an elementwise Expression whose tensors are replaced by Slots, so its type
 // depends on scalar types only. Data: Values<F, P>, a struct that mirrors the tree and has the
-// value at each vertex for one batch. evaluate() fills it from the leaves to the root;
-// backpropagate() walks it from the root to the leaves and computes their gradients. Invariant:
+// value at each vertex for one batch. evaluate() fills it from the operands to the root;
+// backpropagate() walks it from the root to the operands and computes their gradients. Invariant:
 // Values is filled in place and never copied, so that compilers keep it in registers. Here,
-// "leaves" are the tensors of the expression, numbered from left to right. Read next: kernel.hpp,
+// "operands" are the tensors of the expression, numbered from left to right. Read next: kernel.hpp,
 // the loop around both.
 #pragma once
 
@@ -18,7 +18,7 @@ template <Scalar T> struct Slot {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     using scalar = T;
-    static constexpr std::size_t leaves = 1;
+    static constexpr std::size_t operand_count = 1;
 };
 
 template <class X> struct FlatExpressionOf;
@@ -28,7 +28,7 @@ template <Number T> struct FlatExpressionOf<Constant<T>> {
     static type make(Constant<T> const& c) { return c; }
 };
 template <class X>
-    requires requires { typename X::leaf_tag; }
+    requires requires { typename X::tensor_tag; }
 struct FlatExpressionOf<X> {
     using type = Slot<typename X::scalar>;
     static type make(X const&) { return {}; }
@@ -55,43 +55,44 @@ template <class F>
 using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>,
     std::int64_t, typename ComputePrecision<F>::type>;
 
-/// The index of the first leaf of each operand, relative to the expression; then the number of all
-/// leaves.
-template <class... X> consteval auto first_leaves() {
+/// The index of the first operand of each operand, relative to the expression; then the number of
+/// all operands.
+template <class... X> consteval auto first_operands() {
     std::array<std::size_t, sizeof...(X) + 1> first{};
     std::size_t i = 0, n = 0;
-    ((first[i++] = n, n += X::leaves), ...);
+    ((first[i++] = n, n += X::operand_count), ...);
     first[i] = n;
     return first;
 }
 
-/// Calls f.template operator()<T, index>() for the scalar type T of each leaf, from left to right.
-template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f) {
+/// Calls f.template operator()<T, index>() for the scalar type T of each operand, from left to
+/// right.
+template <std::size_t At, class X, class F> constexpr void each_operand(F&& f) {
     if constexpr (requires { typename X::operation; })
         []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
-            constexpr auto first = first_leaves<Y...>();
+            constexpr auto first = first_operands<Y...>();
             [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (each_leaf<At + first[I], Y>(g), ...);
+                (each_operand<At + first[I], Y>(g), ...);
             }(std::index_sequence_for<Y...>{});
         }(std::type_identity<X>{}, f);
-    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
+    else if constexpr (X::operand_count == 1) f.template operator()<typename X::scalar, At>();
 }
 
-/// The scalar type of leaf K.
-template <class X, std::size_t K> struct LeafScalar {
+/// The scalar type of operand K.
+template <class X, std::size_t K> struct OperandScalar {
     using type = typename X::scalar;
 };
-template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
+template <class Op, class... X, std::size_t K> struct OperandScalar<Expression<Op, X...>, K> {
     template <std::size_t I> static auto find() {
-        constexpr auto first = first_leaves<X...>();
+        constexpr auto first = first_operands<X...>();
         if constexpr (K < first[I + 1])
-            return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>,
-                K - first[I]>::type>{};
+            return std::type_identity<typename OperandScalar<
+                std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
         else return find<I + 1>();
     }
     using type = typename decltype(find<0>())::type;
 };
-template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
+template <class F, std::size_t K> using operand_scalar = typename OperandScalar<F, K>::type;
 
 /// One vertex of an expression, for printing. Vertices are listed in the order in which they are
 /// written: each before its operands.
@@ -106,7 +107,7 @@ template <class Op, class... X>
 inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
 
 template <class X> constexpr void write_vertices(Vertex*& out) {
-    *out++ = {{}, {}, 0, X::leaves == 1};
+    *out++ = {{}, {}, 0, X::operand_count == 1};
 }
 template <class X>
     requires requires { typename X::operation; }
@@ -201,31 +202,32 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_a
 /// or `value_and_partial`.
 enum class Pass { forward, backward };
 
-/// A set of leaves, one bit each.
-using LeafMask = std::uint64_t;
+/// A set of operands, one bit each.
+using OperandMask = std::uint64_t;
 template <std::size_t From, std::size_t Count>
-inline constexpr LeafMask leaf_range =
-    (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
-template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask) {
-    return E::leaves > 0 && (mask & leaf_range<At, E::leaves>) == leaf_range<At, E::leaves>;
+inline constexpr OperandMask operand_range =
+    (Count >= 64 ? ~OperandMask{0} : (OperandMask{1} << Count) - 1) << From;
+template <class E, std::size_t At> XGRAD_INLINE bool covers(OperandMask mask) {
+    return E::operand_count > 0 &&
+           (mask & operand_range<At, E::operand_count>) == operand_range<At, E::operand_count>;
 }
 
 template <class Op>
 inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
 /// True if an expression has expensive parts: these are not evaluated again for the next batch if
-/// all their leaves are constant in the tile.
+/// all their operands are constant in the tile.
 template <class X> inline constexpr bool has_invariant_parts = false;
 template <class Op, class... X>
 inline constexpr bool has_invariant_parts<Expression<Op, X...>> =
     is_transcendental<Op> || divides<Expression<Op, X...>> || (has_invariant_parts<X> || ...);
 
-// `invariant`: the leaves that have the same values as in the previous batch.
+// `invariant`: the operands that have the same values as in the previous batch.
 template <std::size_t At, class P, Pass pass, class T, class Load>
-XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask) {
+XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, OperandMask) {
     v.y = load.template operator()<T, At>();
 }
 template <std::size_t At, class P, Pass pass, class T, class Load>
-XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
+XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, OperandMask) {}
 
 /// A scalar constant as a batch.
 template <class P, class T>
@@ -247,9 +249,9 @@ XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
 XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, P>& v, LeafMask invariant, std::index_sequence<I...>) {
+    Values<Expression<Op, X...>, P>& v, OperandMask invariant, std::index_sequence<I...>) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
+    constexpr auto first = first_operands<X...>();
     (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
     if constexpr (pass == Pass::backward && divides<E>)
         if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
@@ -271,7 +273,7 @@ XGRAD_INLINE void apply_operation(
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
 XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, P>& v, LeafMask invariant) {
+    Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
     if constexpr (is_transcendental<Op>)
         if (covers<Expression<Op, X...>, At>(invariant)) [[unlikely]]
             return;
@@ -283,12 +285,12 @@ XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
 /// evaluated.
 template <class P, class T, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&,
-    Values<Slot<T>, P>& v, LeafMask invariant) {
+    Values<Slot<T>, P>& v, OperandMask invariant) {
     evaluate<0, P, Pass::backward>(f, load, v, invariant);
 }
 template <class P, class Op, class... X, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved,
-    LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask invariant) {
+    LoadResult const& result, Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
     evaluate_operands<0, P, Pass::backward>(e, load, v, invariant, std::index_sequence_for<X...>{});
     if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
@@ -305,25 +307,25 @@ template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g) {
 }
 
 template <class X>
-inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::kind>;
+inline constexpr bool wants_gradient = X::operand_count > 0 && takes_gradients<typename X::kind>;
 
-/// Applies the chain rule from the root to the leaves. g is the gradient of the root's value. The
-/// gradient of leaf K goes to destination.template operator()<T, K>(gradient).
+/// Applies the chain rule from the root to the operands. g is the gradient of the root's value. The
+/// gradient of operand K goes to destination.template operator()<T, K>(gradient).
 template <std::size_t At, class P, class T, class G, class Destination>
 XGRAD_INLINE void backpropagate(
-    Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Destination const& destination) {
+    Slot<T> const&, Values<Slot<T>, P> const&, G g, OperandMask, Destination const& destination) {
     destination.template operator()<T, At>(g);
 }
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted,
+    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
     Destination const& destination) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
+    constexpr auto first = first_operands<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
         using Xi = std::tuple_element_t<I, std::tuple<X...>>;
         if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            if (!(wanted & operand_range<At + first[I], Xi::operand_count>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
                 else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));

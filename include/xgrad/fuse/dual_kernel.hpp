@@ -1,8 +1,8 @@
 // The kernel of second derivatives and of forward mode: forward over reverse. It evaluates an
 // expression on dual numbers and backpropagates the gradient of the result through them. The
 // tangent of the result is the derivative of the gradients with respect to grad_output; the
-// tangents of the leaves' gradients are the derivatives with respect to the leaves, since second
-// derivatives are symmetric. Read kernel.hpp first.
+// tangents of the operands' gradients are the derivatives with respect to the operands, since
+// second derivatives are symmetric. Read kernel.hpp first.
 #pragma once
 
 #include <xgrad/expr/dual.hpp>
@@ -10,22 +10,22 @@
 
 namespace xgrad::detail {
 
-/// The order of the kernel's operands: the values of the leaves, their tangents, the gradient of
-/// the result, the saved result, then destinations for the gradients of the leaves and for the
+/// The order of the kernel's arguments: the values of the operands, their tangents, the gradient of
+/// the result, the saved result, then destinations for the gradients of the operands and for the
 /// tangent of the result.
 struct DualLayout {
-    std::size_t leaves;
-    constexpr std::size_t tangents() const { return leaves; }
-    constexpr std::size_t grad_output() const { return 2 * leaves; }
-    constexpr std::size_t result() const { return 2 * leaves + 1; }
-    constexpr std::size_t gradients() const { return 2 * leaves + 2; }
-    constexpr std::size_t tangent() const { return 3 * leaves + 2; }
-    constexpr std::size_t total() const { return 3 * leaves + 3; }
+    std::size_t operand_count;
+    constexpr std::size_t tangents() const { return operand_count; }
+    constexpr std::size_t grad_output() const { return 2 * operand_count; }
+    constexpr std::size_t result() const { return 2 * operand_count + 1; }
+    constexpr std::size_t gradients() const { return 2 * operand_count + 2; }
+    constexpr std::size_t tangent() const { return 3 * operand_count + 2; }
+    constexpr std::size_t total() const { return 3 * operand_count + 3; }
 };
 
-/// `moving`: the leaves with a tangent. `gradients`: the gradients that the kernel writes.
+/// `moving`: the operands with a tangent. `gradients`: the gradients that the kernel writes.
 struct DualPlan {
-    LeafMask moving = 0;
+    OperandMask moving = 0;
     BackwardPlan gradients;
     bool saved_result = false, wants_tangent = false;
     void const* constant_grad_output =
@@ -64,48 +64,49 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argum
     return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
 
-/// The operands of a kernel, and the index of a batch in them.
+/// The arguments of a kernel, and the index of a batch in them.
 struct DualTile {
     void const* const* at;
     std::size_t i;
-    LeafMask moving;
+    OperandMask moving;
 };
 
-template <std::size_t At, std::size_t leaf_count, class P, class T>
+template <std::size_t At, std::size_t operand_count, class P, class T>
 XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v) {
     if constexpr (Differentiable<T>) {
         v.y.value = load_batch<T, P>(tile.at[At], tile.i);
-        v.y.tangent = load_batch<T, P>(tile.at[leaf_count + At], tile.i);
+        v.y.tangent = load_batch<T, P>(tile.at[operand_count + At], tile.i);
     } else v.y = load_batch<T, P>(tile.at[At], tile.i);
 }
-template <std::size_t At, std::size_t leaf_count, class P, class T>
+template <std::size_t At, std::size_t operand_count, class P, class T>
 XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
     v.y = constant_batch<P>(c);
 }
-template <std::size_t At, std::size_t leaf_count, class P, class Op, class... X, std::size_t... J>
+template <std::size_t At, std::size_t operand_count, class P, class Op, class... X,
+    std::size_t... J>
 XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved,
     DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>) {
     using E = Expression<Op, X...>;
     using On = OnDuals<typename E::signature>;
     auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
-                               tile.at[DualLayout{leaf_count}.result()], tile.i)
+                               tile.at[DualLayout{operand_count}.result()], tile.i)
                          : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
     if constexpr (is_dual_vertex<E>) {
         constexpr bool alone = dual_operands<E> == 1;
         v.y.value = y;
         v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
         if (alone && has_poles<Op, std::index_sequence_for<X...>> &&
-            !(tile.moving & leaf_range<At, E::leaves>))
+            !(tile.moving & operand_range<At, E::operand_count>))
             v.y.tangent = 0; // even where the derivative is infinite
     } else v.y = y;
 }
-template <std::size_t At, std::size_t leaf_count, class P, class Op, class... X>
+template <std::size_t At, std::size_t operand_count, class P, class Op, class... X>
 XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
     DualValues<Expression<Op, X...>, P>& v, bool saved = false) {
-    constexpr auto first = first_leaves<X...>();
+    constexpr auto first = first_operands<X...>();
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        (evaluate_dual<At + first[I], leaf_count, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
-        apply_dual<At, leaf_count, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
+        (evaluate_dual<At + first[I], operand_count, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
+        apply_dual<At, operand_count, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
     }(std::index_sequence_for<X...>{});
 }
 
@@ -113,23 +114,23 @@ XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
 template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
 template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
 
-/// Applies the chain rule from the root to the leaves. `destination` gets the tangents of the
-/// leaves' gradients.
+/// Applies the chain rule from the root to the operands. `destination` gets the tangents of the
+/// operands' gradients.
 template <std::size_t At, class P, class T, class G, class Destination>
-XGRAD_INLINE void backpropagate_dual(
-    Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Destination const& destination) {
+XGRAD_INLINE void backpropagate_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g,
+    OperandMask, Destination const& destination) {
     destination.template operator()<T, At>(tangent_of(g));
 }
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
-    DualValues<Expression<Op, X...>, P> const& v, G g, LeafMask wanted,
+    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
     Destination const& destination) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
+    constexpr auto first = first_operands<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
         using Xi = std::tuple_element_t<I, std::tuple<X...>>;
         if constexpr (is_dual_vertex<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            if (!(wanted & operand_range<At + first[I], Xi::operand_count>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
@@ -144,19 +145,19 @@ XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
 /// Evaluates the whole batches among n elements. Returns the number of elements that these are.
 template <class F>
 XGRAD_NOINLINE std::size_t dual_kernel(
-    F const& expression, DualPlan const& plan, void* const* operands, std::size_t n) {
+    F const& expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
     F const f = expression; // a copy that no output can alias
     using P = compute_precision<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = simd::Batch<P>::width;
-    constexpr DualLayout layout{F::leaves};
+    constexpr DualLayout layout{F::operand_count};
     void const* in[layout.gradients()];
-    copy_pointers(operands, layout.gradients(), in);
-    auto* const tangent = static_cast<tile_type<Y, P>*>(operands[layout.tangent()]);
+    copy_pointers(arguments, layout.gradients(), in);
+    auto* const tangent = static_cast<tile_type<Y, P>*>(arguments[layout.tangent()]);
     GradientDestination<F, P> destination(plan.gradients, 0);
     if (destination.wanted)
         destination.set_destinations(
-            plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
+            plan.gradients, [&](std::size_t k) { return arguments[layout.gradients() + k]; });
     auto const moving = plan.moving;
     bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent,
                has_constant_grad_output = plan.constant_grad_output;
@@ -165,8 +166,8 @@ XGRAD_NOINLINE std::size_t dual_kernel(
     for (; i + width <= n; i += width) {
         DualTile const tile{in, i, moving};
         DualValues<F, P> v;
-        if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, saved);
-        else evaluate_dual<0, F::leaves, P>(f, tile, v);
+        if constexpr (requires { v.x; }) evaluate_dual<0, F::operand_count, P>(f, tile, v, saved);
+        else evaluate_dual<0, F::operand_count, P>(f, tile, v);
         if (wants_tangent) tangent_of(v.y).store(tangent + i);
         if (!destination.wanted) continue;
         typename GradientDestination<F, P>::Batches batches[1]{};

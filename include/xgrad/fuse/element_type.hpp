@@ -72,22 +72,22 @@ inline LoopOperand absent_input(ElementType const& info) {
 
 /// All that is compiled for one expression, behind function pointers.
 struct KernelTable {
-    std::size_t leaves;
+    std::size_t operand_count;
     Vertex const* vertices;
-    ElementType const* const* leaf; // of each leaf
+    ElementType const* const* operand; // of each operand
     ElementType const* result; // of the gradient and the saved result, which a backward pass reads
-    // `constant`: the leaves that have one value in the tile. `added_to`: the leaves whose
+    // `constant`: the operands that have one value in the tile. `added_to`: the operands whose
     // gradients are added to what the destination has.
     void (*forward)(
-        void const* expression, void* const* operands, std::size_t n, LeafMask constant);
-    void (*backward)(void const* expression, BackwardPlan const& plan, void* const* operands,
-        std::size_t n, LeafMask constant, LeafMask added_to);
+        void const* expression, void* const* arguments, std::size_t n, OperandMask constant);
+    void (*backward)(void const* expression, BackwardPlan const& plan, void* const* arguments,
+        std::size_t n, OperandMask constant, OperandMask added_to);
     std::size_t (*dual)(
-        void const* expression, DualPlan const& plan, void* const* operands, std::size_t n);
+        void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n);
     bool is_identity; // one tensor and no operation
-    bool in_place;    // a kernel can read the elements of all leaves where they are
-    LeafMask differentiable;
-    std::size_t largest_element; // of a leaf or the result
+    bool in_place;    // a kernel can read the elements of all operands where they are
+    OperandMask differentiable;
+    std::size_t largest_element; // of an operand or the result
 };
 
 /// False for a tensor that stands alone.
@@ -98,51 +98,53 @@ template <class F> struct KernelTableOf {
     using Y = typename F::scalar;
 
     template <std::size_t... K> static constexpr auto element_types(std::index_sequence<K...>) {
-        return std::array<ElementType const*, F::leaves>{
-            &element_type<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...};
+        return std::array<ElementType const*, F::operand_count>{
+            &element_type<operand_scalar<F, K>, tile_type<operand_scalar<F, K>, P>>...};
     }
-    static constexpr auto leaf = element_types(std::make_index_sequence<F::leaves>{});
+    static constexpr auto operand = element_types(std::make_index_sequence<F::operand_count>{});
     static void forward(
-        void const* expression, void* const* operands, std::size_t n, LeafMask constant) {
-        forward_kernel(*static_cast<F const*>(expression), operands,
-            static_cast<Y*>(operands[F::leaves]), n, constant);
+        void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
+        forward_kernel(*static_cast<F const*>(expression), arguments,
+            static_cast<Y*>(arguments[F::operand_count]), n, constant);
     }
-    static void backward(void const* expression, BackwardPlan const& plan, void* const* operands,
-        std::size_t n, LeafMask constant, LeafMask added_to) {
+    static void backward(void const* expression, BackwardPlan const& plan, void* const* arguments,
+        std::size_t n, OperandMask constant, OperandMask added_to) {
         if constexpr (Differentiable<Y>)
             backward_kernel(
-                *static_cast<F const*>(expression), plan, operands, n, constant, added_to);
+                *static_cast<F const*>(expression), plan, arguments, n, constant, added_to);
     }
     static std::size_t dual(
-        void const* expression, DualPlan const& plan, void* const* operands, std::size_t n) {
+        void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
         if constexpr (Differentiable<Y>)
-            return dual_kernel(*static_cast<F const*>(expression), plan, operands, n);
+            return dual_kernel(*static_cast<F const*>(expression), plan, arguments, n);
         else return n;
     }
     static constexpr bool in_place =
-        std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
+        std::ranges::all_of(operand, [](auto const* l) { return l->in_place; });
     static constexpr std::size_t largest_element =
-        std::max(sizeof(Y), std::ranges::max(leaf, {}, &ElementType::element)->element);
-    static constexpr LeafMask differentiable = [] {
-        LeafMask mask = 0;
-        for (std::size_t k = 0; k < F::leaves; ++k) mask |= LeafMask{leaf[k]->differentiable} << k;
+        std::max(sizeof(Y), std::ranges::max(operand, {}, &ElementType::element)->element);
+    static constexpr OperandMask differentiable = [] {
+        OperandMask mask = 0;
+        for (std::size_t k = 0; k < F::operand_count; ++k)
+            mask |= OperandMask{operand[k]->differentiable} << k;
         return mask;
     }();
-    static constexpr KernelTable table{F::leaves, vertices_of<F>.data(), leaf.data(),
+    static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), operand.data(),
         &element_type<Y, tile_type<Y, P>>, &forward, &backward, &dual, !has_operation<F>, in_place,
         differentiable, largest_element};
 };
 
 /// A sum and its gradients in one pass; only expressions that are summed have one.
 using SumKernel = double (*)(void const* expression, BackwardPlan const& plan,
-    void* const* operands, double factor, std::size_t n, LeafMask constant, LeafMask added_to);
+    void* const* arguments, double factor, std::size_t n, OperandMask constant,
+    OperandMask added_to);
 /// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
 template <class F> constexpr SumKernel sum_kernel() {
     if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
-        return [](void const* expression, BackwardPlan const& plan, void* const* operands,
-                   double factor, std::size_t n, LeafMask constant, LeafMask added_to) {
+        return [](void const* expression, BackwardPlan const& plan, void* const* arguments,
+                   double factor, std::size_t n, OperandMask constant, OperandMask added_to) {
             return sum_and_gradient_kernel(
-                *static_cast<F const*>(expression), plan, operands, factor, n, constant, added_to);
+                *static_cast<F const*>(expression), plan, arguments, factor, n, constant, added_to);
         };
     else return nullptr;
 }

@@ -7,12 +7,12 @@
 
 namespace xgrad::detail {
 
-void evaluate_parts(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
-    AnyArray const& out);
+void evaluate_parts(KernelTable const& table, void const* expression,
+    AnyArray const* const* operands, AnyArray const& out);
 
-/// Evaluates an expression whose leaves are all contiguous, like `out`.
+/// Evaluates an expression whose operands are all contiguous, like `out`.
 void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, AnyArray const& out);
+    AnyArray const* const* operands, AnyArray const& out);
 
 /// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
 std::optional<std::array<std::size_t, 3>> reduced_extents(Shape const& space, Shape const& kept);
@@ -22,15 +22,15 @@ void reduce_contiguous(
     std::byte* from, std::array<std::size_t, 3> const& extent, LoopOperand const& out);
 
 void evaluate_in_loop(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, LoopOperand const& out);
+    AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
 
-/// Reduces all elements to one, if all leaves are contiguous.
-void reduce_all(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
+/// Reduces all elements to one, if all operands are contiguous.
+void reduce_all(KernelTable const& table, void const* expression, AnyArray const* const* operands,
     std::size_t count, LoopOperand const& out);
 
 /// Evaluates an expression over an index space into `out`, an array or a reduction.
-void evaluate_into(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
-    Shape const& space, LoopOperand const& out);
+void evaluate_into(KernelTable const& table, void const* expression,
+    AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
 
 } // namespace xgrad::detail
 

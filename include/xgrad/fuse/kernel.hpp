@@ -13,14 +13,14 @@
 
 namespace xgrad::detail {
 
-/// The leaves with the same values as in the previous batch: none in the first batch, later the
-/// leaves that are constant in the tile.
+/// The operands with the same values as in the previous batch: none in the first batch, later the
+/// operands that are constant in the tile.
 template <class F> struct InvariantOperands {
-    LeafMask constant, now = 0;
+    OperandMask constant, now = 0;
 
-    XGRAD_INLINE LeafMask next() {
-        if constexpr (F::leaves < 2 || !has_invariant_parts<F>) return 0;
-        LeafMask invariant = std::exchange(now, constant);
+    XGRAD_INLINE OperandMask next() {
+        if constexpr (F::operand_count < 2 || !has_invariant_parts<F>) return 0;
+        OperandMask invariant = std::exchange(now, constant);
         asm("" : "+r"(invariant)); // optimisation barrier: stops loop unswitching
         return invariant;
     }
@@ -30,20 +30,20 @@ XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** t
     for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
 }
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. `constant`: the leaves that have one value in the
-/// whole tile.
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. `constant`: the operands that have one value in
+/// the whole tile.
 template <class F>
-XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
-    typename F::scalar* out, std::size_t n, LeafMask constant) {
+XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* arguments,
+    typename F::scalar* out, std::size_t n, OperandMask constant) {
     F const f = expression; // a copy that no output can alias
     using P = compute_precision<F>;
-    constexpr std::size_t leaves = F::leaves, width = simd::Batch<P>::width;
-    void const* in[leaves + 1];
-    copy_pointers(operands, leaves, in);
+    constexpr std::size_t operand_count = F::operand_count, width = simd::Batch<P>::width;
+    void const* in[operand_count + 1];
+    copy_pointers(arguments, operand_count, in);
     InvariantOperands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
-    Remainder<P, leaves + 1> rest;
+    Remainder<P, operand_count + 1> rest;
     typename F::scalar last[width];
     std::size_t const left = n % width, whole = n - left;
     auto* to = out;
@@ -54,7 +54,7 @@ XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
         }
         if (left == 0) return;
         if (to == last) break;
-        each_leaf<0, F>([&]<class T, std::size_t K>() {
+        each_operand<0, F>([&]<class T, std::size_t K>() {
             in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
         });
         to = last;
@@ -62,45 +62,48 @@ XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
     copy_few<width / 2>(last, left, out + whole);
 }
 
-/// The order of a backward kernel's operands: the leaves, the gradient of the result, the saved
-/// result, then one destination for the gradient of each leaf.
+/// The order of a backward kernel's arguments: the operands, the gradient of the result, the saved
+/// result, then one destination for the gradient of each operand.
 template <class F> struct BackwardLayout {
-    static constexpr std::size_t leaves = F::leaves, grad_output = leaves, result = leaves + 1,
-                                 gradients = leaves + 2, total = 2 * leaves + 2;
+    static constexpr std::size_t operand_count = F::operand_count, grad_output = operand_count,
+                                 result = operand_count + 1, gradients = operand_count + 2,
+                                 total = 2 * operand_count + 2;
 };
 
-/// Which gradients a backward kernel writes. `wanted`: the leaves with a gradient. Leaf k writes to
-/// the destination of leaf target[k], an earlier leaf if both are the same tensor; then `add` has
-/// bit k and the kernel adds. `routes` encodes the same for the first leaves, so that the kernel
-/// tests bits of one register.
+/// Which gradients a backward kernel writes. `wanted`: the operands with a gradient. Operand k
+/// writes to the destination of operand target[k], an earlier operand if both are the same tensor;
+/// then `add` has bit k and the kernel adds. `routes` encodes the same for the first operands, so
+/// that the kernel tests bits of one register.
 struct BackwardPlan {
-    static constexpr std::size_t paired_leaves = 6;
-    /// Bits of `routes`: stored(k): leaf k writes its gradient; meets(k): it is added to that of an
-    /// earlier leaf; pair(i, k): that leaf is i (no bit for the first leaf).
+    static constexpr std::size_t paired_operands = 6;
+    /// Bits of `routes`: stored(k): operand k writes its gradient; meets(k): it is added to that of
+    /// an earlier operand; pair(i, k): that operand is i (no bit for the first operand).
     static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
     static constexpr std::uint32_t meets(std::size_t k) {
-        return std::uint32_t{1} << (paired_leaves + k);
+        return std::uint32_t{1} << (paired_operands + k);
     }
     static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) {
-        return std::uint32_t{1} << (2 * paired_leaves + later * (later - 1) / 2 + earlier);
+        return std::uint32_t{1} << (2 * paired_operands + later * (later - 1) / 2 + earlier);
     }
 
-    LeafMask wanted = 0, add = 0;
+    OperandMask wanted = 0, add = 0;
     std::uint32_t routes = 0;
     bool saved_result = false;
     std::uint8_t target[64];
 
     BackwardPlan() noexcept {} // leaves `target` to be filled
 
-    /// True for a leaf that writes a gradient instead of adding it to that of an earlier leaf.
+    /// True for an operand that writes a gradient instead of adding it to that of an earlier
+    /// operand.
     bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
-    /// Leaf k writes its own gradient.
+    /// Operand k writes its own gradient.
     void keep(std::size_t k) noexcept;
-    /// The gradient of leaf k is added to that of `nearest`, the previous leaf that is the same
-    /// tensor.
+    /// The gradient of operand k is added to that of `nearest`, the previous operand that is the
+    /// same tensor.
     void send_to(std::size_t nearest, std::size_t k) noexcept;
-    /// The plan restricted to some leaves. Of the leaves of one tensor, `leaves` has all or none.
-    BackwardPlan only(LeafMask leaves) const noexcept;
+    /// The plan restricted to some operands. Of the operands of one tensor, `operands` has all or
+    /// none.
+    BackwardPlan only(OperandMask operands) const noexcept;
 };
 
 template <class T, class P>
@@ -109,33 +112,34 @@ using gradient_batch =
 template <class Indices, class F, class P> struct GradientBatches;
 template <std::size_t... K, class F, class P>
 struct GradientBatches<std::index_sequence<K...>, F, P>
-    : OperandAt<K, gradient_batch<leaf_scalar<F, K>, P>>... {};
+    : OperandAt<K, gradient_batch<operand_scalar<F, K>, P>>... {};
 
-/// Writes the gradients of the leaves of F to their destinations, batch by batch. Gradients of the
-/// same tensor are added in registers, or in memory if there are more than
-/// BackwardPlan::paired_leaves leaves.
+/// Writes the gradients of the operands of F to their destinations, batch by batch. Gradients of
+/// the same tensor are added in registers, or in memory if there are more than
+/// BackwardPlan::paired_operands operands.
 template <class F, class P> struct GradientDestination {
-    static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
-    using Batches = GradientBatches<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
+    static constexpr bool in_registers = F::operand_count <= BackwardPlan::paired_operands;
+    using Batches =
+        GradientBatches<std::make_index_sequence<in_registers ? F::operand_count : 0>, F, P>;
 
-    LeafMask const wanted, add, added_to;
+    OperandMask const wanted, add, added_to;
     std::uint32_t const routes;
     simd::Batch<P> const factor;
     bool const scales;
-    void* out[F::leaves];
+    void* out[F::operand_count];
 
-    /// `added_to_place`: leaves whose gradient is added to what the destination has. `times`: a
+    /// `added_to_place`: operands whose gradient is added to what the destination has. `times`: a
     /// factor for all gradients.
     XGRAD_INLINE GradientDestination(
-        BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
+        BackwardPlan const& plan, OperandMask added_to_place, double times = 1)
         : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place),
           added_to(added_to_place),
           routes(plan.routes | (times != 1 || added_to_place ? changes : 0)), factor(times),
           scales(times != 1) {}
 
-    /// Sets the destination of leaf k to place(k).
+    /// Sets the destination of operand k to place(k).
     XGRAD_INLINE void set_destinations(BackwardPlan const& plan, auto place) {
-        for (std::size_t k = 0; k < F::leaves; ++k)
+        for (std::size_t k = 0; k < F::operand_count; ++k)
             out[k] = optimisation_barrier(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
     /// The callable that backpropagate() gives the gradients of the batch at i.
@@ -161,7 +165,7 @@ template <class F, class P> struct GradientDestination {
             else if (wanted >> K & 1) g.store(p);
         }
     }
-    /// Writes the gradients of adjacent batches after all leaves have delivered theirs.
+    /// Writes the gradients of adjacent batches after all operands have delivered theirs.
     template <std::size_t Together>
     XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
         if constexpr (in_registers)
@@ -174,8 +178,8 @@ template <class F, class P> struct GradientDestination {
                     if (scales) (scale_all<K>(batches), ...);
                     (add_place<K>(batches, i), ...);
                 }
-                (pass_on<F::leaves - 1 - K>(batches, routes_now, i), ...);
-            }(std::make_index_sequence<F::leaves>{});
+                (pass_on<F::operand_count - 1 - K>(batches, routes_now, i), ...);
+            }(std::make_index_sequence<F::operand_count>{});
     }
 
 private:
@@ -185,12 +189,12 @@ private:
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
         return static_cast<tile_type<T, P>*>(out[K]) + i;
     }
-    /// Called from the last leaf to the first: gradients that are added to a leaf's gradient come
-    /// from later leaves, so it is complete when it is stored.
+    /// Called from the last operand to the first: gradients that are added to an operand's gradient
+    /// come from later operands, so it is complete when it is stored.
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void pass_on(
         Batches (&batches)[Together], std::uint32_t routes_now, std::size_t i) const {
-        using T = leaf_scalar<F, K>;
+        using T = operand_scalar<F, K>;
         if constexpr (Differentiable<T>) {
             if constexpr (K > 0)
                 if (routes_now & BackwardPlan::meets(K))
@@ -206,21 +210,21 @@ private:
         if constexpr (Earlier > 0)
             if (!(routes_now & BackwardPlan::pair(Earlier, K)))
                 return add_to_nearest<Earlier - 1, K>(batches, routes_now);
-        if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>)
+        if constexpr (std::same_as<operand_scalar<F, Earlier>, operand_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                 get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]);
             });
     }
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const {
-        if constexpr (Differentiable<leaf_scalar<F, K>>)
+        if constexpr (Differentiable<operand_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                 get<K>(batches[u]) = get<K>(batches[u]) * factor;
             });
     }
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const {
-        using T = leaf_scalar<F, K>;
+        using T = operand_scalar<F, K>;
         if constexpr (Differentiable<T>)
             if (added_to >> K & 1)
                 kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
@@ -231,26 +235,26 @@ private:
     }
 };
 
-/// Computes the gradients of all leaves for one tile from the gradient of the result. The gradients
-/// of the leaves in `added_to` are added to what the destination has.
+/// Computes the gradients of all operands for one tile from the gradient of the result. The
+/// gradients of the operands in `added_to` are added to what the destination has.
 template <class F>
 XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& plan,
-    void* const* operands, std::size_t n, LeafMask constant, LeafMask added_to) {
+    void* const* arguments, std::size_t n, OperandMask constant, OperandMask added_to) {
     F const f = expression;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = simd::Batch<P>::width;
     void const* in[L::gradients];
-    copy_pointers(operands, L::gradients, in);
+    copy_pointers(arguments, L::gradients, in);
     GradientDestination<F, P> destination(plan, added_to);
-    destination.set_destinations(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
+    destination.set_destinations(plan, [&](std::size_t k) { return arguments[L::gradients + k]; });
     bool const saved = plan.saved_result;
     InvariantOperands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
     Remainder<P, L::gradients> rest;
-    Remainder<P, L::leaves> last;
+    Remainder<P, L::operand_count> last;
     bool on_copies = false;
     std::size_t const left = n % width, whole = n - left;
     for (std::size_t end = whole;; end = width) {
@@ -266,10 +270,10 @@ XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& pla
         }
         if (left == 0) return;
         if (std::exchange(on_copies, true)) break;
-        each_leaf<0, F>([&]<class T, std::size_t K>() {
+        each_operand<0, F>([&]<class T, std::size_t K>() {
             in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
             if (added_to >> K & 1)
-                last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+                last.template copy<tile_type<T, P>>(K, arguments[L::gradients + K], whole, left);
         });
         destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
         in[L::grad_output] =
@@ -278,24 +282,25 @@ XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& pla
             in[L::result] =
                 rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
     }
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
+    each_operand<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
         if (plan.makes_gradient(K))
             copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left,
-                static_cast<E*>(operands[L::gradients + K]) + whole);
+                static_cast<E*>(arguments[L::gradients + K]) + whole);
     });
 }
 
 /// The number of batches that a kernel evaluates side by side: two for cheap expressions of several
-/// leaves, where testing `routes` would otherwise be most of the work (bench_rational).
+/// operands, where testing `routes` would otherwise be most of the work (bench_rational).
 template <class X> inline constexpr bool is_cheap = true;
 template <class Op, class... X>
 inline constexpr bool is_cheap<Expression<Op, X...>> =
     !is_transcendental<Op> && (is_cheap<X> && ...);
 template <class F>
 inline constexpr std::size_t batches_together =
-    is_cheap<F> && F::leaves > 1 &&
-            F::leaves <= BackwardPlan::paired_leaves&& simd::Batch<compute_precision<F>>::width > 1
+    is_cheap<F> && F::operand_count > 1 &&
+            F::operand_count <=
+                BackwardPlan::paired_operands&& simd::Batch<compute_precision<F>>::width > 1
         ? 2
         : 1;
 
@@ -315,24 +320,25 @@ inline constexpr std::size_t summed_batches = 32;
 /// by a rounding, as in any backward pass.
 template <class F>
 XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan const& plan,
-    void* const* operands, double factor, std::size_t n, LeafMask constant, LeafMask added_to) {
+    void* const* arguments, double factor, std::size_t n, OperandMask constant,
+    OperandMask added_to) {
     F const f = expression;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
-    void const* in[L::leaves];
-    copy_pointers(operands, L::leaves, in);
+    void const* in[L::operand_count];
+    copy_pointers(arguments, L::operand_count, in);
     GradientDestination<F, P> destination(plan, added_to, factor);
-    destination.set_destinations(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
+    destination.set_destinations(plan, [&](std::size_t k) { return arguments[L::gradients + k]; });
     simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
-    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], LeafMask invariant,
+    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], OperandMask invariant,
                              std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
         typename GradientDestination<F, P>::Batches batches[Batches]{};
         kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
             evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, at}, v[u], invariant);
             backpropagate<0, P>(
-                f, v[u], grad_output, ~LeafMask{0}, destination.taking(batches[u], at));
+                f, v[u], grad_output, ~OperandMask{0}, destination.taking(batches[u], at));
             sum = sum + v[u].y;
         });
         destination.store(batches, i);
@@ -340,7 +346,7 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
     InvariantOperands<F> invariant{constant};
     Values<F, P> v[1]{};
     set_constants(f, v[0]);
-    Remainder<P, L::leaves> rest, last;
+    Remainder<P, L::operand_count> rest, last;
     double total = 0;
     bool on_copies = false;
     std::size_t const left = n % width, whole = n - left;
@@ -367,16 +373,16 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
         }
         if (left == 0) return total;
         if (std::exchange(on_copies, true)) break;
-        each_leaf<0, F>([&]<class T, std::size_t K>() {
+        each_operand<0, F>([&]<class T, std::size_t K>() {
             in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
             if (added_to >> K & 1)
-                last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+                last.template copy<tile_type<T, P>>(K, arguments[L::gradients + K], whole, left);
         });
         destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
     }
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
+    each_operand<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (void* const place = operands[L::gradients + K])
+        if (void* const place = arguments[L::gradients + K])
             copy_few<width / 2>(
                 reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + whole);
     });

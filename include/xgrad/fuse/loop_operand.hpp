@@ -8,7 +8,7 @@ namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
 /// The most operands of a forward or a backward kernel.
-inline constexpr std::size_t max_operands = 2 * 64 + 2;
+inline constexpr std::size_t max_arguments = 2 * 64 + 2;
 /// The longest run that is summed at once; a longer one would lose digits.
 inline constexpr std::size_t max_summed = 4096;
 

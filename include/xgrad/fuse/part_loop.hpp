@@ -57,8 +57,8 @@ private:
 
     std::size_t count_, max_at_once_, operands_ = 0;
     std::uint64_t streamed_ = 0; // operands, one bit each
-    std::byte* at_[max_operands];
-    std::size_t step_[max_operands];
+    std::byte* at_[max_arguments];
+    std::size_t step_[max_arguments];
 };
 
 } // namespace xgrad::detail

@@ -60,9 +60,10 @@ template <class... Op> struct TablesOfOperations<Operations<Op...>> {
     }
     static constexpr auto tables = std::tuple{list<Op>(typename Op::domain{})...};
 };
-template struct TablesOf<TracedLeaf<bool, double>, TracedLeaf<std::int64_t, double>,
-    TracedLeaf<float, double>, TracedLeaf<double, double>, TracedLeaf<std::complex<float>, double>,
-    TracedLeaf<std::complex<double>, double>, TracedNumber<int, double>,
-    TracedNumber<double, double>, TracedNumber<std::complex<double>, double>>;
+template struct TablesOf<TracedOperand<bool, double>, TracedOperand<std::int64_t, double>,
+    TracedOperand<float, double>, TracedOperand<double, double>,
+    TracedOperand<std::complex<float>, double>, TracedOperand<std::complex<double>, double>,
+    TracedNumber<int, double>, TracedNumber<double, double>,
+    TracedNumber<std::complex<double>, double>>;
 template struct TablesOfOperations<SharedOperations>;
 } // namespace xgrad::detail

@@ -154,7 +154,7 @@ template <Operand X> auto factor(X const& x) {
     else return Factor<T>{materialize_expression(x)};
 }
 template <class T>
-    requires requires { typename T::leaf_tag; }
+    requires requires { typename T::tensor_tag; }
 Factor<T const&, true> factor(Expression<Conj, T> const& x) {
     return {get<0>(x.x)};
 }

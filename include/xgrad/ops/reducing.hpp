@@ -92,10 +92,10 @@ void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t 
 /// Reduces an expression over axes without storing its values.
 template <class Combine, class T>
 Array<T> reduce_expression(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep) {
+    AnyArray const* const* operands, Shape const& space, Axes const& axes, bool keep) {
     using A = typename Combine::accumulator;
     Array<A> out(reduced_shape(space, axes, true), Combine::start());
-    evaluate_into(table, expression, leaves, space,
+    evaluate_into(table, expression, operands, space,
         reduce_operand(out, transfer_by<A, T, &reduce_strided<Combine, T>>));
     narrow<A, T>(out);
     if (!keep) out.reshape(reduced_shape(space, axes, false));
@@ -116,9 +116,9 @@ Array<T> reduce_array(Array<T> const& x, Axes const& axes, bool keep) {
     if (x.contiguous && axes.size() == x.shape.size())
         return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), reduce_all_elements<Combine>(x));
     Slot<T> const expression;
-    AnyArray const* const leaf = &x;
+    AnyArray const* const operand = &x;
     return reduce_expression<Combine, T>(
-        KernelTableOf<Slot<T>>::table, &expression, &leaf, x.shape, axes, keep);
+        KernelTableOf<Slot<T>>::table, &expression, &operand, x.shape, axes, keep);
 }
 
 // For the gradients of reductions over axes.

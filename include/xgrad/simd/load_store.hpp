@@ -15,8 +15,8 @@ template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::
     else return simd::batch_of<T, P>::load(p);
 }
 
-/// Loads the leaves at the batch that begins at i. A named type, and no lambda: functions that take
-/// it are instantiated once for all kernels.
+/// Loads the operands at the batch that begins at i. A named type, and no lambda: functions that
+/// take it are instantiated once for all kernels.
 template <class P> struct BatchLoader {
     void const* const* in;
     std::size_t i;

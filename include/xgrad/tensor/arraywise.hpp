@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
+    void pull(OperandMask wanted, AnyTensor const& gradient, AnyTensor const& result,
         AnyTensor const* const* operands, AnyTensor* to) const override {
         auto const &g = static_cast<Tensor<Y> const&>(gradient),
                    &y = static_cast<Tensor<Y> const&>(result);

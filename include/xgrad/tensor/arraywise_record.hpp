@@ -49,7 +49,7 @@ protected:
 private:
     /// Computes the gradients of the operands in `wanted`. Operands that no gradient reads are
     /// undefined.
-    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
+    virtual void pull(OperandMask wanted, AnyTensor const& gradient, AnyTensor const& result,
         AnyTensor const* const* operands, AnyTensor* to) const = 0;
     /// Evaluates (and records) the operation; called where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
@@ -58,7 +58,7 @@ private:
     Operand* operands_ = nullptr;
     Shape shape_; // of the result, where the operation is not linear
     SavedTensor result_;
-    LeafMask wanted_ = 0;
+    OperandMask wanted_ = 0;
     Uses uses_ = 0;
 };
 

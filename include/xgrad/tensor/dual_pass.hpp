@@ -15,7 +15,7 @@ public:
     /// Requests the tangent of the result.
     void want_tangent();
     /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
-    void want_gradients(LeafMask wanted, AnyTensor const& gradient);
+    void want_gradients(OperandMask wanted, AnyTensor const& gradient);
 
     void run();
 

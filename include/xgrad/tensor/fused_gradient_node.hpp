@@ -28,9 +28,9 @@ public:
     [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
 private:
-    std::size_t leaves() const noexcept { return of_.table().kernels.leaves; }
-    SavedTensor& saved_result() noexcept { return saved_[leaves()]; }
-    SavedTensor& saved_gradient() noexcept { return saved_[leaves() + 1]; }
+    std::size_t operand_count() const noexcept { return of_.table().kernels.operand_count; }
+    SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
+    SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
     bool is_saved(std::size_t i) const noexcept;
 
     bool would_record(std::span<AnyTensor const> gradients) const;
@@ -52,7 +52,7 @@ private:
     /// The pass over dual numbers, of the saved values and tangents of the operands. Reads a guard.
     DualPass pass_along(std::span<AnyTensor const> tangents);
     /// Operands whose gradients (this Node's outputs) depend on its inputs.
-    LeafMask dependent_leaves() const;
+    OperandMask dependent_operands() const;
 
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
@@ -70,8 +70,8 @@ private:
     CachedVector<SavedTensor> saved_; // of the operands, the result and grad_output
     CachedVector<Edge> edges_;
     Shape gradient_shape_;
-    LeafMask saved_operands_ = 0;
-    LeafMask differentiable_ = 0; // operands with an edge
+    OperandMask saved_operands_ = 0;
+    OperandMask differentiable_ = 0; // operands with an edge
     bool has_gradient_edge_ = false;
 };
 

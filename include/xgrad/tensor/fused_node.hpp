@@ -87,9 +87,9 @@ private:
     bool apply_if_simple(
         AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
     /// grad_output is one element, broadcast to all.
-    void apply_scalar(std::byte** at, std::size_t count, LeafMask added_to) const;
+    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
     void apply_parts(std::byte* const* at, std::size_t count, bool broadcasts_grad_output,
-        LeafMask added_to) const;
+        OperandMask added_to) const;
 
     /// Gradient of a sum of a plain tensor: grad_output, broadcast.
     void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;

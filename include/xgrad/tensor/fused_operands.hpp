@@ -28,10 +28,10 @@ public:
     SumOver const* sum() const noexcept { return sum_; }
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return space_; }
-    std::size_t leaves() const noexcept { return table().kernels.leaves; }
-    Shape const& leaf_shape(std::size_t k) const;
+    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
+    Shape const& operand_shape(std::size_t k) const;
     BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
-    LeafMask wanted() const noexcept { return gradients().wanted; }
+    OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
@@ -39,10 +39,10 @@ public:
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
-    AnyTensor unpack_leaf(std::size_t k);
+    AnyTensor unpack_operand(std::size_t k);
     AnyTensor unpack_result() {
         make_saved_tensors();
-        return saved_tensors_[leaves()].unpack(*this);
+        return saved_tensors_[operand_count()].unpack(*this);
     }
 
 protected:
@@ -115,7 +115,7 @@ protected:
         [[gnu::cold]] void close() noexcept;
 
         FusedOperands& node_;
-        LeafMask unpacked_ = 0;
+        OperandMask unpacked_ = 0;
     };
     /// True where all SavedValues are there and unchanged, and there are no SavedTensors.
     bool is_intact() const noexcept;
@@ -166,7 +166,7 @@ protected:
     OperandPlan const& plan_;
     bool contiguous_;       // all operands were contiguous when they were saved
     bool is_ready_ = false; // the gradients of a fused sum are computed already
-    LeafMask broadcast_ = 0;
+    OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
     std::unique_ptr<SavedTensor[]>

@@ -36,7 +36,8 @@ protected:
 
 private:
     double make_ready(AnyArray const* const* arrays, bool contiguous);
-    double run(void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const;
+    double run(
+        void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
 
     double sum_contiguous(AnyArray const* const* arrays);
     double sum_of_parts(void* const* at, std::size_t count) const;

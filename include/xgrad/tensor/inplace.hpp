@@ -48,7 +48,7 @@ private:
 /// the values that the Node saves.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands);
+    void take(AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands);
     /// The values of t without grad_fn.
     AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
 
@@ -63,7 +63,8 @@ private:
 /// True for two arrays that share bytes of memory of the program, for which each has a storage.
 bool shares_external(
     AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b);
-bool needs_temporary(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves);
+bool needs_temporary(
+    AnyArray const& out, RecordTable const& table, AnyArray const* const* operands);
 
 /// Overwrites t with the values of e, whose operands include t.
 template <Scalar T, class E>

@@ -28,7 +28,7 @@ struct SavedValue {
 /// Which operands are the same tensor, and which require a gradient.
 struct OperandPattern {
     std::array<std::uint8_t, 64> first{}; // of each operand, the first one that is the same tensor
-    LeafMask requires_grad = 0;
+    OperandMask requires_grad = 0;
     bool result_exists = true; // false where a fused reduction consumes the values
 
     bool is_same(OperandPattern const& o, std::size_t n) const noexcept;
@@ -37,8 +37,8 @@ struct OperandPattern {
 /// What the gradient of each operand reads: operands, one bit each. `result` tells whether the
 /// result is saved.
 struct Reads {
-    std::array<LeafMask, 64> of{};
-    LeafMask reached = 0; // operands that can have a gradient; a mask has none
+    std::array<OperandMask, 64> of{};
+    OperandMask reached = 0; // operands that can have a gradient; a mask has none
     bool result = false;
 };
 
@@ -50,11 +50,11 @@ void each_operand_with_gradient(
     auto const& v = vertices[at];
     std::size_t child = at + 1;
     for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
-        if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients())
+        if (auto const& x = vertices[child]; x.operand_mask && x.table->takes_gradients())
             f(child, v.table->uses(v.object, i));
 }
 [[gnu::cold]] void add_reads(
-    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads);
+    std::vector<TracedVertex> const& vertices, std::size_t at, OperandMask above, Reads& reads);
 /// The result is saved, instead of operands, where the gradient rules of the outermost operation
 /// read it and nothing else, as that of exp does: no second evaluation. `result_exists` is false
 /// under a fused reduction.
@@ -64,8 +64,8 @@ struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
     BackwardPlan gradients; // of operands that are the same tensor the first one gets the sum
-    LeafMask read = 0;      // operands that the gradients read
-    LeafMask saved = 0;     // the first one of each tensor among them
+    OperandMask read = 0;   // operands that the gradients read
+    OperandMask saved = 0;  // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     bool reads_all = false;         // the gradients read every operand
     std::uint8_t edges = 0, slots = 0;

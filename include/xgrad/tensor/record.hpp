@@ -18,16 +18,16 @@ namespace xgrad::detail {
 template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) {
     if constexpr (is_expression<X>)
         []<class Op, class... Y>(Expression<Op, Y...> const& e, F& g) {
-            constexpr auto first = first_leaves<Y...>();
+            constexpr auto first = first_operands<Y...>();
             [&]<std::size_t... I>(std::index_sequence<I...>) {
                 (each_tensor<At + first[I]>(get<I>(e.x), g), ...);
             }(std::index_sequence_for<Y...>{});
         }(x, f);
-    else if constexpr (X::leaves == 1) f(At, x);
+    else if constexpr (X::operand_count == 1) f(At, x);
 }
 
 // Defined in traced.hpp.
-void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
+void traced_pass(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
     AnyTensor const& gradient, std::span<AnyTensor> results);
 template <class P, class Op, class... X>
 void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
@@ -37,10 +37,10 @@ template <class Y, class P> struct TracedEnds;
 template <class F> struct RecordTableOf {
     using Y = typename F::scalar;
 
-    template <std::size_t... K> static constexpr auto leaf_types(std::index_sequence<K...>) {
-        return std::array<TypeInfo const*, F::leaves>{&type_info<leaf_scalar<F, K>>...};
+    template <std::size_t... K> static constexpr auto operand_types(std::index_sequence<K...>) {
+        return std::array<TypeInfo const*, F::operand_count>{&type_info<operand_scalar<F, K>>...};
     }
-    static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
+    static constexpr auto types = operand_types(std::make_index_sequence<F::operand_count>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
@@ -81,13 +81,13 @@ AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, 
 
 /// A flattened expression and pointers to its operands.
 template <class E> struct FlattenedExpression {
-    static_assert(E::leaves < 64,
+    static_assert(E::operand_count < 64,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
     using F = flat_expression<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
     F expression;
-    AnyTensor const* operands[E::leaves];
+    AnyTensor const* operands[E::operand_count];
 
     explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::make(e)) {
         each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });

@@ -15,7 +15,7 @@ struct SumOver;
 /// have the element kind of the vertex in the precision of the expression.
 struct TracedTable {
     std::size_t operands = 0;
-    bool is_leaf = false;
+    bool is_operand = false;
     /// Computes the value from the values of the operands (of an operand: from its tensor).
     AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
     /// What the gradient of an operand reads, and that gradient. A tensor that it does not read may
@@ -33,8 +33,8 @@ struct TracedVertex {
     void const* object; // an operation or a scalar constant
     // Set by measure().
     std::size_t end = 0; // index behind the vertices below it
-    std::size_t first_leaf = 0;
-    LeafMask leaves = 0; // operands at or below it
+    std::size_t first_operand = 0;
+    OperandMask operand_mask = 0; // operands at or below it
 };
 
 /// What recording needs to know of a flattened expression.
@@ -42,14 +42,14 @@ struct RecordTable {
     KernelTable const& kernels;
     ElementType const& result; // as the forward kernel writes it
     TypeInfo const& result_type;
-    TypeInfo const* const* leaf_types;
+    TypeInfo const* const* operand_types;
     std::size_t expression_bytes;
     // The members below are null where no gradient exists.
     void (*copy)(void* to, void const* from) = nullptr;
     void (*destroy)(void* expression) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
-    void (*traced)(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
+    void (*traced)(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
         AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
     void (*list_vertices)(void const* expression, std::vector<TracedVertex>& vertices) = nullptr;
     AnyTensor (*traced_grad_output)(
@@ -57,8 +57,9 @@ struct RecordTable {
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
-/// Computes `end`, `first_leaf` and `leaves` of a vertex and of those below it.
-[[gnu::cold]] void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf);
+/// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
+[[gnu::cold]] void measure(
+    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
 /// The vertices of an expression in prefix order: each before its operands.
 [[gnu::cold]] std::vector<TracedVertex> traced_vertices(
     RecordTable const& table, void const* expression);

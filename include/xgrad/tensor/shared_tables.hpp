@@ -17,7 +17,7 @@ using SharedOperations = Operations<Neg, Add, Sub, Mul, Div, Reciprocal, Square,
     PowNumber, Exp, Log, Log1p, Sigmoid, Sin, Cos, Tanh, Atan, Relu, Where, Maximum, Minimum, Abs,
     Abs2, Sign, RealPart, ImagPart, Conj, Complex>;
 
-template <class T, class P> struct TracedLeaf;
+template <class T, class P> struct TracedOperand;
 template <class N, class P> struct TracedNumber;
 template <class Op, class Signature, class P, class... L> struct TracedOperation;
 
@@ -26,7 +26,7 @@ template <class Op, class... All>
 inline constexpr bool is_among<Op, Operations<All...>> = (std::same_as<Op, All> || ...);
 
 template <class X> inline constexpr bool is_shared = false;
-template <class T> inline constexpr bool is_shared<TracedLeaf<T, double>> = true;
+template <class T> inline constexpr bool is_shared<TracedOperand<T, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<int, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<double, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<std::complex<double>, double>> = true;
@@ -37,7 +37,7 @@ inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> =
 /// The table of X where it is compiled once; impl/instances.ipp defines this function.
 template <class X> TracedTable const* shared_table();
 
-/// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.
+/// The table of X, which is a TracedOperand, TracedNumber or TracedOperation.
 template <class X> TracedTable const* table_of() {
 #ifdef XGRAD_SEPARATE_COMPILATION
     if constexpr (is_shared<X>) return shared_table<X>();

@@ -25,14 +25,13 @@ template <Scalar T>
 class Tensor : public AnyTensor, public InplaceForms<Tensor<T>>, public ShapeForms<Tensor<T>> {
 public:
     using operand_tag = void;
-    using leaf_tag = void;
+    using tensor_tag = void;
     using scalar = T;
     using value_type = T;
     using kind = kind_of<T>;
     using precision = precision_of<T>;
-    static constexpr std::size_t leaves = 1;
+    static constexpr std::size_t operand_count = 1;
 
-    /// An undefined tensor.
     /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
     /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.

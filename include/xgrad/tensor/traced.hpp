@@ -19,7 +19,7 @@ template <Scalar T> struct Traced {
     using scalar = T;
     using kind = kind_of<T>;
     using precision = precision_of<T>;
-    static constexpr std::size_t leaves = 1;
+    static constexpr std::size_t operand_count = 1;
     Tensor<T> tensor;
 };
 
@@ -84,7 +84,7 @@ template <class T> Traced<T> traced_as(AnyTensor const& t) {
     return {t.defined() ? t.as<T>() : Tensor<T>()};
 }
 
-template <class T, class P> struct TracedLeaf {
+template <class T, class P> struct TracedOperand {
     using S = traced_scalar<kind_of<T>, P>;
     [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) {
         return cast<S>(x->as<T>());
@@ -174,7 +174,7 @@ template <class N, class P> struct TracedKind<Constant<N>, P> {
 
 /// Lists the vertices in prefix order: each before its operands.
 template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedLeaf<T, P>>(), nullptr});
+    out.push_back({table_of<TracedOperand<T, P>>(), nullptr});
 }
 template <class P, class N>
 void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) {
@@ -213,8 +213,8 @@ extern template struct TracedEnds<std::complex<double>, double>;
 /// Evaluates vertices lazily: when a gradient rule first reads them.
 class Replay {
 public:
-    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted)
-        : vertices_(std::move(vertices)), values_(vertices_.size()), leaves_(leaves),
+    Replay(std::vector<TracedVertex> vertices, AnyTensor const* operands, OperandMask wanted)
+        : vertices_(std::move(vertices)), values_(vertices_.size()), operands_(operands),
           wanted_(wanted) {}
     void set_result(AnyTensor y) { values_[0] = std::move(y); }
 
@@ -223,10 +223,10 @@ public:
     [[gnu::cold]] void backpropagate(
         std::size_t at, AnyTensor const& g, Destination const& destination) {
         auto const& table = *vertices_[at].table;
-        if (table.is_leaf) return destination(vertices_[at].first_leaf, table, g);
+        if (table.is_operand) return destination(vertices_[at].first_operand, table, g);
         std::size_t child = at + 1;
         for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
-            if (!(wanted_ & vertices_[child].leaves)) continue;
+            if (!(wanted_ & vertices_[child].operand_mask)) continue;
             Uses const uses = table.uses(vertices_[at].object, i);
             std::vector<AnyTensor> x(table.operands);
             for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
@@ -242,13 +242,13 @@ private:
 
     std::vector<TracedVertex> vertices_;
     std::vector<AnyTensor> values_;
-    AnyTensor const* leaves_;
-    LeafMask wanted_;
+    AnyTensor const* operands_;
+    OperandMask wanted_;
 };
 
 /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
-[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* operands,
     AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
 
 } // namespace detail

@@ -6,22 +6,22 @@
 namespace xgrad::detail {
 
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_parts(KernelTable const& table,
-    void const* expression, AnyArray const* const* leaves, AnyArray const& out) {
+    void const* expression, AnyArray const* const* operands, AnyArray const& out) {
     PartLoop loop(out.numel);
-    for (std::size_t k = 0; k < table.leaves; ++k)
-        loop.contiguous(k, leaves[k]->data, table.leaf[k]->element);
-    loop.result(table.leaves, out.data, table.result->element);
+    for (std::size_t k = 0; k < table.operand_count; ++k)
+        loop.contiguous(k, operands[k]->data, table.operand[k]->element);
+    loop.result(table.operand_count, out.data, table.result->element);
     loop.run([&](std::size_t, void* const* at, std::size_t elements) {
         table.forward(expression, at, elements, 0);
     });
 }
 
 XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, AnyArray const& out) {
-    if (out.numel > part_size) return evaluate_parts(table, expression, leaves, out);
+    AnyArray const* const* operands, AnyArray const& out) {
+    if (out.numel > part_size) return evaluate_parts(table, expression, operands, out);
     void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
-    at[table.leaves] = out.data;
+    for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
+    at[table.operand_count] = out.data;
     if (out.numel) table.forward(expression, at, out.numel, 0);
 }
 
@@ -56,11 +56,11 @@ XGRAD_FUNCTION void reduce_contiguous(
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
-    void const* expression, AnyArray const* const* leaves, Shape const& space,
+    void const* expression, AnyArray const* const* operands, Shape const& space,
     LoopOperand const& out) {
-    std::size_t const n = table.leaves;
+    std::size_t const n = table.operand_count;
     NdLoop loop(space, n + 1);
-    for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*leaves[k], *table.leaf[k]));
+    for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*operands[k], *table.operand[k]));
     auto result = out;
     bool const copies = table.is_identity && !(out.in_place() && out.array->contiguous);
     if (copies) result.from = 0;
@@ -72,36 +72,36 @@ XGRAD_FUNCTION void reduce_contiguous(
 }
 
 XGRAD_FUNCTION void reduce_all(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, std::size_t count, LoopOperand const& out) {
-    if (table.is_identity) return reduce_contiguous(leaves[0]->data, {1, count, 1}, out);
+    AnyArray const* const* operands, std::size_t count, LoopOperand const& out) {
+    if (table.is_identity) return reduce_contiguous(operands[0]->data, {1, count, 1}, out);
     void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
     TileBuffer tile;
-    at[table.leaves] = tile.elements;
+    at[table.operand_count] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
         table.forward(expression, at, elements, 0);
         (*out.transfer)(tile.elements, out.array->data, 0, elements);
-        for (std::size_t k = 0; k < table.leaves; ++k)
-            at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
+        for (std::size_t k = 0; k < table.operand_count; ++k)
+            at[k] = static_cast<std::byte*>(at[k]) + elements * table.operand[k]->element;
     }
 }
 
 XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, LoopOperand const& out) {
+    AnyArray const* const* operands, Shape const& space, LoopOperand const& out) {
     std::size_t const count = numel(space);
     if (count == 0) return;
     bool contiguous = true;
-    for (std::size_t k = 0; k < table.leaves; ++k)
-        contiguous &= is_direct(*leaves[k], *table.leaf[k], space);
+    for (std::size_t k = 0; k < table.operand_count; ++k)
+        contiguous &= is_direct(*operands[k], *table.operand[k], space);
     if (contiguous && out.reduces && out.array->numel == 1)
-        return reduce_all(table, expression, leaves, count, out);
+        return reduce_all(table, expression, operands, count, out);
     if (contiguous && out.reduces && table.is_identity)
         if (auto const extent = reduced_extents(space, out.array->shape))
-            return reduce_contiguous(leaves[0]->data, *extent, out);
+            return reduce_contiguous(operands[0]->data, *extent, out);
     if (contiguous && out.in_place() && out.array->contiguous)
-        return evaluate_contiguous(table, expression, leaves, *out.array);
-    evaluate_in_loop(table, expression, leaves, space, out);
+        return evaluate_contiguous(table, expression, operands, *out.array);
+    evaluate_in_loop(table, expression, operands, space, out);
 }
 
 } // namespace xgrad::detail

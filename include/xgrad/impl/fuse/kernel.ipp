@@ -7,21 +7,21 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION void BackwardPlan::keep(std::size_t k) noexcept {
     target[k] = static_cast<std::uint8_t>(k);
-    if (k < paired_leaves) routes |= stored(k);
+    if (k < paired_operands) routes |= stored(k);
 }
 
 XGRAD_FUNCTION void BackwardPlan::send_to(std::size_t nearest, std::size_t k) noexcept {
     target[k] = target[nearest];
-    add |= LeafMask{1} << k;
-    if (k < paired_leaves) routes |= meets(k) | pair(nearest, k);
+    add |= OperandMask{1} << k;
+    if (k < paired_operands) routes |= meets(k) | pair(nearest, k);
 }
 
-XGRAD_FUNCTION BackwardPlan BackwardPlan::only(LeafMask leaves) const noexcept {
+XGRAD_FUNCTION BackwardPlan BackwardPlan::only(OperandMask operands) const noexcept {
     BackwardPlan plan = *this;
-    auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
-    plan.wanted &= leaves;
-    plan.add &= leaves;
-    plan.routes &= ~(left_out | left_out << paired_leaves);
+    auto const left_out = static_cast<std::uint32_t>(~operands) & (stored(paired_operands) - 1);
+    plan.wanted &= operands;
+    plan.add &= operands;
+    plan.routes &= ~(left_out | left_out << paired_operands);
     return plan;
 }
 

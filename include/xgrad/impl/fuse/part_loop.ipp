@@ -34,7 +34,7 @@ XGRAD_FUNCTION void PartLoop::run(Body body) const {
 
 XGRAD_FUNCTION void PartLoop::run_part(
     Body body, std::size_t part, std::size_t first, std::size_t elements) const {
-    void* here[max_operands];
+    void* here[max_arguments];
     for (std::size_t done = 0, n; done < elements; done += n) {
         n = std::min(max_at_once_, elements - done);
         for (std::size_t k = 0; k < operands_; ++k) here[k] = place(k, first + done);
@@ -46,7 +46,7 @@ XGRAD_FUNCTION void PartLoop::run_part(
 XGRAD_FUNCTION void PartLoop::stream_part(
     Body body, std::size_t part, std::size_t first, std::size_t elements) const {
     alignas(block_alignment) std::byte buffer[buffers][buffer_bytes];
-    void* here[max_operands];
+    void* here[max_arguments];
     auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
     for (std::size_t done = 0, n; done < elements; done += n) {
         n = std::min(max_at_once_, elements - done);

@@ -60,7 +60,7 @@ XGRAD_FUNCTION void ArraywiseRecord::connect(
         if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
         operands_[i].edge = static_cast<std::uint8_t>(used_edges);
         edges[used_edges++] = gradient_edge(*x[i]);
-        wanted_ |= LeafMask{1} << i;
+        wanted_ |= OperandMask{1} << i;
         uses_ |= table_.uses[i];
     }
     for (std::size_t i = 0; i < table_.count; ++i)

@@ -37,12 +37,12 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
 
 XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const* expression,
     AnyTensor const* const* operands, bool result_exists, std::string_view as) {
-    std::size_t const n = table.kernels.leaves;
+    std::size_t const n = table.kernels.operand_count;
     bool const records = table.plans && recording();
     auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
     auto const* const expected = latest ? latest->pattern.first.data() : first_;
     bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
-    LeafMask require = 0;
+    OperandMask require = 0;
     for (std::size_t k = 0; k < n; ++k) {
         if (!operands[k]->defined()) [[unlikely]]
             fail_undefined_operand(table.kernels.vertices, k, as);
@@ -60,11 +60,11 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
         if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
         if (records &&
             (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
-            require |= LeafMask{1} << k;
+            require |= OperandMask{1} << k;
     }
     contiguous = ordered;
     same_shape = same_shapes;
-    if (LeafMask const differentiable = require & table.kernels.differentiable) {
+    if (OperandMask const differentiable = require & table.kernels.differentiable) {
         is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                     latest->pattern.result_exists == result_exists;
         auto const& found =
@@ -75,9 +75,9 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
-    void const* expression, LeafMask differentiable, bool result_exists) const {
+    void const* expression, OperandMask differentiable, bool result_exists) const {
     OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
-    std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
+    std::copy_n(first_, table.kernels.operand_count, pattern.first.begin());
     return OperandPlan::of(table, expression, pattern);
 }
 
@@ -86,7 +86,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     contiguous = false;
     bool fits = true;
     broadcasted_ = arrays[0]->shape;
-    for (std::size_t k = 1; k < table.kernels.leaves; ++k)
+    for (std::size_t k = 1; k < table.kernels.operand_count; ++k)
         if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
     if (fits) return;
     auto const* root = table.kernels.vertices;

@@ -7,16 +7,16 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
     AnyArray const* result, std::span<AnyTensor const> tangents)
-    : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves}, space_(node.space()),
-      operands_(layout_.total()) {
-    for (std::size_t k = 0; k < layout_.leaves; ++k) {
-        auto const& info = *kernels_.leaf[k];
+    : node_(node), kernels_(node.table().kernels), layout_{kernels_.operand_count},
+      space_(node.space()), operands_(layout_.total()) {
+    for (std::size_t k = 0; k < layout_.operand_count; ++k) {
+        auto const& info = *kernels_.operand[k];
         operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
         bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
         operands_[layout_.tangents() + k] =
             moves ? input_operand(tangents[node.edge_of(k)].impl().array, info)
                   : absent_input(info);
-        if (moves) plan_.moving |= LeafMask{1} << k;
+        if (moves) plan_.moving |= OperandMask{1} << k;
     }
     plan_.saved_result = result;
     if (result) operands_[layout_.result()] = input_operand(*result, *kernels_.result);
@@ -32,20 +32,20 @@ XGRAD_FUNCTION void DualPass::want_tangent() {
         sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
 }
 
-XGRAD_FUNCTION void DualPass::want_gradients(LeafMask wanted, AnyTensor const& gradient) {
+XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
     plan_.gradients = node_.gradients().only(wanted);
     grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
     if (grad_outputs_.numel == 1) {
         kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
         plan_.constant_grad_output = splat_.elements;
     } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
-    gradients_.resize(layout_.leaves);
-    for (std::size_t k = 0; k < layout_.leaves; ++k) {
+    gradients_.resize(layout_.operand_count);
+    for (std::size_t k = 0; k < layout_.operand_count; ++k) {
         if (!makes_gradient(k)) continue;
-        auto const& info = *kernels_.leaf[k];
+        auto const& info = *kernels_.operand[k];
         bool const sums = node_.is_broadcast(k);
-        gradients_[k] =
-            sums ? zeroed(node_.leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
+        gradients_[k] = sums ? zeroed(node_.operand_shape(k), info.wide_element)
+                             : AnyArray(space_, info.element);
         operands_[layout_.gradients() + k] =
             sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
     }
@@ -74,8 +74,8 @@ XGRAD_FUNCTION AnyTensor DualPass::tangent() {
 
 XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
     if (!makes_gradient(k)) return {};
-    if (node_.is_broadcast(k)) kernels_.leaf[k]->narrow(gradients_[k]);
-    return AnyTensor(TensorImpl::make(*node_.table().leaf_types[k], std::move(gradients_[k])));
+    if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(gradients_[k]);
+    return AnyTensor(TensorImpl::make(*node_.table().operand_types[k], std::move(gradients_[k])));
 }
 
 XGRAD_FUNCTION void DualPass::compute_tail(void* const* at, std::size_t start, std::size_t count) {

@@ -6,15 +6,15 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION FusedGradientNode::FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
-    : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape()) {
-    for (std::size_t k = 0; k < leaves(); ++k)
-        if (of.is_read(k)) saved_operands_ |= LeafMask{1} << of.first_of(k);
+    : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
+    for (std::size_t k = 0; k < operand_count(); ++k)
+        if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
     edges_.reserve(of.next_edges().size() + 1);
-    for (std::size_t k = 0; k < leaves(); ++k) {
+    for (std::size_t k = 0; k < operand_count(); ++k) {
         bool const is_target = of.makes_gradient(k);
         if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result())) continue;
         edges_.push_back(of.next_edges()[of.edge_of(k)]);
-        differentiable_ |= LeafMask{1} << k;
+        differentiable_ |= OperandMask{1} << k;
     }
     if (Edge edge = gradient_edge(gradient)) {
         edges_.push_back(std::move(edge));
@@ -23,8 +23,8 @@ XGRAD_FUNCTION FusedGradientNode::FusedGradientNode(FusedNode& of, AnyTensor con
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
     if (edges_.empty()) return;
-    for (std::size_t k = 0; k < leaves(); ++k)
-        if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
+    for (std::size_t k = 0; k < operand_count(); ++k)
+        if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
     if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
     if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
 }
@@ -40,9 +40,10 @@ XGRAD_FUNCTION void FusedGradientNode::pushforward(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
         std::vector<AnyTensor> zeros(results.size());
-        for (std::size_t k = 0; k < leaves(); ++k)
+        for (std::size_t k = 0; k < operand_count(); ++k)
             if (of_.makes_gradient(k))
-                zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
+                zeros[of_.edge_of(k)] =
+                    of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
         return push_by_transposing(*this, std::move(zeros), tangents, results);
     }
     if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
@@ -51,18 +52,18 @@ XGRAD_FUNCTION void FusedGradientNode::pushforward(
         return;
     UnpackGuard const guard(*this);
     std::vector<AnyTensor> of_operands(of_.next_edges().size());
-    for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
+    for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
         if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
     DualPass pass = pass_along(of_operands);
-    pass.want_gradients(dependent_leaves(), saved_gradient().unpack(*this));
+    pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
     pass.run();
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
 }
 
 XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedGradientNode::saved_tensors() {
     std::vector<NamedSavedTensor> all;
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
     if (of_.saves_result()) all.push_back({"result", &saved_result()});
     if (differentiable_) all.push_back({"gradient", &saved_gradient()});
@@ -70,9 +71,9 @@ XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedGradientNode::saved_tensors() 
 }
 
 XGRAD_FUNCTION bool FusedGradientNode::is_saved(std::size_t i) const noexcept {
-    return i < leaves()    ? saved_operands_ >> i & 1
-           : i == leaves() ? of_.saves_result()
-                           : differentiable_ != 0;
+    return i < operand_count()    ? saved_operands_ >> i & 1
+           : i == operand_count() ? of_.saves_result()
+                                  : differentiable_ != 0;
 }
 
 XGRAD_FUNCTION bool FusedGradientNode::would_record(std::span<AnyTensor const> gradients) const {
@@ -98,18 +99,18 @@ XGRAD_FUNCTION void FusedGradientNode::UnpackGuard::close() noexcept {
 }
 
 XGRAD_FUNCTION DualPass FusedGradientNode::pass_along(std::span<AnyTensor const> tangents) {
-    LocalArray<AnyArray const*, 8> values(leaves());
-    for (std::size_t k = 0; k < leaves(); ++k)
+    LocalArray<AnyArray const*, 8> values(operand_count());
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
     return DualPass(
         of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
 }
 
-XGRAD_FUNCTION LeafMask FusedGradientNode::dependent_leaves() const {
-    LeafMask all = 0;
-    for (std::size_t k = 0; k < leaves(); ++k)
+XGRAD_FUNCTION OperandMask FusedGradientNode::dependent_operands() const {
+    OperandMask all = 0;
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
-            all |= LeafMask{1} << k;
+            all |= OperandMask{1} << k;
     return all;
 }
 
@@ -118,11 +119,11 @@ XGRAD_FUNCTION void FusedGradientNode::apply_fused(
     UnpackGuard const guard(*this);
     DualPass pass = pass_along(tangents);
     if (has_gradient_edge_) pass.want_tangent();
-    if (LeafMask const wanted = dependent_leaves())
+    if (OperandMask const wanted = dependent_operands())
         pass.want_gradients(wanted, saved_gradient().unpack(*this));
     pass.run();
     std::size_t edge = 0;
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
     if (has_gradient_edge_) results[edge] = pass.tangent();
 }
@@ -131,7 +132,7 @@ XGRAD_FUNCTION void FusedGradientNode::apply_recorded(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     UnpackGuard const guard(*this);
     auto const& table = of_.table();
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     LocalGraph graph;
     std::vector<AnyTensor> operands(n);
     for (std::size_t k = 0, edge = 0; k < n; ++k) {
@@ -142,7 +143,7 @@ XGRAD_FUNCTION void FusedGradientNode::apply_recorded(
             continue;
         }
         if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
-        else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
+        else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
         if (is_wanted)
             operands[k] =
                 graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
@@ -183,7 +184,7 @@ XGRAD_FUNCTION void FusedNode::push_tangents(
             *this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
     UnpackGuard const guard(*this);
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     LocalArray<AnyArray, 6> saved(n + 1);
     LocalArray<AnyArray const*, 8> values(n);
     for (std::size_t k = 0; k < n; ++k)

@@ -48,7 +48,7 @@ XGRAD_FUNCTION void FusedNode::dispose() noexcept {
 
 XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) const {
     bool any = gradient.requires_grad() || saves_result();
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         any |= saved_tensors_ ? saved_tensors_[k].requires_grad()
                               : makes_gradient(k) && plan_.saved >> first_of(k) & 1;
     return any;
@@ -83,9 +83,9 @@ XGRAD_FUNCTION void FusedNode::apply_shortest(
 }
 
 XGRAD_FUNCTION bool FusedNode::has_gradients_ready() const noexcept {
-    return is_ready_ &&
-           !(saved_tensors_ && std::any_of(saved_tensors_.get(), saved_tensors_.get() + leaves(),
-                                   [](auto const& s) { return s.is_packed(); }));
+    return is_ready_ && !(saved_tensors_ && std::any_of(saved_tensors_.get(),
+                                                saved_tensors_.get() + operand_count(),
+                                                [](auto const& s) { return s.is_packed(); }));
 }
 
 XGRAD_FUNCTION std::span<AnyTensor> FusedNode::take_ready_gradients() noexcept {
@@ -112,8 +112,8 @@ XGRAD_FUNCTION bool FusedNode::is_plain(AnyArray const& grad_outputs) const {
     bool simple = broadcast_ == 0 && is_plain(grad_outputs);
     if (saved_tensors_ && saves_result())
         simple &= is_direct(saved_result(), *table().kernels.result, space_);
-    for (std::size_t k = 0; k < leaves(); ++k) {
-        auto const& info = *table().kernels.leaf[k];
+    for (std::size_t k = 0; k < operand_count(); ++k) {
+        auto const& info = *table().kernels.operand[k];
         simple &= info.in_place;
         if (saved_tensors_ && plan_.saved >> k & 1)
             simple &= is_direct(saved_tensors_[k].array(), info, space_);
@@ -126,19 +126,20 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     if (!is_simple(grad_outputs)) return false;
     auto const& plan = plan_;
     auto const& kernels = plan.table.kernels;
-    std::size_t const n = kernels.leaves, grad_output = n, result = n + 1, first_gradient = n + 2;
+    std::size_t const n = kernels.operand_count, grad_output = n, result = n + 1,
+                      first_gradient = n + 2;
     bool const broadcasts_grad_output = sum_ && !is_direct(grad_outputs, *kernels.result, space_);
     std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
-    std::byte* at[max_operands];
+    std::byte* at[max_arguments];
     for (std::size_t k = 0; k < n; ++k) {
         at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
         at[first_gradient + k] = nullptr;
     }
-    LeafMask added_to = 0;
+    OperandMask added_to = 0;
     for (std::size_t i = 0; i < plan.edges; ++i) {
         std::size_t const k = plan.target[i];
-        auto const& type = *plan.table.leaf_types[k];
-        if (results[i].defined()) added_to |= LeafMask{1} << k;
+        auto const& type = *plan.table.operand_types[k];
+        if (results[i].defined()) added_to |= OperandMask{1} << k;
         else if (buffer && buffer->handle()->type == &type)
             results[i] = std::move(*std::exchange(buffer, nullptr));
         else
@@ -158,9 +159,9 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
-    std::byte** at, std::size_t count, LeafMask added_to) const {
+    std::byte** at, std::size_t count, OperandMask added_to) const {
     TileBuffer splat;
-    auto& grad_output = at[leaves()];
+    auto& grad_output = at[operand_count()];
     table().kernels.result->gather(splat.elements, grad_output, 0, std::min(count, tile_size));
     grad_output = splat.elements;
     if (count <= tile_size)
@@ -169,20 +170,20 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     else apply_parts(at, count, true, added_to);
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_parts(
-    std::byte* const* at, std::size_t count, bool broadcasts_grad_output, LeafMask added_to) const {
-    std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_parts(std::byte* const* at,
+    std::size_t count, bool broadcasts_grad_output, OperandMask added_to) const {
+    std::size_t const n = operand_count(), grad_output = n, result = n + 1, first_gradient = n + 2;
     auto const& kernels = table().kernels;
     PartLoop loop(count, broadcasts_grad_output || !plan_.reads_all
                              ? tile_size
                              : part_size); // zero_tile and the splat have tile_size elements
     for (std::size_t k = 0; k < n; ++k)
-        loop.contiguous(k, at[k], is_read(k) ? kernels.leaf[k]->element : 0);
+        loop.contiguous(k, at[k], is_read(k) ? kernels.operand[k]->element : 0);
     loop.contiguous(
         grad_output, at[grad_output], broadcasts_grad_output ? 0 : kernels.result->element);
     loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
     for (std::size_t k = 0; k < n; ++k) {
-        std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
+        std::size_t const gradient = first_gradient + k, element = kernels.operand[k]->element;
         added_to >> k & 1 ? loop.contiguous(gradient, at[gradient], element)
                           : loop.result(gradient, at[gradient], element);
     }
@@ -194,7 +195,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
 XGRAD_FUNCTION void FusedNode::repeat(
     AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
     auto const& info = *table().kernels.result;
-    auto made = TensorImpl::make(*table().leaf_types[0], space_);
+    auto made = TensorImpl::make(*table().operand_types[0], space_);
     auto* to = made->array.data;
     Strides const* const strides[] = {&grad_outputs.strides};
     if (grad_outputs.numel == 1) info.gather(to, grad_outputs.data, 0, made->array.numel);
@@ -209,7 +210,7 @@ XGRAD_FUNCTION void FusedNode::repeat(
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_in_loop(
     AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     LocalArray<AnyArray, 6> values(n + 1);
     LocalArray<AnyArray const*, 6> arrays(n);
     for (std::size_t k = 0; k < n; ++k)

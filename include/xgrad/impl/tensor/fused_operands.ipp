@@ -26,18 +26,18 @@ XGRAD_FUNCTION void FusedOperands::release_saved() noexcept {
 XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedOperands::saved_tensors() {
     make_saved_tensors();
     std::vector<NamedSavedTensor> all;
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (plan_.saved >> k & 1) all.push_back({tensor_name(k), &saved_tensors_[k]});
-    if (saves_result()) all.push_back({"result", &saved_tensors_[leaves()]});
+    if (saves_result()) all.push_back({"result", &saved_tensors_[operand_count()]});
     return all;
 }
 
-XGRAD_FUNCTION Shape const& FusedOperands::leaf_shape(std::size_t k) const {
+XGRAD_FUNCTION Shape const& FusedOperands::operand_shape(std::size_t k) const {
     static Shape const of_a_number;
     return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
 }
 
-XGRAD_FUNCTION AnyTensor FusedOperands::unpack_leaf(std::size_t k) {
+XGRAD_FUNCTION AnyTensor FusedOperands::unpack_operand(std::size_t k) {
     make_saved_tensors();
     return saved_tensors_[first_of(k)].unpack(*this);
 }
@@ -61,11 +61,12 @@ XGRAD_FUNCTION std::span<AnyTensor> FusedOperands::ready() noexcept {
 
 XGRAD_FUNCTION void FusedOperands::UnpackGuard::open() {
     node_.make_saved_tensors();
-    std::size_t const n = node_.leaves();
+    std::size_t const n = node_.operand_count();
     for (std::size_t k = 0; k < n; ++k)
         if (node_.plan_.saved >> k & 1 && node_.saved_tensors_[k].open(node_))
-            unpacked_ |= LeafMask{1} << k;
-    if (node_.saves_result() && node_.saved_tensors_[n].open(node_)) unpacked_ |= LeafMask{1} << n;
+            unpacked_ |= OperandMask{1} << k;
+    if (node_.saves_result() && node_.saved_tensors_[n].open(node_))
+        unpacked_ |= OperandMask{1} << n;
 }
 
 XGRAD_FUNCTION void FusedOperands::UnpackGuard::close() noexcept {
@@ -81,14 +82,14 @@ XGRAD_FUNCTION bool FusedOperands::is_intact() const noexcept {
 }
 
 XGRAD_FUNCTION AnyArray FusedOperands::saved_result() const {
-    return saved_tensors_ ? saved_tensors_[leaves()].array()
+    return saved_tensors_ ? saved_tensors_[operand_count()].array()
                           : contiguous_array(saved_value(plan_.slots), space_);
 }
 
 XGRAD_FUNCTION AnyArray FusedOperands::slot_array(std::size_t i) const {
     std::size_t const k = plan_.slot_operand[i];
     return saved_tensors_ ? saved_tensors_[k].array()
-                          : contiguous_array(saved_value(i), leaf_shape(k));
+                          : contiguous_array(saved_value(i), operand_shape(k));
 }
 
 XGRAD_FUNCTION std::byte* FusedOperands::saved_data(std::size_t k) const {
@@ -97,7 +98,8 @@ XGRAD_FUNCTION std::byte* FusedOperands::saved_data(std::size_t k) const {
 }
 
 XGRAD_FUNCTION std::byte* FusedOperands::saved_result_data() const {
-    return saved_tensors_ ? saved_tensors_[leaves()].array().data : saved_value(plan_.slots).data;
+    return saved_tensors_ ? saved_tensors_[operand_count()].array().data
+                          : saved_value(plan_.slots).data;
 }
 
 XGRAD_FUNCTION AnyArray FusedOperands::contiguous_array(
@@ -114,13 +116,13 @@ XGRAD_FUNCTION void FusedOperands::release_ready() noexcept {
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::save_shapes(BoundOperands const& in) {
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     for (std::size_t k = 0; k < n; ++k) {
         std::size_t const first = first_of(k);
         if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
         else if (in.arrays[k]->shape != space_) {
             auto const& array = *in.arrays[k];
-            broadcast_ |= LeafMask{1} << k;
+            broadcast_ |= OperandMask{1} << k;
             if (array.shape.empty()) continue;
             if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
             shapes_[k] = array.shape;
@@ -130,7 +132,7 @@ XGRAD_FUNCTION void FusedOperands::release_ready() noexcept {
 
 XGRAD_FUNCTION void FusedOperands::save_tensors(
     AnyTensor const* const* operands, AnyTensor const& result) {
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     saved_tensors_ = std::make_unique<SavedTensor[]>(n + 1);
     for (auto& value : saved_values()) value.storage = nullptr;
     for (std::size_t k = 0; k < n; ++k)
@@ -141,7 +143,7 @@ XGRAD_FUNCTION void FusedOperands::save_tensors(
 XGRAD_FUNCTION void FusedOperands::make_saved_tensors() {
     NodeLock const lock(*this);
     if (saved_tensors_) return;
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     auto saved = std::make_unique<SavedTensor[]>(n + 1);
     auto const restore = [](SavedValue const& value, Edge const& edge, TypeInfo const& type,
                              Shape const& shape) {
@@ -153,7 +155,7 @@ XGRAD_FUNCTION void FusedOperands::make_saved_tensors() {
         std::size_t at = k;
         while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
         saved[k] = restore(saved_value(i), at < n ? edges()[plan_.edge[at]] : Edge(),
-            *table().leaf_types[k], leaf_shape(k));
+            *table().operand_types[k], operand_shape(k));
     }
     if (saves_result() && saved_value(plan_.slots).storage)
         saved[n] = SavedTensor::restored_result(
@@ -163,7 +165,7 @@ XGRAD_FUNCTION void FusedOperands::make_saved_tensors() {
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::release_saved_tensors() noexcept {
-    for (std::size_t k = 0; k <= leaves(); ++k) saved_tensors_[k].release();
+    for (std::size_t k = 0; k <= operand_count(); ++k) saved_tensors_[k].release();
 }
 
 } // namespace xgrad::detail

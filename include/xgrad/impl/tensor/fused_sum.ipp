@@ -6,14 +6,14 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION void FusedSum::make_ready_again() {
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     LocalArray<AnyArray, 6> values(n);
     LocalArray<AnyArray const*, 6> arrays(n);
     for (std::size_t i = 0; i < plan_.slots; ++i) values[plan_.slot_operand[i]] = slot_array(i);
     bool contiguous = contiguous_;
     for (std::size_t k = 0; k < n; ++k) {
         auto& value = values[first_of(k)];
-        if (!value.defined()) value = zeroed(leaf_shape(k), table().kernels.leaf[k]->element);
+        if (!value.defined()) value = zeroed(operand_shape(k), table().kernels.operand[k]->element);
         contiguous &= value.contiguous;
         arrays[k] = &value;
     }
@@ -23,20 +23,20 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
 [[gnu::noinline]] XGRAD_FUNCTION double FusedSum::run_loop(AnyArray const* const* values,
     AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients) const {
     auto const& kernels = table().kernels;
-    std::size_t const n = leaves(), first_gradient = n + 2;
+    std::size_t const n = operand_count(), first_gradient = n + 2;
     NdLoop loop(space_, first_gradient + n);
     for (std::size_t k = 0; k < n; ++k)
-        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.leaf[k]));
+        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.operand[k]));
     if (grad_output) loop.add(n, input_operand(*grad_output, *kernels.result));
     if (result) loop.add(n + 1, input_operand(*result, *kernels.result));
     LocalArray<AnyArray, 6> wide_sums(broadcast_ ? plan_.edges : 0);
     for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
         std::size_t const k = plan_.target[edge];
-        auto const& info = *kernels.leaf[k];
-        auto const& type = *table().leaf_types[k];
+        auto const& info = *kernels.operand[k];
+        auto const& type = *table().operand_types[k];
         bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
         gradients[edge] = AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
-                                            : TensorImpl::make(type, leaf_shape(k)));
+                                            : TensorImpl::make(type, operand_shape(k)));
         auto const& gradient = gradients[edge].handle()->array;
         if (!sums) {
             auto operand = output_operand(gradient, info);
@@ -53,7 +53,7 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
     }
     double sum = 0;
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        LeafMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+        OperandMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
         if (grad_output)
             kernels.backward(
                 expression_object(), plan_.gradients, at, count, facts.constant, added_to);
@@ -62,7 +62,7 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
     loop.run(loop_body(body));
     for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
         if (auto const& from = wide_sums[edge]; from.defined())
-            kernels.leaf[plan_.target[edge]]->scatter_wide(
+            kernels.operand[plan_.target[edge]]->scatter_wide(
                 from.data, gradients[edge].handle()->array.data, 1, from.numel);
     return sum;
 }
@@ -75,14 +75,14 @@ XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool c
 }
 
 XGRAD_FUNCTION double FusedSum::run(
-    void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const {
+    void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const {
     return sum_->kernel(
         expression_object(), plan_.gradients, at, sum_->scale, count, constant, added_to);
 }
 
 XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
-    std::size_t const n = leaves(), first_gradient = n + 2;
-    void* at[max_operands];
+    std::size_t const n = operand_count(), first_gradient = n + 2;
+    void* at[max_arguments];
     for (std::size_t k = 0; k < n; ++k) {
         at[k] = arrays[k]->data;
         at[first_gradient + k] = nullptr;
@@ -91,7 +91,7 @@ XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
     for (std::size_t i = 0; i < ready.size(); ++i) {
         std::size_t const k = plan_.target[i];
         ready[i] =
-            AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+            AnyTensor(TensorImpl::make(*table().operand_types[k], AnyArray::Layout{*arrays[k]}));
         at[first_gradient + k] = ready[i].handle()->array.data;
     }
     std::size_t const count = arrays[0]->numel;
@@ -101,10 +101,10 @@ XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
 [[gnu::noinline]] XGRAD_FUNCTION double FusedSum::sum_of_parts(
     void* const* at, std::size_t count) const {
     std::vector<double> sums((count + part_size - 1) / part_size);
-    std::size_t const n = leaves(), first_gradient = n + 2;
+    std::size_t const n = operand_count(), first_gradient = n + 2;
     PartLoop loop(count);
     for (std::size_t k = 0; k < n; ++k) {
-        auto const element = table().kernels.leaf[k]->element;
+        auto const element = table().kernels.operand[k]->element;
         loop.contiguous(k, at[k], element);
         loop.result(first_gradient + k, at[first_gradient + k], element);
     }

@@ -74,7 +74,7 @@ XGRAD_FUNCTION void NewGradFn::take() noexcept {
 }
 
 XGRAD_FUNCTION void OldOperands::take(
-    AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands) {
+    AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands) {
     before_.reserve(operands.size() + 1);
     for (std::size_t k = 0; k < operands.size(); ++k) {
         AnyTensor const& x = *operands[k];
@@ -110,15 +110,16 @@ XGRAD_FUNCTION bool shares_external(
 }
 
 XGRAD_FUNCTION bool needs_temporary(
-    AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
+    AnyArray const& out, RecordTable const& table, AnyArray const* const* operands) {
     bool use_temporary = !out.contiguous;
-    for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
-        AnyArray const& leaf = *leaves[k];
-        use_temporary |= leaf.storage == out.storage &&
-                         (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+    for (std::size_t k = 0; k < table.kernels.operand_count; ++k) {
+        AnyArray const& operand = *operands[k];
         use_temporary |=
-            leaf.storage != out.storage &&
-            shares_external(leaf, table.kernels.leaf[k]->element, out, table.result.element);
+            operand.storage == out.storage &&
+            (operand.data != out.data || !(operand.shape == out.shape) || !operand.contiguous);
+        use_temporary |=
+            operand.storage != out.storage &&
+            shares_external(operand, table.kernels.operand[k]->element, out, table.result.element);
     }
     return use_temporary;
 }

@@ -18,18 +18,18 @@ XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t
 }
 
 XGRAD_FUNCTION void add_reads(
-    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads) {
+    std::vector<TracedVertex> const& vertices, std::size_t at, OperandMask above, Reads& reads) {
     auto const& v = vertices[at];
-    if (v.table->is_leaf) {
-        reads.of[v.first_leaf] = above;
-        reads.reached |= v.leaves;
+    if (v.table->is_operand) {
+        reads.of[v.first_operand] = above;
+        reads.reached |= v.operand_mask;
     }
     each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
-        LeafMask mask = above;
+        OperandMask mask = above;
         std::size_t argument = at + 1;
         for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
-            if (uses & uses_argument(j)) mask |= vertices[argument].leaves;
-        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.leaves;
+            if (uses & uses_argument(j)) mask |= vertices[argument].operand_mask;
+        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.operand_mask;
         add_reads(vertices, child, mask, reads);
     });
 }
@@ -46,7 +46,7 @@ XGRAD_FUNCTION Reads reads_of(std::vector<TracedVertex> const& vertices, bool re
 XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
     RecordTable const& table, void const* expression, OperandPattern const& pattern) {
     for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
-        if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
+        if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
             return *plan;
     return made(table, expression, pattern);
 }
@@ -63,7 +63,7 @@ XGRAD_FUNCTION OperandPlan const& OperandPlan::made(
 XGRAD_FUNCTION OperandPlan::OperandPlan(
     RecordTable const& t, void const* expression, OperandPattern const& p)
     : pattern(p), table(t) {
-    std::size_t const n = t.kernels.leaves;
+    std::size_t const n = t.kernels.operand_count;
     auto const reads = reads_of(traced_vertices(t, expression), p.result_exists);
     gradients.wanted = p.requires_grad & reads.reached;
     gradients.saved_result = reads.result;
@@ -71,7 +71,8 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
         auto const first = gradients.target[k] = p.first[k];
         if (!(gradients.wanted >> k & 1)) continue;
         read |= reads.of[k];
-        std::size_t behind = k; // the nearest leaf before k that gets a gradient of the same tensor
+        std::size_t behind =
+            k; // the nearest operand before k that gets a gradient of the same tensor
         while (
             behind > 0 && !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1))
             --behind;
@@ -85,7 +86,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
         if (!(read >> k & 1)) continue;
         auto const first = p.first[k];
         if (!(saved >> first & 1)) {
-            saved |= LeafMask{1} << first;
+            saved |= OperandMask{1} << first;
             slot_operand[slot[first] = slots++] = first;
             bool gets_one = false;
             for (std::size_t j = 0; j < n; ++j)
@@ -94,7 +95,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
         }
         slot[k] = slot[first];
     }
-    reads_all = read == (LeafMask{1} << n) - 1;
+    reads_all = read == (OperandMask{1} << n) - 1;
     auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
     edges_at = saved_values() * sizeof(SavedValue);
     expression_at = aligned(edges_at + edges * sizeof(Edge));

@@ -6,16 +6,16 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION void measure(
-    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf) {
+    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
     auto& v = vertices[at];
-    v.first_leaf = leaf;
+    v.first_operand = operand;
     v.end = at + 1;
-    if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
+    if (v.table->is_operand) v.operand_mask = OperandMask{1} << operand++;
     for (std::size_t i = 0; i < v.table->operands; ++i) {
         auto const child = v.end;
-        measure(vertices, child, leaf);
+        measure(vertices, child, operand);
         v.end = vertices[child].end;
-        v.leaves |= vertices[child].leaves;
+        v.operand_mask |= vertices[child].operand_mask;
     }
 }
 
@@ -23,8 +23,8 @@ XGRAD_FUNCTION std::vector<TracedVertex> traced_vertices(
     RecordTable const& table, void const* expression) {
     std::vector<TracedVertex> vertices;
     table.list_vertices(expression, vertices);
-    std::size_t leaves = 0;
-    measure(vertices, 0, leaves);
+    std::size_t operand_count = 0;
+    measure(vertices, 0, operand_count);
     return vertices;
 }
 
