@@ -259,6 +259,7 @@ class WeakTensor {
 public:
     WeakTensor() = default;
     explicit WeakTensor(AnyTensor const& t);
+    /// The tensor, or an undefined one after it was destroyed.
     AnyTensor lock() const;
 
 private:

@@ -19,7 +19,9 @@ public:
     GradientEdge(Node* node, std::uint32_t output_nr);
     GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
 
+    /// The Node whose output this is; null for a tensor that requires no gradient.
     Node* node() const noexcept { return edge_.function.get(); }
+    /// Which output of that Node.
     std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
 
 private:

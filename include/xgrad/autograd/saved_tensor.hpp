@@ -34,12 +34,16 @@ public:
         return saved;
     }
 
+    /// True until release(): a value or a packed one is there.
     bool holds() const noexcept { return value_.defined() || packed_; }
+    /// True where a pack hook took the value.
     bool is_packed() const noexcept { return static_cast<bool>(packed_); }
+    /// Frees the value, and what a pack hook returned.
     void release() noexcept {
         value_ = {};
         packed_.reset();
     }
+    /// True where the tensor required a gradient when it was saved.
     bool requires_grad() const;
 
     /// The saved value with its grad_fn; `owner` is the Node that saved it.

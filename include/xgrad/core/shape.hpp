@@ -166,9 +166,11 @@ public:
 private:
     static constexpr std::uint32_t inline_size = 4;
 
+    /// Copies the inline storage of `o` and its size, whichever of them are in use.
     [[gnu::always_inline]] void take_local(Dims const& o) noexcept {
         __builtin_memcpy(local_, o.local_, sizeof local_);
     }
+    /// Allocates, and copies the extents of `o`, which are on the heap.
     [[gnu::cold]] void copy_heap(Dims const& o) {
         heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_;
     }

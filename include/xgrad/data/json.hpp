@@ -29,6 +29,7 @@ public:
     Json(Array value) noexcept : value_(std::move(value)) {}
     Json(Object value) noexcept : value_(std::move(value)) {}
 
+    /// True for null, and for a value that was never set.
     bool is_null() const noexcept { return value_.index() == 0; }
     /// A pointer to the value where it has this type (bool, std::int64_t, double, std::string,
     /// Array, Object), else null.

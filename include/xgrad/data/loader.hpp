@@ -282,7 +282,9 @@ private:
     Generator generator_;
 };
 
+/// The loader keeps the dataset, and a collate function that is no reference.
 template <class D> DataLoader(D, LoaderOptions const& = {}) -> DataLoader<D>;
+/// With a collate function.
 template <class D, class Collate>
 DataLoader(D, LoaderOptions const&, Collate&&)
     -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;

@@ -69,6 +69,7 @@ public:
     DistributedDataParallel& operator=(DistributedDataParallel&&) = default;
     ~DistributedDataParallel() override = default;
 
+    /// The ranks that share their gradients.
     ProcessGroup const& group() const noexcept { return reducer_->group(); }
     /// How many messages the gradients are. It may change after the first backward pass.
     std::size_t bucket_count() const noexcept { return reducer_->bucket_count(); }
@@ -213,7 +214,9 @@ private:
     int last_root_ = 0;
 };
 
+/// The type of the module is that of the first argument.
 template <class M> DistributedDataParallel(M, ProcessGroup) -> DistributedDataParallel<M>;
+/// With options.
 template <class M>
 DistributedDataParallel(M, ProcessGroup, DataParallelOptions) -> DistributedDataParallel<M>;
 

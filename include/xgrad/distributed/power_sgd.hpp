@@ -44,6 +44,7 @@ public:
                 "`warm_start` is enabled, "
                 "because PowerSGD can only be applied after the first two iterations in DDP.");
     }
+    /// The options that the constructor got.
     PowerSGDOptions const& options() const noexcept { return options_; }
     /// How many bytes this rank has given to MPI so far, and how many the gradients had.
     double bytes_sent() const noexcept { return bytes_sent_; }
@@ -55,6 +56,7 @@ private:
     struct Memory {
         AnyTensor error, qs;
     };
+    /// One bucket on its way through the two reductions.
     template <Scalar T> class Compression;
 
     bool compresses(Shape const& shape, std::size_t n, std::size_t m) const {
@@ -75,6 +77,7 @@ private:
 /// The compression of one bucket in one pass.
 template <Scalar T> class PowerSGDState::Compression {
 public:
+    /// Takes the bucket's gradients; the state gives the factors of the pass before.
     Compression(PowerSGDState& state, GradBucket& bucket)
         : state_(state), buffer_(bucket.buffer().as<T>()), memory_(state.memory_[bucket.index()]),
           name_(detail::name_of(bucket)) {

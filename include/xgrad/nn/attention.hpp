@@ -19,6 +19,7 @@ template <RealScalar T> struct AttentionMask {
     AttentionMask(Tensor<bool> mask) : flags(std::move(mask)) {}
     AttentionMask(Tensor<T> mask) : added(std::move(mask)) {}
     bool defined() const noexcept { return flags.defined() || added.defined(); }
+    /// The shape of the mask, which is broadcast to the scores.
     Shape const& shape() const { return flags.defined() ? flags.shape() : added.shape(); }
     /// The same along other axes.
     AttentionMask reshaped(Axes const& axes) const {
@@ -201,7 +202,9 @@ public:
         if (masks.average_attn_weights) w = mean(w, {1});
         return {out, batched ? w : Tensor<T>(squeeze(w, 0))};
     }
+    /// The number of heads, which divides embed_dim.
     std::size_t num_heads() const noexcept { return heads_; }
+    /// The options that the constructor got.
     MultiheadAttentionOptions const& options() const noexcept { return options_; }
     std::string extra_repr() const override {
         return "embed_dim=" + std::to_string(out_proj.weight.shape()[1]) +

@@ -217,6 +217,8 @@ struct PowNumber : Transcendental<R(R), C(C)> {
     }
 };
 
+/// a^b, broadcast. A real base below 0 has a value for whole powers only, NaN otherwise; then the
+/// gradient of a tensor b is NaN, too.
 template <class A, class B>
     requires AnyOperand<A, B>
 XGRAD_INLINE auto pow(A&& a, B&& b) {

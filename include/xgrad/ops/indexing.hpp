@@ -58,6 +58,7 @@ struct Window : Arraywise {
     explicit Window(Shape const& shape)
         : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
 
+    /// Appends the part of the next axis.
     void add(detail::AxisPart const& part);
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out;

@@ -14,7 +14,9 @@ struct MatmulFactor {
     bool conj = false, transposed = false;
     Form form = Form::matrix;
 
+    /// True for a vector that stands as one row of the product, transposed or not.
     bool is_row() const noexcept { return form == (transposed ? Form::column : Form::row); }
+    /// True for a vector that stands as one column of the product, transposed or not.
     bool is_column() const noexcept { return form == (transposed ? Form::row : Form::column); }
     /// The number of axes that belong to a matrix or a vector; those before them are batch axes.
     std::size_t axes() const noexcept { return form == Form::matrix ? 2 : 1; }

@@ -21,6 +21,7 @@ public:
     Schedule& operator=(Schedule const&) = delete;
     virtual ~Schedule() = default;
 
+    /// Moves to the next count and sets the rates.
     void step() { go_to(count_ + 1); }
     /// The number of calls of step().
     std::int64_t count() const noexcept { return count_; }
@@ -162,9 +163,13 @@ class ReduceLROnPlateau {
 public:
     explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {});
 
+    /// Counts a metric; multiplies the rates after `patience` of them in turn without improvement.
     void step(double metric);
+    /// The best metric so far; infinite before the first step.
     double best() const noexcept { return best_; }
+    /// The best metric and the counts, for a checkpoint.
     StateDict state_dict() const;
+    /// Throws where an entry is missing; then nothing has changed.
     void load_state_dict(StateDict const& state);
 
 private:

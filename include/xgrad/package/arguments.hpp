@@ -25,6 +25,7 @@ template <Name name_, auto accessor> struct Argument {
     template <class M>
     using value = std::remove_cvref_t<std::invoke_result_t<decltype(accessor), M const&>>;
 
+    /// The value of this argument in a module.
     template <class M> static decltype(auto) of(M const& m) { return std::invoke(accessor, m); }
     /// Of a data member: the same, to be changed.
     template <class M> static auto& in(M& m) { return m.*accessor; }

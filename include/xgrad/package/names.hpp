@@ -25,6 +25,7 @@ template <std::size_t N> struct Name {
     consteval Name(char const (&literal)[N]) {
         for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
     }
+    /// The characters without the terminating zero.
     constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
@@ -73,6 +74,7 @@ public:
     Pattern(Pattern const& o) : Pattern(o.text_, o.separator_) {}
     Pattern& operator=(Pattern const&) = delete;
 
+    /// The pattern as it was written.
     std::string const& text() const noexcept { return text_; }
     /// True where the whole name fits the pattern.
     bool matches(std::string_view name) const { return matches(0, split(name), 0); }

@@ -15,6 +15,7 @@ public:
     /// `file` is the package that it comes from.
     Mock(std::string name, std::string file) : name_(std::move(name)), file_(std::move(file)) {}
 
+    /// The name under which the package has it.
     std::string const& name() const noexcept { return name_; }
     std::string extra_repr() const override { return name_; }
     std::string why_uncallable() const override {

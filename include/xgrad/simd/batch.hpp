@@ -44,6 +44,7 @@ template <class P> struct Mask {
         decltype(SimdVector<P, width * sizeof(P)>{} < SimdVector<P, width * sizeof(P)>{});
     vector m;
 
+    /// Writes `width` elements, each true or false.
     XGRAD_INLINE void store(bool* p) const {
         if constexpr (width == 1) *p = m;
         else
@@ -96,6 +97,7 @@ template <class P> struct Batch {
         : v(static_cast<P>(a) - vector{}) // broadcasts; -0 + 0 would be +0
     {}
     XGRAD_INLINE Batch(Mask<P> m) : Batch(where(m, Batch(1), Batch(0))) {}
+    /// A batch of these elements.
     XGRAD_INLINE static Batch from(vector v) {
         Batch r;
         r.v = v;
@@ -106,11 +108,13 @@ template <class P> struct Batch {
     /// Reinterprets each lane as an unsigned integer.
     XGRAD_INLINE bits to_bits() const { return __builtin_bit_cast(bits, v); }
 
+    /// Reads `width` elements from any address.
     XGRAD_INLINE static Batch load(P const* p) {
         Batch r;
         __builtin_memcpy(&r.v, p, sizeof r.v);
         return r;
     }
+    /// Writes `width` elements to any address.
     XGRAD_INLINE void store(P* p) const { __builtin_memcpy(p, &v, sizeof v); }
 
     /// Reduces all lanes with `join`, which must be associative and commutative. Every lane of the

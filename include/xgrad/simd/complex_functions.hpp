@@ -61,10 +61,12 @@ template <class P> XGRAD_INLINE std::pair<Batch<P>, Batch<P>> cosh_sinh(Batch<P>
 
 } // namespace detail
 
+/// |z|, without overflow or underflow on the way.
 template <class P> XGRAD_INLINE Batch<P> abs(ComplexBatch<P> z) {
     auto const a = abs(z.re), b = abs(z.im);
     return detail::square_well(larger(a, b)) ? sqrt(abs2(z)) : detail::scaled_modulus(a, b);
 }
+/// The argument of z, in (-pi, pi].
 template <class P> XGRAD_INLINE Batch<P> angle(ComplexBatch<P> z) { return atan2(z.im, z.re); }
 /// z/|z|, or 0 for z = 0, given the modulus |z|.
 template <class P> XGRAD_INLINE ComplexBatch<P> sgn(ComplexBatch<P> z, Batch<P> modulus) {
@@ -87,6 +89,7 @@ template <class P> XGRAD_INLINE ComplexBatch<P> exp(ComplexBatch<P> z) {
         return detail::number_by_number([](auto v) { return std::exp(v); }, z);
     return polar(exp(z.re), z.im);
 }
+/// e^z - 1, exact to the last digits near 0, too.
 template <class P> XGRAD_INLINE ComplexBatch<P> expm1(ComplexBatch<P> z) {
     // exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y/2)^2 has no cancellation near 0.
     auto const s = sin(0.5 * z.im);
@@ -160,15 +163,19 @@ template <class P> XGRAD_INLINE SineCosine<P> circular(ComplexBatch<P> z) {
 
 } // namespace detail
 
+/// sin z, by sinh of iz.
 template <class P> XGRAD_INLINE ComplexBatch<P> sin(ComplexBatch<P> z) {
     return detail::circular(z).sine;
 }
+/// cos z, by cosh of iz.
 template <class P> XGRAD_INLINE ComplexBatch<P> cos(ComplexBatch<P> z) {
     return detail::circular(z).cosine;
 }
+/// sinh z, from the real functions of both parts.
 template <class P> XGRAD_INLINE ComplexBatch<P> sinh(ComplexBatch<P> z) {
     return detail::hyperbolic(z).sine;
 }
+/// cosh z, from the real functions of both parts.
 template <class P> XGRAD_INLINE ComplexBatch<P> cosh(ComplexBatch<P> z) {
     return detail::hyperbolic(z).cosine;
 }

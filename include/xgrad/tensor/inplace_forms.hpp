@@ -59,49 +59,60 @@ template <class Self> struct InplaceForms {
     XGRAD_IN_PLACE(digamma)
 #undef XGRAD_IN_PLACE
 
-    /// x = -x, in place; returns this tensor. The others below likewise: sums, products, powers,
-    /// and extrema with another tensor, an expression or a scalar constant.
+    // With another tensor, an expression or a scalar constant; each returns this tensor.
+
+    /// Changes the sign of each element.
     Self& neg_() {
         return apply_in_place("neg_", [](auto const& x) { return -x; });
     }
+    /// Adds `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& add_(X const& b) {
         return apply_in_place(
             "add_", [](auto const& x, auto const& y) { return x + y; }, b);
     }
+    /// Subtracts `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& sub_(X const& b) {
         return apply_in_place(
             "sub_", [](auto const& x, auto const& y) { return x - y; }, b);
     }
+    /// Multiplies by `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& mul_(X const& b) {
         return apply_in_place(
             "mul_", [](auto const& x, auto const& y) { return x * y; }, b);
     }
+    /// Divides by `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& div_(X const& b) {
         return apply_in_place(
             "div_", [](auto const& x, auto const& y) { return x / y; }, b);
     }
+    /// Raises each element to the power `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& pow_(X const& b) {
         return apply_in_place(
             "pow_", [](auto const& x, auto const& y) { return pow(x, y); }, b);
     }
+    /// The smaller of each element and `b`; NaN where one of them is.
     template <detail::OperandLike X> Self& minimum_(X const& b) {
         return apply_in_place(
             "minimum_", [](auto const& x, auto const& y) { return minimum(x, y); }, b);
     }
+    /// The larger of each element and `b`; NaN where one of them is.
     template <detail::OperandLike X> Self& maximum_(X const& b) {
         return apply_in_place(
             "maximum_", [](auto const& x, auto const& y) { return maximum(x, y); }, b);
     }
+    /// Limits each element to [lower, upper].
     template <detail::OperandLike L, detail::OperandLike U>
     Self& clamp_(L const& lower, U const& upper) {
         return apply_in_place(
             "clamp_", [](auto const& x, auto const& a, auto const& b) { return clamp(x, a, b); },
             lower, upper);
     }
+    /// Raises elements below `lower` to it.
     template <detail::OperandLike L> Self& clamp_min_(L const& lower) {
         return apply_in_place(
             "clamp_min_", [](auto const& x, auto const& a) { return clamp_min(x, a); }, lower);
     }
+    /// Lowers elements above `upper` to it.
     template <detail::OperandLike U> Self& clamp_max_(U const& upper) {
         return apply_in_place(
             "clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);

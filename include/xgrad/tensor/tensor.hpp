@@ -283,16 +283,21 @@ private:
     }
 };
 
+/// Tensor x(2.0): a scalar gives its type.
 template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+/// Tensor y = sin(x): the element type of an expression.
 template <class Op, class... X>
 Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
+/// Tensor x(xarray): that of an xtensor expression; integers of any width become int64.
 template <detail::XtensorExpression E>
 Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
     -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
 
+/// Tensor x(std::vector{1., 2.}): that of the elements.
 template <detail::NumberRange V>
 Tensor(V const&, GradFlag<detail::tensor_scalar<std::ranges::range_value_t<V>>> = {})
     -> Tensor<detail::tensor_scalar<std::ranges::range_value_t<V>>>;
+/// Tensor x(pointer, shape): that of what it points to.
 template <Number U>
 Tensor(U const*, Shape const&, GradFlag<detail::tensor_scalar<U>> = {})
     -> Tensor<detail::tensor_scalar<U>>;

@@ -28,6 +28,7 @@ template <class X> inline constexpr bool is_traced = false;
 template <class T> inline constexpr bool is_traced<Traced<T>> = true;
 } // namespace detail
 
+/// A recorded constant 0, of the same element type.
 template <class T> auto zero_like(Traced<T> const& x) {
     return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))};
 }
