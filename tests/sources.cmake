@@ -39,7 +39,7 @@ xgrad_add_test(read_package LABEL source COMMAND
 set_property(TEST read_package PROPERTY SKIP_RETURN_CODE 77)
 
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
-set(documents README.md docs/architecture.md docs/autograd.md docs/complex.md docs/data.md docs/from_pytorch.md docs/functional.md docs/from_xtensor.md docs/functions.md docs/nn.md docs/package.md)
+set(documents README.md docs/architecture.md docs/autograd.md docs/complex.md docs/data.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/nn.md docs/package.md)
 if(xgrad_with_lapack)
     list(APPEND documents docs/linalg.md)
 endif()

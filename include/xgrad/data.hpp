@@ -2,7 +2,7 @@
 // logs. Not part of xgrad.hpp, so that a program without them compiles faster.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/data/csv.hpp>
 #include <xgrad/data/csv_log.hpp>
@@ -13,4 +13,4 @@
 #include <xgrad/data/safetensors.hpp>
 #include <xgrad/xgrad.hpp>
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

@@ -2,7 +2,7 @@
 // part of xgrad.hpp.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/nn.hpp>
 
@@ -13,4 +13,4 @@
 #include <xgrad/distributed/sampler.hpp>
 #include <xgrad/distributed/sync_batch_norm.hpp>
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

@@ -2,7 +2,7 @@
 // needs a LAPACK, and a program without it compiles faster.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/linalg/cholesky.hpp>
 #include <xgrad/linalg/eigh.hpp>
@@ -31,4 +31,4 @@ using linalg::svd;
 using linalg::svdvals;
 } // namespace xgrad
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

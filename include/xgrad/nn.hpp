@@ -2,7 +2,7 @@
 // compiles faster.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/nn/activation_modules.hpp>
 #include <xgrad/nn/attention.hpp>
@@ -26,4 +26,4 @@
 #    include <xgrad/impl/nn/instances.ipp>
 #endif
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

@@ -2,7 +2,7 @@
 // without them compiles faster.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/optim/adagrad.hpp>
 #include <xgrad/optim/adam.hpp>
@@ -17,4 +17,4 @@
 #    include <xgrad/impl/optim/instances.ipp>
 #endif
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

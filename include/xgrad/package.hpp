@@ -2,10 +2,10 @@
 // part of xgrad.hpp, so that a program without them compiles faster.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/package/exporter.hpp>
 #include <xgrad/package/importer.hpp>
 #include <xgrad/xgrad.hpp>
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

@@ -2,7 +2,7 @@
 // testing/, which programs include where they want it.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
@@ -35,4 +35,4 @@
 #    include <xgrad/impl/instances.ipp>
 #endif
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

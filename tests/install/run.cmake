@@ -1,5 +1,16 @@
 # One way from xgrad to a program that uses it, from an empty directory to a run; called by CMakeLists.txt here.
 
+# Runs a command that has to fail and to say this.
+function(must_refuse text)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    string(FIND "${said}" "${text}" at)
+    string(REPLACE ";" " " line "${ARGN}")
+    message(STATUS "refused: ${line}")
+    if(result EQUAL 0 OR at EQUAL -1)
+        message(FATAL_ERROR "had to fail with \"${text}\" (${result}): ${line}\n${said}")
+    endif()
+endfunction()
+
 function(must)
     string(REPLACE ";" " " line "${ARGV}")
     message(STATUS "${line}")
@@ -13,23 +24,60 @@ set(consumer "${CMAKE_CURRENT_LIST_DIR}/consumer")
 file(REMOVE_RECURSE "${SCRATCH}")
 file(MAKE_DIRECTORY "${SCRATCH}")
 
-if(WAY STREQUAL "single_header")
-    set(includes "")
-    string(REPLACE "|" ";" directories "${INCLUDES}")
-    foreach(directory IN LISTS directories)
-        if(NOT directory STREQUAL "/usr/include")       # as a system directory it would hide the compiler's own
-            list(APPEND includes -isystem "${directory}")
-        endif()
+set(includes "")
+string(REPLACE "|" ";" directories "${INCLUDES}")
+foreach(directory IN LISTS directories)
+    if(NOT directory STREQUAL "/usr/include")       # as a system directory it would hide the compiler's own
+        list(APPEND includes -isystem "${directory}")
+    endif()
+endforeach()
+
+if(WAY STREQUAL "flags")
+    # Files for different instruction sets do not link, in either order, and say why.
+    set(from_source "${COMPILER}" -std=c++20 -I "${SOURCE}/include" ${includes})
+    foreach(name main other)
+        foreach(flag msse2 mavx2)
+            must(${from_source} -${flag} -c "${CMAKE_CURRENT_LIST_DIR}/flags/${name}.cpp" -o "${SCRATCH}/${name}_${flag}.o")
+        endforeach()
+        must(${from_source} -O2 -g -c "${CMAKE_CURRENT_LIST_DIR}/flags/${name}.cpp" -o "${SCRATCH}/${name}_debug.o")
+        must(${from_source} -mavx2 -DXGRAD_ALLOW_MIXED_FLAGS -c "${CMAKE_CURRENT_LIST_DIR}/flags/${name}.cpp" -o "${SCRATCH}/${name}_any.o")
     endforeach()
+    set(sentence "xgrad_needs_one_version_and_the_same_instruction_set_and_XGRAD_USE_BLAS_in_all_files")
+    must_refuse("${sentence}" "${COMPILER}" "${SCRATCH}/main_msse2.o" "${SCRATCH}/other_mavx2.o" -o "${SCRATCH}/mixed")
+    must_refuse("${sentence}" "${COMPILER}" "${SCRATCH}/other_msse2.o" "${SCRATCH}/main_mavx2.o" -o "${SCRATCH}/mixed")
+    foreach(pair "main_mavx2;other_mavx2" "main_msse2;other_debug" "main_debug;other_any" "main_any;other_msse2")
+        list(TRANSFORM pair REPLACE "(.+)" "${SCRATCH}/\\1.o")
+        must("${COMPILER}" ${pair} -o "${SCRATCH}/alike")
+        must("${SCRATCH}/alike")
+    endforeach()
+    return()
+endif()
+
+if(WAY STREQUAL "single_header")
     set(compile "${COMPILER}" -std=c++20 -I "${SOURCE}/single_include" ${includes})
+    set(header_only ${compile})
     must(${compile} "${consumer}/main.cpp" "${consumer}/second.cpp" -o "${SCRATCH}/header_only" -pthread)
     must("${SCRATCH}/header_only")
 
     list(APPEND compile -DXGRAD_SEPARATE_COMPILATION)
     file(WRITE "${SCRATCH}/xgrad_source.cpp" "#define XGRAD_IMPLEMENTATION\n#include <xgrad/xgrad.hpp>\n")
-    must(${compile} -c "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/xgrad_source.o")
+    must(${compile} -fPIC -c "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/xgrad_source.o")
     must(${compile} "${consumer}/main.cpp" "${consumer}/second.cpp" "${SCRATCH}/xgrad_source.o" -o "${SCRATCH}/consumer" -pthread)
     must("${SCRATCH}/consumer")
+
+    # Libraries that a program opens: each with its own copy of the headers, and both with the shared library. Its state is one also where
+    # the others hide their symbols.
+    if(CMAKE_HOST_SYSTEM_NAME STREQUAL "Linux")
+        set(parts "${CMAKE_CURRENT_LIST_DIR}/libraries")
+        must(${header_only} -fPIC -shared "${parts}/library.cpp" -o "${SCRATCH}/own_copy.so" -pthread)
+        must(${header_only} "${parts}/program.cpp" -o "${SCRATCH}/opens_own_copy" -pthread -ldl)
+        must("${SCRATCH}/opens_own_copy" "${SCRATCH}/own_copy.so" twice)
+        must("${COMPILER}" -shared "${SCRATCH}/xgrad_source.o" -o "${SCRATCH}/libxgrad.so" -pthread)
+        set(shared -fvisibility=hidden "-L${SCRATCH}" "-Wl,-rpath,${SCRATCH}")
+        must(${compile} -fPIC -shared "${parts}/library.cpp" -o "${SCRATCH}/library.so" ${shared} -lxgrad -pthread)
+        must(${compile} "${parts}/program.cpp" -o "${SCRATCH}/opens" ${shared} -lxgrad -pthread -ldl)
+        must("${SCRATCH}/opens" "${SCRATCH}/library.so" once)
+    endif()
 
     # A program of each header, with the bodies of all of them.
     string(REPLACE "|" ";" lapack "${LAPACK}")

@@ -63,10 +63,14 @@ inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == le
 
 inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
+[[noreturn, gnu::cold]] void fail_two_libraries();
+
 /// The edge along which the gradient of a tensor is sent: to its grad_fn, to the AccumulateGrad of
 /// a leaf, or an empty edge.
 [[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t) {
     auto& impl = current(t.impl());
+    if (impl.type->library != &library_identity) [[unlikely]]
+        fail_two_libraries();
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
     if (impl.requires_grad) return AccumulateGrad::edge(impl);
     return {};

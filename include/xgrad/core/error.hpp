@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include <xgrad/core/config.hpp>
+#include <xgrad/core/link_check.hpp>
 
 namespace xgrad {
 

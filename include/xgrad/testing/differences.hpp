@@ -3,7 +3,7 @@
 // types.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/functional/evaluation.hpp>
 #include <xgrad/tensor/rows.hpp>
@@ -56,4 +56,4 @@ private:
 #    include <xgrad/impl/testing/differences.ipp>
 #endif
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

@@ -2,7 +2,7 @@
 // xgrad.hpp.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <random>
 
@@ -85,4 +85,4 @@ bool gradgradcheck(
 #    include <xgrad/impl/testing/gradcheck.ipp>
 #endif
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

@@ -2,7 +2,7 @@
 // gradients, and of two equal passes.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/testing/differences.hpp>
 
@@ -95,4 +95,4 @@ private:
 #    include <xgrad/impl/testing/jacobian_check.ipp>
 #endif
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

@@ -1,7 +1,7 @@
 // to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
 #pragma once
 
-#include <xgrad/core/hide_macros.inc> // first
+#include <xgrad/core/begin_headers.inc> // first
 
 #include <unordered_map>
 
@@ -85,4 +85,4 @@ inline std::string to_dot(AnyTensor const& tensor, DotOptions const& options = {
 #    include <xgrad/impl/testing/to_dot.ipp>
 #endif
 
-#include <xgrad/core/restore_macros.inc> // last
+#include <xgrad/core/end_headers.inc> // last

@@ -5,6 +5,12 @@
 
 namespace xgrad::detail {
 
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_two_libraries() {
+    fail<GraphError>("xgrad is there twice: this tensor is of another program or library, whose "
+                     "grad mode and passes this one does not see; link xgrad::compiled as a "
+                     "shared library (docs/libraries.md)");
+}
+
 XGRAD_FUNCTION void accumulate(AnyTensor& grad, AnyTensor gradient) {
     if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
         view.reset();

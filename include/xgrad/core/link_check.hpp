@@ -1,0 +1,67 @@
+// Files of one program that were compiled for different instruction sets, with and without BLAS, or
+// with different versions of xgrad do not link: the linker keeps one copy of each inline function,
+// and that could have instructions that another file was to avoid. Each kind of file defines the
+// symbol below in a section group of its own: files of one kind share the group, two kinds define
+// the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS leaves the check out:
+// then the program needs a processor that has the instruction sets of all its files. A file that
+// defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ from them.
+#pragma once
+
+#include <xgrad/core/config.hpp>
+
+#if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
+    !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
+
+#    if defined(__AVX512F__)
+#        define XGRAD_BUILT_FOR avx512
+#    elif defined(__AVX2__)
+#        define XGRAD_BUILT_FOR avx2
+#    elif defined(__AVX__)
+#        define XGRAD_BUILT_FOR avx
+#    elif defined(__SSE4_1__)
+#        define XGRAD_BUILT_FOR sse4
+#    else
+#        define XGRAD_BUILT_FOR plain
+#    endif
+#    if defined(__FMA__)
+#        define XGRAD_BUILT_WITH_FMA fma
+#    else
+#        define XGRAD_BUILT_WITH_FMA no_fma
+#    endif
+#    if XGRAD_USE_BLAS
+#        define XGRAD_BUILT_WITH_BLAS blas
+#    else
+#        define XGRAD_BUILT_WITH_BLAS no_blas
+#    endif
+#    define XGRAD_JOIN_OF(a, b, c, d, e) a##_##b##_##c##_##d##_##e
+#    define XGRAD_JOIN(a, b, c, d, e) XGRAD_JOIN_OF(a, b, c, d, e)
+#    define XGRAD_BUILD                                                                            \
+        XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_BLAS,                   \
+            XGRAD_VERSION_MAJOR, XGRAD_VERSION_MINOR)
+#    define XGRAD_TEXT_OF(name) #name
+#    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
+#    define XGRAD_MUST_AGREE                                                                       \
+        "xgrad_needs_one_version_and_the_same_instruction_set_and_XGRAD_USE_BLAS_in_all_files"
+
+namespace xgrad::detail::link_check {
+/// Never called. The assembly is in a function since link-time optimisation merges functions.
+[[gnu::used, gnu::noinline, gnu::cold]] inline void XGRAD_BUILD() {
+    asm(".pushsection .rodata.xgrad,\"aG\",%progbits,xgrad_" XGRAD_TEXT(
+        XGRAD_BUILD) ",comdat\n"
+                     ".globl " XGRAD_MUST_AGREE "\n"
+                     ".hidden " XGRAD_MUST_AGREE "\n" XGRAD_MUST_AGREE ":\n"
+                     ".byte 0\n"
+                     ".popsection\n");
+}
+} // namespace xgrad::detail::link_check
+
+#    undef XGRAD_BUILT_FOR
+#    undef XGRAD_BUILT_WITH_FMA
+#    undef XGRAD_BUILT_WITH_BLAS
+#    undef XGRAD_JOIN_OF
+#    undef XGRAD_JOIN
+#    undef XGRAD_BUILD
+#    undef XGRAD_TEXT_OF
+#    undef XGRAD_TEXT
+#    undef XGRAD_MUST_AGREE
+#endif

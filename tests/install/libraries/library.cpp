@@ -1,0 +1,22 @@
+// A library that a program opens, with a copy of xgrad's headers of its own.
+#include <xgrad/xgrad.hpp>
+
+namespace xg = xgrad;
+using D = xg::Tensor<double>;
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+EXPORTED void apply(D const& x, D& y) { y = sum(sin(x) * x); }
+EXPORTED bool records() { return xg::is_grad_enabled(); }
+EXPORTED void count_calls(D& x, int& calls) {
+    x.register_hook([&calls](D const& g) {
+        ++calls;
+        return 2 * g;
+    });
+}
+EXPORTED void second(D const& y, D const& x, D& result) {
+    D const first = xg::grad(y, x, {.create_graph = true});
+    result = xg::grad(sum(first), x);
+}
+EXPORTED void seed(unsigned number) { xg::manual_seed(number); }
+EXPORTED void fail(D const& x) { D const y = matmul(x, x); }
