@@ -10,6 +10,8 @@
 #include <doctest/doctest.h>
 #include <xgrad/xgrad.hpp>
 
+#include "checked_types.hpp"
+
 namespace xg = xgrad;
 
 namespace {
@@ -105,7 +107,7 @@ void check(std::string_view name, F f, G exact, double bound = 4) {
 
 TEST_CASE_TEMPLATE("elementary functions are within 4 units in the last place, from the smallest "
                    "to the largest number",
-    T, float, double) {
+    T, XGRAD_CHECKED_TYPES) {
     XGRAD_CHECK_FUNCTION(exp);
     XGRAD_CHECK_FUNCTION(expm1);
     XGRAD_CHECK_FUNCTION(log);
@@ -129,7 +131,7 @@ TEST_CASE_TEMPLATE("elementary functions are within 4 units in the last place, f
     XGRAD_CHECK_FUNCTION(erfc);
 }
 
-TEST_CASE_TEMPLATE("rounding of batches is exact", T, float, double) {
+TEST_CASE_TEMPLATE("rounding of batches is exact", T, XGRAD_CHECKED_TYPES) {
     check<T>(
         "floor", [](auto x) { return floor(x); }, [](long double x) { return std::floor(x); }, 0);
     check<T>(
@@ -182,7 +184,7 @@ template <class T> std::vector<T> some_numbers() {
 } // namespace
 
 TEST_CASE_TEMPLATE(
-    "atan2 and pow of numbers of all sizes, zeros, infinities and NaN", T, float, double) {
+    "atan2 and pow of numbers of all sizes, zeros, infinities and NaN", T, XGRAD_CHECKED_TYPES) {
     auto const x = some_numbers<T>();
     check_pairs<T>(
         "atan2", [](auto a, auto b) { return atan2(a, b); },

@@ -292,7 +292,7 @@ class Check(Tree):
         self.put("include/xgrad/core/README.md", "Scalars: `config.hpp`.\n")
         code, output = self.check()
         self.assertEqual(code, 0, output)
-        for name in ("layers", "words", "names", "cmake", "documentation", "documents"):
+        for name in ("layers", "words", "names", "compiler", "cmake", "documentation", "documents"):
             self.assertIn(f"{name}: ok\n", output)
         code, output = self.check("spelling")
         self.assertNotEqual(code, 0)
@@ -356,6 +356,14 @@ class Check(Tree):
         self.assert_holds("names")
         self.write("tensor/a.hpp", "\n")
         self.assert_fails("names", "names: ops/a.hpp and tensor/a.hpp have the same name")
+
+    def test_compiler(self):
+        self.write("core/compiler.hpp", "inline void barrier() { asm(\"\"); }\n")
+        self.write("ops/a.hpp", "// asm(\"\") and __builtin_expect in words\nchar const* here(char const* f = __builtin_FILE());\n")
+        self.assert_holds("compiler")
+        for line in ("bool b = __builtin_expect(1, 1);", "void f() { asm volatile(\"\"); }", "__attribute__((cold)) void f();"):
+            self.write("ops/a.hpp", line + "\n")
+            self.assert_fails("compiler", "ops/a.hpp:1: ")
 
     def test_cmake(self):
         good = ('option(XGRAD_A "A" ON)\nset(xgrad_b 1)\nfunction(xgrad_do name)\nendfunction()\nif(XGRAD_A)\n    xgrad_do(${xgrad_b})\n'

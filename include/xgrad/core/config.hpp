@@ -2,6 +2,8 @@
 // say everything else.
 #pragma once
 
+#include <xgrad/core/compiler.hpp>
+
 #define XGRAD_VERSION_MAJOR 0
 #define XGRAD_VERSION_MINOR 1
 #define XGRAD_VERSION_PATCH 0
@@ -32,37 +34,6 @@
 #ifndef XGRAD_USE_LAPACK
 #    define XGRAD_USE_LAPACK 1
 #endif
-
-// AddressSanitizer cannot check memory that the buffer cache reuses, and ThreadSanitizer does not
-// understand plain reference counts, so both are disabled for them.
-#if defined(__SANITIZE_ADDRESS__)
-#    define XGRAD_ADDRESS_SANITIZER 1
-#elif defined(__SANITIZE_THREAD__)
-#    define XGRAD_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define XGRAD_ADDRESS_SANITIZER 1
-#    elif __has_feature(thread_sanitizer)
-#        define XGRAD_THREAD_SANITIZER 1
-#    endif
-#endif
-#ifndef XGRAD_ADDRESS_SANITIZER
-#    define XGRAD_ADDRESS_SANITIZER 0
-#endif
-#ifndef XGRAD_THREAD_SANITIZER
-#    define XGRAD_THREAD_SANITIZER 0
-#endif
-
-// A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
-// With a sanitizer it is slow anyway, and forced inlining would double the compile time.
-#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER
-#    define XGRAD_INLINE inline
-#    define XGRAD_LAMBDA_INLINE
-#else
-#    define XGRAD_INLINE [[gnu::always_inline]] inline
-#    define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
-#endif
-#define XGRAD_NOINLINE [[gnu::noinline]]
 
 // Functions that are no templates have their bodies in impl/, and each header includes its bodies
 // where XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it

@@ -19,7 +19,7 @@ namespace xgrad {
 
 namespace detail {
 
-inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER;
+inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER && XGRAD_THREAD_DESTRUCTORS;
 
 inline constexpr std::size_t block_alignment = 64;
 

@@ -9,7 +9,7 @@
 #    include <sys/single_threaded.h>
 #endif
 
-#include <xgrad/core/optimisation_barrier.hpp>
+#include <xgrad/core/config.hpp>
 
 namespace xgrad::detail {
 

@@ -53,12 +53,12 @@ inline AlignedBytes& kept_scratch() {
 template <class T> class Scratch {
 public:
     explicit Scratch(std::size_t count)
-        : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
+        : bytes_(count == 0 || !keeps ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
         if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
     }
     ~Scratch() {
-        if (bytes_.size() == 0 || bytes_.size() > limit) return;
+        if (!keeps || bytes_.size() == 0 || bytes_.size() > limit) return;
         if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
     }
     Scratch(Scratch const&) = delete;
@@ -67,6 +67,7 @@ public:
     T* data() const { return static_cast<T*>(bytes_.begin()); }
 
 private:
+    static constexpr bool keeps = XGRAD_THREAD_DESTRUCTORS;
     static constexpr std::size_t limit = std::size_t{32} << 20;
 
     AlignedBytes bytes_;

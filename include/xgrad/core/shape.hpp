@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <numeric>
@@ -168,7 +169,7 @@ private:
 
     /// Copies the inline storage of `o` and its size, whichever of them are in use.
     [[gnu::always_inline]] void take_local(Dims const& o) noexcept {
-        __builtin_memcpy(local_, o.local_, sizeof local_);
+        std::memcpy(local_, o.local_, sizeof local_);
     }
     /// Allocates, and copies the extents of `o`, which are on the heap.
     [[gnu::cold]] void copy_heap(Dims const& o) {

@@ -16,14 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <xgrad/core/compiler.hpp>
 #include <xgrad/core/intrinsics.hpp>
-
-/// Forces inlining of a lambda; it stands after the lambda's parameters.
-#if defined(__GNUC__)
-#    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
-#else
-#    define XGRAD_INLINE_LAMBDA
-#endif
 
 /// Before a function whose vectors are as wide as a register: without it, Clang splits 64-byte
 /// vectors in two for some processors.

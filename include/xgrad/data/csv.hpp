@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <xgrad/data/file.hpp>
+#include <xgrad/data/parse_number.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad::data {
@@ -83,7 +84,7 @@ T number_of(CsvReader const& in, std::string_view field, std::size_t column, Mis
     }
     T value{};
     auto const* const begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
-    auto const [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    auto const [end, error] = parse_number(begin, text.data() + text.size(), value);
     bool const is_outside = error == std::errc::result_out_of_range;
     if ((error != std::errc() && !is_outside) || end != text.data() + text.size())
         in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#if __has_include(<unistd.h>) && __has_include(<sys/file.h>)
+#if __has_include(<unistd.h>) && __has_include(<sys/file.h>) && !defined(_WIN32)
 #    define XGRAD_DATA_POSIX 1
 #    include <fcntl.h>
 #    include <sys/file.h>

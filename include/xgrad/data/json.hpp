@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <xgrad/core/array.hpp>
+#include <xgrad/data/parse_number.hpp>
 #include <xgrad/data/scanner.hpp>
 
 namespace xgrad::data {

@@ -188,8 +188,6 @@ template <class Y, class First, class... Rest> struct ArgumentOf<0, Y(First, Res
     using type = First;
 };
 
-template <class T> consteval std::string_view pretty_function() { return __PRETTY_FUNCTION__; }
-
 /// The identifier at the end of a type's name, without scopes and template arguments. It is read
 /// from the end, since scopes may contain anything: "main()::<lambda()>::Twice",
 /// "Outer<double>::operator<(int)::Layer<2>".

@@ -5,7 +5,6 @@
 // operand. Read next: nd_loop.hpp, which is compiled once and calls kernels on tiles.
 #pragma once
 
-#include <xgrad/core/optimisation_barrier.hpp>
 #include <xgrad/core/vector.hpp>
 #include <xgrad/expr/flat_expression.hpp>
 #include <xgrad/simd/load_store.hpp>
@@ -20,9 +19,7 @@ template <class F> struct InvariantOperands {
 
     XGRAD_INLINE OperandMask next() {
         if constexpr (F::operand_count < 2 || !has_invariant_parts<F>) return 0;
-        OperandMask invariant = std::exchange(now, constant);
-        asm("" : "+r"(invariant)); // optimisation barrier: stops loop unswitching
-        return invariant;
+        return optimisation_barrier(std::exchange(now, constant)); // stops loop unswitching
     }
 };
 
@@ -170,10 +167,8 @@ template <class F, class P> struct GradientDestination {
     XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
-                auto routes_now = routes;
-                asm(""
-                    : "+r"(routes_now)); // optimisation barrier: else each bit gets a register of
-                                         // its own, and there are too few
+                // A barrier: else each bit gets a register of its own, and there are too few.
+                auto const routes_now = optimisation_barrier(routes);
                 if (routes_now & changes) [[unlikely]] {
                     if (scales) (scale_all<K>(batches), ...);
                     (add_place<K>(batches, i), ...);

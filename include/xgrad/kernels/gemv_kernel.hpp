@@ -133,8 +133,7 @@ public:
     template <std::size_t bytes> [[gnu::always_inline]] void ask() {
         if (!next_) return;
 #if defined(__GNUC__)
-        unroll<bytes / size>(
-            [&](auto i) XGRAD_INLINE_LAMBDA { __builtin_prefetch(next_ + i * size); });
+        unroll<bytes / size>([&](auto i) XGRAD_INLINE_LAMBDA { prefetch(next_ + i * size); });
 #endif
         next_ += bytes;
     }

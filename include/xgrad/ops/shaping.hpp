@@ -198,7 +198,7 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
     bool fits = !sizes.empty();
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] != -1)
-            fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
+            fits &= sizes[i] >= 0 && !detail::multiply_overflows(known, sizes[i], known);
         else fits &= !std::exchange(open, at + i);
     }
     if (!fits || (open ? known == 0 || extent % known != 0 : known != extent))

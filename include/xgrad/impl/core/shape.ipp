@@ -17,7 +17,7 @@ namespace xgrad {
 XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
     std::size_t n = 1;
     bool fits = true;
-    for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
+    for (auto const d : shape) fits &= !detail::multiply_overflows(n, d, n);
     if (!fits || n > detail::max_elements) [[unlikely]]
         return detail::numel_of_large(shape);
     return n;
@@ -29,15 +29,14 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t sum;
-    if (__builtin_add_overflow(a, b, &sum) || sum > max_elements)
-        fail_extents(operation, a, " + ", b);
+    if (add_overflows(a, b, sum) || sum > max_elements) fail_extents(operation, a, " + ", b);
     return sum;
 }
 
 XGRAD_FUNCTION std::size_t multiply_extents(
     std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t product;
-    if (__builtin_mul_overflow(a, b, &product) || product > max_elements)
+    if (multiply_overflows(a, b, product) || product > max_elements)
         fail_extents(operation, a, " * ", b);
     return product;
 }
@@ -51,7 +50,7 @@ XGRAD_FUNCTION std::size_t lay_out(Shape const& shape, Strides& strides) {
     bool fits = true;
     for (std::size_t i = rank; i-- > 0;) {
         s[i] = static_cast<std::ptrdiff_t>(step);
-        fits &= !__builtin_mul_overflow(step, extent[i], &step);
+        fits &= !multiply_overflows(step, extent[i], step);
     }
     if (!fits || step > max_elements) [[unlikely]]
         return numel_of_large(shape);

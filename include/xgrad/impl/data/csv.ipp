@@ -73,8 +73,8 @@ XGRAD_FUNCTION bool is_tiny(std::string_view text) {
     std::int64_t exponent = 0;
     if (e < text.size()) {
         bool const has_plus = text[e + 1] == '+';
-        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent)
-                .ec != std::errc())
+        if (parse_number(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec !=
+            std::errc())
             return text[e + 1] == '-';
     }
     constexpr std::int64_t largest = std::int64_t{1} << 62;

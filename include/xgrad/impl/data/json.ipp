@@ -49,9 +49,9 @@ XGRAD_FUNCTION Json read_json_number(Scanner& s) {
     }
     auto const* const end = text.data() + text.size();
     std::int64_t n = 0;
-    if (integer && std::from_chars(text.data(), end, n).ec == std::errc()) return n;
+    if (integer && parse_number(text.data(), end, n).ec == std::errc()) return n;
     double v = 0;
-    if (std::from_chars(text.data(), end, v).ec != std::errc())
+    if (parse_number(text.data(), end, v).ec != std::errc())
         before.fail("a number is too large or too small");
     return v;
 }

@@ -20,7 +20,7 @@ XGRAD_FUNCTION void prefetch_for_stores(
 #if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
     constexpr std::size_t line = 64;
     for (std::size_t at = 0; at < bytes; at += line)
-        __builtin_prefetch(static_cast<std::byte const*>(place) + at, 1);
+        prefetch_for_writing(static_cast<std::byte const*>(place) + at);
 #endif
 }
 

@@ -6,7 +6,7 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION double log_gamma(double x) {
-#if __has_include(<unistd.h>)
+#if __has_include(<unistd.h>) && !defined(_WIN32)
     int sign; // std::lgamma writes it to a variable that all threads share
     return ::lgamma_r(x, &sign);
 #else

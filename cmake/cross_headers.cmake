@@ -1,0 +1,17 @@
+# Included after project() by the presets for other machines: the header-only libraries of this machine. Links to their folders, since the
+# folder that has them has the C library of this machine, too.
+foreach(library xtensor xtl doctest)
+    find_path(XGRAD_${library}_HEADERS NAMES ${library} PATHS /usr/include /usr/local/include NO_CMAKE_FIND_ROOT_PATH)
+    mark_as_advanced(XGRAD_${library}_HEADERS)
+    if(XGRAD_${library}_HEADERS)
+        file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/headers/${library}")
+        file(CREATE_LINK "${XGRAD_${library}_HEADERS}/${library}" "${CMAKE_BINARY_DIR}/headers/${library}/${library}" SYMBOLIC)
+        set(target ${library})
+        if(library STREQUAL "doctest")
+            set(target doctest::doctest)
+        endif()
+        add_library(${target} INTERFACE IMPORTED GLOBAL)
+        target_include_directories(${target} SYSTEM INTERFACE "${CMAKE_BINARY_DIR}/headers/${library}")
+    endif()
+endforeach()
+set(xtensor_VERSION "of this machine")

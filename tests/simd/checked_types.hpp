@@ -1,0 +1,10 @@
+// The precisions whose functions are measured against long double. MinGW-w64 computes these with
+// less than the digits of double (its acosl, powl and sinl); where long double is double, nothing
+// is left to measure with.
+#pragma once
+
+#if defined(__MINGW32__) || defined(_MSC_VER)
+#    define XGRAD_CHECKED_TYPES float
+#else
+#    define XGRAD_CHECKED_TYPES float, double
+#endif
