@@ -40,6 +40,8 @@ public:
     void expect(char c);
     /// A non-negative integer without leading zeros.
     std::uint64_t number();
+    /// Reads the extent of an axis: a whole number that a size of this machine holds.
+    std::size_t extent();
     /// A quoted text, up to a closing quote like the opening one; there are no escapes.
     std::string_view plain_string();
     /// A string of JSON.

@@ -45,21 +45,24 @@ inline constexpr bool OneScalar = Scalar<A> && (std::same_as<A, B> && ...);
 
 /// Number of elements of arange().
 template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
+    constexpr auto most = static_cast<double>(max_elements);
     if (step == T(0)) fail<Error>("arange: the step is 0");
+    double count;
     if constexpr (std::same_as<T, std::int64_t>) {
         auto const size = [](T from, T to) {
             return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
         };
         if (step > 0 ? start >= stop : start <= stop) return 0;
-        return step > 0 ? (size(start, stop) - 1) / size(0, step) + 1
-                        : (size(stop, start) - 1) / size(step, 0) + 1;
-    } else {
-        double const count = std::ceil(
+        std::uint64_t const exact = step > 0 ? (size(start, stop) - 1) / size(0, step) + 1
+                                             : (size(stop, start) - 1) / size(step, 0) + 1;
+        if (exact <= max_elements) return static_cast<std::size_t>(exact);
+        count = HUGE_VAL;
+    } else
+        count = std::ceil(
             (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-        if (!(std::abs(count) < static_cast<double>(max_elements)))
-            fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
-        return count > 0 ? static_cast<std::size_t>(count) : 0;
-    }
+    if (!(std::abs(count) < most))
+        fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
+    return count > 0 ? static_cast<std::size_t>(count) : 0;
 }
 } // namespace detail
 

@@ -25,7 +25,7 @@ XGRAD_FUNCTION Shape read_tuple(Scanner& s) {
     s.skip(" ");
     while (!s.accept(')')) {
         if (shape.size() == max_axes) s.fail("more than ", max_axes, " axes");
-        shape.push_back(s.number());
+        shape.push_back(s.extent());
         s.accept('L');
         s.skip(" ");
         bool const comma = s.accept(',');

@@ -9,7 +9,7 @@ XGRAD_FUNCTION Shape read_json_numbers(Scanner& s) {
     Shape numbers;
     read_json_array(s, [&] {
         if (numbers.size() == max_axes) s.fail("more than ", max_axes, " axes");
-        numbers.push_back(s.number());
+        numbers.push_back(s.extent());
     });
     return numbers;
 }

@@ -53,6 +53,14 @@ XGRAD_FUNCTION void Scanner::expect(char c) {
     if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
 }
 
+XGRAD_FUNCTION std::size_t Scanner::extent() {
+    auto const before = *this;
+    auto const value = number();
+    if (value > std::numeric_limits<std::size_t>::max())
+        before.fail("an extent is more than any memory holds");
+    return static_cast<std::size_t>(value);
+}
+
 XGRAD_FUNCTION std::uint64_t Scanner::number() {
     std::uint64_t value = 0;
     auto const begin = at_;
