@@ -38,6 +38,12 @@ xgrad_add_test(read_package LABEL source COMMAND
     "${PROJECT_SOURCE_DIR}/examples/package_model/read_package.py" "${CMAKE_CURRENT_SOURCE_DIR}/package/format_1.package")
 set_property(TEST read_package PROPERTY SKIP_RETURN_CODE 77)
 
+# Memory that NumPy and PyTorch have, or get, by DLPack.
+add_library(dlpack_module MODULE data/dlpack_module.cpp)
+target_link_libraries(dlpack_module PRIVATE xgrad_own_program)
+xgrad_add_test(dlpack LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/data/dlpack.py" $<TARGET_FILE:dlpack_module>)
+set_property(TEST dlpack PROPERTY SKIP_RETURN_CODE 77)
+
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
 set(documents README.md docs/architecture.md docs/autograd.md docs/complex.md docs/data.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/nn.md docs/package.md)
 if(xgrad_with_lapack)

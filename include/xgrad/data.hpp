@@ -6,6 +6,7 @@
 
 #include <xgrad/data/csv.hpp>
 #include <xgrad/data/csv_log.hpp>
+#include <xgrad/data/dlpack.hpp>
 #include <xgrad/data/event_log.hpp>
 #include <xgrad/data/loader.hpp>
 #include <xgrad/data/npz.hpp>
