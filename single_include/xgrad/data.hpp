@@ -42,11 +42,18 @@
 // logs. Not part of xgrad.hpp, so that a program without them compiles faster.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -145,7 +152,7 @@
 #include <filesystem>
 #include <fstream>
 
-#if __has_include(<unistd.h>) && __has_include(<sys/file.h>)
+#if __has_include(<unistd.h>) && __has_include(<sys/file.h>) && !defined(_WIN32)
 #    define XGRAD_DATA_POSIX 1
 #    include <fcntl.h>
 #    include <sys/file.h>
@@ -433,6 +440,77 @@ XGRAD_FUNCTION void AtomicFile::close() {
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
 #endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_FILE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DATA_PARSE_NUMBER_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_PARSE_NUMBER_HPP
+
+// ======== xgrad/data/parse_number.hpp
+// parse_number(): std::from_chars, also for floating-point numbers where the standard library has
+// it for integers only (libc++ before version 20).
+
+#if !defined(__cpp_lib_to_chars)
+#    include <clocale>
+#endif
+
+namespace xgrad::data::detail {
+
+#if !defined(__cpp_lib_to_chars)
+/// The end of the number that begins a text in the syntax of std::from_chars; the beginning where
+/// there is none.
+inline char const* end_of_number(char const* first, char const* last) {
+    auto const digits = [last](char const* p) {
+        return std::find_if_not(p, last, [](char c) { return c >= '0' && c <= '9'; });
+    };
+    char const* p = first + (first != last && *first == '-');
+    for (std::string_view const word : {"infinity", "inf", "nan"})
+        if (static_cast<std::size_t>(last - p) >= word.size() &&
+            std::equal(word.begin(), word.end(), p, [](char a, char b) { return a == (b | 32); }))
+            return p + word.size();
+    char const* end = digits(p);
+    bool any = end != p;
+    if (end != last && *end == '.') {
+        char const* const point = end;
+        end = digits(point + 1);
+        any = any || end != point + 1;
+        if (!any) return first;
+    }
+    if (!any) return first;
+    if (end != last && (*end == 'e' || *end == 'E')) {
+        char const* e = end + 1;
+        if (e != last && (*e == '+' || *e == '-')) ++e;
+        if (char const* const exponent = digits(e); exponent != e) end = exponent;
+    }
+    return end;
+}
+
+/// The C library converts, which reads the decimal point of the current locale.
+template <std::floating_point T>
+std::from_chars_result parse_number(char const* first, char const* last, T& value) {
+    char const* const end = end_of_number(first, last);
+    if (end == first) return {first, std::errc::invalid_argument};
+    std::string text(first, end);
+    if (auto const point = text.find('.'); point != text.npos)
+        text.replace(point, 1, std::localeconv()->decimal_point);
+    int const before = std::exchange(errno, 0);
+    T const found = std::same_as<T, float> ? static_cast<T>(std::strtof(text.c_str(), nullptr))
+                                           : static_cast<T>(std::strtod(text.c_str(), nullptr));
+    bool const is_outside = std::exchange(errno, before) == ERANGE;
+    if (is_outside) return {end, std::errc::result_out_of_range};
+    value = found;
+    return {end, std::errc()};
+}
+template <std::integral T>
+std::from_chars_result parse_number(char const* first, char const* last, T& value) {
+    return std::from_chars(first, last, value);
+}
+#else
+template <class T>
+std::from_chars_result parse_number(char const* first, char const* last, T& value) {
+    return std::from_chars(first, last, value);
+}
+#endif
+
+} // namespace xgrad::data::detail
+#endif  // XGRAD_SINGLE_XGRAD_DATA_PARSE_NUMBER_HPP
 
 namespace xgrad::data {
 
@@ -506,7 +584,7 @@ T number_of(CsvReader const& in, std::string_view field, std::size_t column, Mis
     }
     T value{};
     auto const* const begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
-    auto const [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    auto const [end, error] = parse_number(begin, text.data() + text.size(), value);
     bool const is_outside = error == std::errc::result_out_of_range;
     if ((error != std::errc() && !is_outside) || end != text.data() + text.size())
         in.fail_at(column, "'", text.substr(0, 40), "' is no number of type ", name(dtype_of<T>));
@@ -670,8 +748,8 @@ XGRAD_FUNCTION bool is_tiny(std::string_view text) {
     std::int64_t exponent = 0;
     if (e < text.size()) {
         bool const has_plus = text[e + 1] == '+';
-        if (std::from_chars(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent)
-                .ec != std::errc())
+        if (parse_number(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec !=
+            std::errc())
             return text[e + 1] == '-';
     }
     constexpr std::int64_t largest = std::int64_t{1} << 62;
@@ -776,6 +854,255 @@ XGRAD_FUNCTION void CsvLog::add(std::int64_t step, std::vector<NamedNumber> cons
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
 #endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
+
+// ======== xgrad/data/dlpack.hpp
+// DLPack (https://dmlc.github.io/dlpack): tensors for other libraries of the process, and of them,
+// without a copy: NumPy, PyTorch, CuPy, JAX. to_dlpack() makes the structure of a capsule,
+// from_dlpack() takes one.
+//
+// The structures below have the layout of dlpack.h, version 1.0, which need not be there. A program
+// that includes it, too, passes its DLManagedTensor to from_dlpack() as it is.
+
+struct DLManagedTensor;          // of dlpack.h
+struct DLManagedTensorVersioned; // of dlpack.h, from version 0.8 on
+
+namespace xgrad::data {
+
+namespace detail::dlpack {
+
+struct Device {
+    std::int32_t type; // 1 is the memory of the processor
+    std::int32_t id;
+};
+struct DataType {
+    std::uint8_t code; // 0: integer, 2: floating-point, 5: complex, 6: bool
+    std::uint8_t bits; // of one element
+    std::uint16_t lanes;
+};
+struct Array {
+    void* data;
+    Device device;
+    std::int32_t axes;
+    DataType type;
+    std::int64_t* shape;
+    std::int64_t* strides; // in elements; null where the array is row-major
+    std::uint64_t byte_offset;
+};
+struct Managed {
+    Array array;
+    void* context;
+    void (*deleter)(Managed*);
+};
+struct ManagedVersioned {
+    std::uint32_t major, minor;
+    void* context;
+    void (*deleter)(ManagedVersioned*);
+    std::uint64_t flags; // bit 0: the elements must not be written to; bit 1: they are a copy
+    Array array;
+};
+
+} // namespace detail::dlpack
+
+/// The tensor for another library, which shares its memory; whoever takes it calls its deleter. The
+/// elements live until then. Throws for a tensor that requires a gradient: export x.detach(). The
+/// library does not notice what the other one writes: see tensor/from_memory.hpp.
+[[nodiscard]] ::DLManagedTensor* to_dlpack(AnyTensor const& t);
+/// The same as version 1.0 of the structure, in capsules with the name "dltensor_versioned".
+[[nodiscard]] ::DLManagedTensorVersioned* to_dlpack_versioned(AnyTensor const& t);
+
+/// A tensor of the memory of another library. It calls the deleter when its last tensor is gone.
+/// Throws an Error, and leaves the structure to the caller, for memory of another device, an
+/// element type that no tensor has (integers have 64 bits), negative strides, or a later major
+/// version. Elements that must not be written to are copied.
+AnyTensor from_dlpack(::DLManagedTensor* managed);
+AnyTensor from_dlpack(::DLManagedTensorVersioned* managed);
+/// As a Tensor<T>; throws, and leaves the structure to the caller, for another element type.
+template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensor* managed);
+template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensorVersioned* managed);
+
+namespace detail::dlpack {
+
+/// A tensor that keeps the structure; of type `wanted`, or of any where that is null.
+AnyTensor take(Managed* managed, DType const* wanted);
+AnyTensor take(ManagedVersioned* managed, DType const* wanted);
+
+} // namespace detail::dlpack
+
+template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensor* managed) {
+    return detail::dlpack::take(
+        reinterpret_cast<detail::dlpack::Managed*>(managed), &xgrad::dtype_of<T>)
+        .template as<T>();
+}
+template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensorVersioned* managed) {
+    return detail::dlpack::take(
+        reinterpret_cast<detail::dlpack::ManagedVersioned*>(managed), &xgrad::dtype_of<T>)
+        .template as<T>();
+}
+
+} // namespace xgrad::data
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
+
+// ======== xgrad/impl/data/dlpack.ipp
+// Bodies of dlpack.hpp.
+
+namespace xgrad::data::detail::dlpack {
+
+inline constexpr std::int32_t on_processor = 1;
+inline constexpr std::uint32_t major_version = 1;
+inline constexpr std::uint64_t is_read_only = 1;
+
+XGRAD_FUNCTION DataType data_type(DType t) {
+    switch (t) {
+    case DType::boolean:
+        return {6, 8, 1};
+    case DType::int64:
+        return {0, 64, 1};
+    case DType::float32:
+        return {2, 32, 1};
+    case DType::float64:
+        return {2, 64, 1};
+    case DType::complex64:
+        return {5, 64, 1};
+    case DType::complex128:
+        break;
+    }
+    return {5, 128, 1};
+}
+
+XGRAD_FUNCTION DType type_of(Array const& array, DType const* wanted) {
+    if (array.device.type != on_processor)
+        xgrad::detail::fail<TypeError>("from_dlpack: the memory is that of device ",
+            array.device.type, ", and tensors are in the memory of the processor (device 1)");
+    for (auto const t : {DType::boolean, DType::int64, DType::float32, DType::float64,
+             DType::complex64, DType::complex128})
+        if (auto const has = data_type(t);
+            has.code == array.type.code && has.bits == array.type.bits && array.type.lanes == 1) {
+            if (wanted && t != *wanted)
+                xgrad::detail::fail<TypeError>("from_dlpack: the elements are of type ",
+                    xgrad::name(t), ", and ", xgrad::name(*wanted), " was asked for");
+            return t;
+        }
+    xgrad::detail::fail<TypeError>("from_dlpack: no tensor has elements of DLPack's type code ",
+        array.type.code, " with ", array.type.bits, " bits in ", array.type.lanes,
+        " lanes: convert them first, to bool, int64, float32, float64, complex64 or complex128");
+}
+
+/// What an exported structure keeps.
+template <class M> struct Exported {
+    M managed{};
+    AnyTensor tensor;
+    std::vector<std::int64_t> extents;
+
+    explicit Exported(AnyTensor const& t) : tensor(t) {
+        auto const& array = t.impl().array;
+        for (auto const n : array.shape) extents.push_back(static_cast<std::int64_t>(n));
+        for (auto const s : array.strides) extents.push_back(s);
+        auto const rank = array.shape.size();
+        managed.array = {array.data, {on_processor, 0}, static_cast<std::int32_t>(rank),
+            data_type(t.dtype()), extents.data(), extents.data() + rank, 0};
+        managed.context = this;
+        managed.deleter = [](M* m) { delete static_cast<Exported*>(m->context); };
+    }
+};
+
+template <class M> M* give(AnyTensor const& t) {
+    if (!t.defined()) xgrad::detail::fail_undefined("to_dlpack", "the tensor");
+    if (t.requires_grad())
+        xgrad::detail::fail<GraphError>("to_dlpack: the tensor requires a gradient, and other "
+                                        "libraries record nothing: export x.detach()");
+    return &(new Exported<M>(t))->managed;
+}
+
+template <class T> AnyTensor tensor_of(Array const& array) {
+    auto* const data =
+        reinterpret_cast<T*>(static_cast<std::byte*>(array.data) + array.byte_offset);
+    Shape shape;
+    for (std::int32_t i = 0; i < array.axes; ++i) {
+        if (array.shape[i] < 0)
+            xgrad::detail::fail<ShapeError>("from_dlpack: an extent is negative");
+        shape.push_back(static_cast<std::size_t>(array.shape[i]));
+    }
+    if (numel(shape) == 0) return Tensor<T>(xgrad::detail::Array<T>(shape));
+    auto strides = xgrad::detail::row_major(shape);
+    if (array.strides) std::copy_n(array.strides, shape.size(), strides.begin());
+    return xgrad::detail::external_tensor<T>({"from_dlpack", shape, strides}, data);
+}
+
+XGRAD_FUNCTION AnyTensor tensor_of(Array const& array, DType type) {
+    switch (type) {
+    case DType::boolean:
+        return tensor_of<bool>(array);
+    case DType::int64:
+        return tensor_of<std::int64_t>(array);
+    case DType::float32:
+        return tensor_of<float>(array);
+    case DType::float64:
+        return tensor_of<double>(array);
+    case DType::complex64:
+        return tensor_of<std::complex<float>>(array);
+    case DType::complex128:
+        break;
+    }
+    return tensor_of<std::complex<double>>(array);
+}
+
+template <class M> void release(void* managed) noexcept {
+    if (auto* const m = static_cast<M*>(managed); m->deleter) m->deleter(m);
+}
+
+template <class M> AnyTensor take_any(M* managed, DType const* wanted) {
+    if (!managed) xgrad::detail::fail<Error>("from_dlpack: the pointer is null");
+    bool read_only = false;
+    if constexpr (requires { managed->flags; }) {
+        if (managed->major > major_version)
+            xgrad::detail::fail<Error>("from_dlpack: the structure is of version ", managed->major,
+                ".", managed->minor, ", and xgrad knows version 1");
+        read_only = managed->flags & is_read_only;
+    }
+    auto tensor = tensor_of(managed->array, type_of(managed->array, wanted));
+    if (read_only || tensor.numel() == 0) {
+        NoGradGuard const off;
+        tensor = tensor.impl().type->copy(tensor);
+        release<M>(managed);
+    } else tensor.impl().array.storage->release_with(&release<M>, managed);
+    return tensor;
+}
+XGRAD_FUNCTION AnyTensor take(Managed* managed, DType const* wanted) {
+    return take_any(managed, wanted);
+}
+XGRAD_FUNCTION AnyTensor take(ManagedVersioned* managed, DType const* wanted) {
+    return take_any(managed, wanted);
+}
+
+} // namespace xgrad::data::detail::dlpack
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION ::DLManagedTensor* to_dlpack(AnyTensor const& t) {
+    return reinterpret_cast<::DLManagedTensor*>(detail::dlpack::give<detail::dlpack::Managed>(t));
+}
+XGRAD_FUNCTION ::DLManagedTensorVersioned* to_dlpack_versioned(AnyTensor const& t) {
+    auto* const managed = detail::dlpack::give<detail::dlpack::ManagedVersioned>(t);
+    managed->major = detail::dlpack::major_version;
+    return reinterpret_cast<::DLManagedTensorVersioned*>(managed);
+}
+XGRAD_FUNCTION AnyTensor from_dlpack(::DLManagedTensor* managed) {
+    return detail::dlpack::take(reinterpret_cast<detail::dlpack::Managed*>(managed), nullptr);
+}
+XGRAD_FUNCTION AnyTensor from_dlpack(::DLManagedTensorVersioned* managed) {
+    return detail::dlpack::take(
+        reinterpret_cast<detail::dlpack::ManagedVersioned*>(managed), nullptr);
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 
@@ -1581,7 +1908,9 @@ private:
     Generator generator_;
 };
 
+/// The loader keeps the dataset, and a collate function that is no reference.
 template <class D> DataLoader(D, LoaderOptions const& = {}) -> DataLoader<D>;
+/// With a collate function.
 template <class D, class Collate>
 DataLoader(D, LoaderOptions const&, Collate&&)
     -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
@@ -1846,6 +2175,8 @@ public:
     void expect(char c);
     /// A non-negative integer without leading zeros.
     std::uint64_t number();
+    /// Reads the extent of an axis: a whole number that a size of this machine holds.
+    std::size_t extent();
     /// A quoted text, up to a closing quote like the opening one; there are no escapes.
     std::string_view plain_string();
     /// A string of JSON.
@@ -1921,6 +2252,14 @@ XGRAD_FUNCTION bool Scanner::accept(std::string_view keyword) noexcept {
 
 XGRAD_FUNCTION void Scanner::expect(char c) {
     if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
+}
+
+XGRAD_FUNCTION std::size_t Scanner::extent() {
+    auto const before = *this;
+    auto const value = number();
+    if (value > std::numeric_limits<std::size_t>::max())
+        before.fail("an extent is more than any memory holds");
+    return static_cast<std::size_t>(value);
 }
 
 XGRAD_FUNCTION std::uint64_t Scanner::number() {
@@ -2064,7 +2403,7 @@ XGRAD_FUNCTION Shape read_tuple(Scanner& s) {
     s.skip(" ");
     while (!s.accept(')')) {
         if (shape.size() == max_axes) s.fail("more than ", max_axes, " axes");
-        shape.push_back(s.number());
+        shape.push_back(s.extent());
         s.accept('L');
         s.skip(" ");
         bool const comma = s.accept(',');
@@ -3003,6 +3342,7 @@ public:
     Json(Array value) noexcept : value_(std::move(value)) {}
     Json(Object value) noexcept : value_(std::move(value)) {}
 
+    /// True for null, and for a value that was never set.
     bool is_null() const noexcept { return value_.index() == 0; }
     /// A pointer to the value where it has this type (bool, std::int64_t, double, std::string,
     /// Array, Object), else null.
@@ -3130,9 +3470,9 @@ XGRAD_FUNCTION Json read_json_number(Scanner& s) {
     }
     auto const* const end = text.data() + text.size();
     std::int64_t n = 0;
-    if (integer && std::from_chars(text.data(), end, n).ec == std::errc()) return n;
+    if (integer && parse_number(text.data(), end, n).ec == std::errc()) return n;
     double v = 0;
-    if (std::from_chars(text.data(), end, v).ec != std::errc())
+    if (parse_number(text.data(), end, v).ec != std::errc())
         before.fail("a number is too large or too small");
     return v;
 }
@@ -3306,7 +3646,7 @@ XGRAD_FUNCTION Shape read_json_numbers(Scanner& s) {
     Shape numbers;
     read_json_array(s, [&] {
         if (numbers.size() == max_axes) s.fail("more than ", max_axes, " axes");
-        numbers.push_back(s.number());
+        numbers.push_back(s.extent());
     });
     return numbers;
 }
@@ -3533,8 +3873,11 @@ XGRAD_FUNCTION void save_safetensors(
 #endif  // XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")

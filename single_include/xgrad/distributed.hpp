@@ -42,11 +42,18 @@
 // part of xgrad.hpp.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -1927,6 +1934,7 @@ public:
     DistributedDataParallel& operator=(DistributedDataParallel&&) = default;
     ~DistributedDataParallel() override = default;
 
+    /// The ranks that share their gradients.
     ProcessGroup const& group() const noexcept { return reducer_->group(); }
     /// How many messages the gradients are. It may change after the first backward pass.
     std::size_t bucket_count() const noexcept { return reducer_->bucket_count(); }
@@ -2071,7 +2079,9 @@ private:
     int last_root_ = 0;
 };
 
+/// The type of the module is that of the first argument.
 template <class M> DistributedDataParallel(M, ProcessGroup) -> DistributedDataParallel<M>;
+/// With options.
 template <class M>
 DistributedDataParallel(M, ProcessGroup, DataParallelOptions) -> DistributedDataParallel<M>;
 
@@ -2119,6 +2129,7 @@ public:
                 "`warm_start` is enabled, "
                 "because PowerSGD can only be applied after the first two iterations in DDP.");
     }
+    /// The options that the constructor got.
     PowerSGDOptions const& options() const noexcept { return options_; }
     /// How many bytes this rank has given to MPI so far, and how many the gradients had.
     double bytes_sent() const noexcept { return bytes_sent_; }
@@ -2130,6 +2141,7 @@ private:
     struct Memory {
         AnyTensor error, qs;
     };
+    /// One bucket on its way through the two reductions.
     template <Scalar T> class Compression;
 
     bool compresses(Shape const& shape, std::size_t n, std::size_t m) const {
@@ -2150,6 +2162,7 @@ private:
 /// The compression of one bucket in one pass.
 template <Scalar T> class PowerSGDState::Compression {
 public:
+    /// Takes the bucket's gradients; the state gives the factors of the pass before.
     Compression(PowerSGDState& state, GradBucket& bucket)
         : state_(state), buffer_(bucket.buffer().as<T>()), memory_(state.memory_[bucket.index()]),
           name_(detail::name_of(bucket)) {
@@ -2893,7 +2906,9 @@ private:
     Generator generator_;
 };
 
+/// The loader keeps the dataset, and a collate function that is no reference.
 template <class D> DataLoader(D, LoaderOptions const& = {}) -> DataLoader<D>;
+/// With a collate function.
 template <class D, class Collate>
 DataLoader(D, LoaderOptions const&, Collate&&)
     -> DataLoader<D, xgrad::detail::KeptCallable<Collate>>;
@@ -3058,8 +3073,11 @@ private:
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_SYNC_BATCH_NORM_HPP
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")

@@ -42,11 +42,18 @@
 // compiles faster.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -2562,6 +2569,7 @@ template <RealScalar T> struct AttentionMask {
     AttentionMask(Tensor<bool> mask) : flags(std::move(mask)) {}
     AttentionMask(Tensor<T> mask) : added(std::move(mask)) {}
     bool defined() const noexcept { return flags.defined() || added.defined(); }
+    /// The shape of the mask, which is broadcast to the scores.
     Shape const& shape() const { return flags.defined() ? flags.shape() : added.shape(); }
     /// The same along other axes.
     AttentionMask reshaped(Axes const& axes) const {
@@ -2744,7 +2752,9 @@ public:
         if (masks.average_attn_weights) w = mean(w, {1});
         return {out, batched ? w : Tensor<T>(squeeze(w, 0))};
     }
+    /// The number of heads, which divides embed_dim.
     std::size_t num_heads() const noexcept { return heads_; }
+    /// The options that the constructor got.
     MultiheadAttentionOptions const& options() const noexcept { return options_; }
     std::string extra_repr() const override {
         return "embed_dim=" + std::to_string(out_proj.weight.shape()[1]) +
@@ -7370,8 +7380,11 @@ XGRAD_INSTANCES(double)
 #endif
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")

@@ -42,11 +42,18 @@
 // without them compiles faster.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -1234,6 +1241,7 @@ public:
     Schedule& operator=(Schedule const&) = delete;
     virtual ~Schedule() = default;
 
+    /// Moves to the next count and sets the rates.
     void step() { go_to(count_ + 1); }
     /// The number of calls of step().
     std::int64_t count() const noexcept { return count_; }
@@ -1375,9 +1383,13 @@ class ReduceLROnPlateau {
 public:
     explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {});
 
+    /// Counts a metric; multiplies the rates after `patience` of them in turn without improvement.
     void step(double metric);
+    /// The best metric so far; infinite before the first step.
     double best() const noexcept { return best_; }
+    /// The best metric and the counts, for a checkpoint.
     StateDict state_dict() const;
+    /// Throws where an entry is missing; then nothing has changed.
     void load_state_dict(StateDict const& state);
 
 private:
@@ -1714,8 +1726,11 @@ XGRAD_INSTANCE class Optimizing<detail::SGDRule>;
 #endif
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")

@@ -42,11 +42,18 @@
 // part of xgrad.hpp, so that a program without them compiles faster.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -175,6 +182,7 @@ template <std::size_t N> struct Name {
     consteval Name(char const (&literal)[N]) {
         for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
     }
+    /// The characters without the terminating zero.
     constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
@@ -223,6 +231,7 @@ public:
     Pattern(Pattern const& o) : Pattern(o.text_, o.separator_) {}
     Pattern& operator=(Pattern const&) = delete;
 
+    /// The pattern as it was written.
     std::string const& text() const noexcept { return text_; }
     /// True where the whole name fits the pattern.
     bool matches(std::string_view name) const { return matches(0, split(name), 0); }
@@ -566,6 +575,7 @@ template <Name name_, auto accessor> struct Argument {
     template <class M>
     using value = std::remove_cvref_t<std::invoke_result_t<decltype(accessor), M const&>>;
 
+    /// The value of this argument in a module.
     template <class M> static decltype(auto) of(M const& m) { return std::invoke(accessor, m); }
     /// Of a data member: the same, to be changed.
     template <class M> static auto& in(M& m) { return m.*accessor; }
@@ -1682,6 +1692,7 @@ public:
     /// `file` is the package that it comes from.
     Mock(std::string name, std::string file) : name_(std::move(name)), file_(std::move(file)) {}
 
+    /// The name under which the package has it.
     std::string const& name() const noexcept { return name_; }
     std::string extra_repr() const override { return name_; }
     std::string why_uncallable() const override {
@@ -3167,8 +3178,11 @@ XGRAD_FUNCTION void PackageImporter::check_externals(std::string const& resource
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")

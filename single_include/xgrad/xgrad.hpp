@@ -39,11 +39,18 @@
 // testing/, which programs include where they want it.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -149,6 +156,131 @@
 // The version of xgrad and the macros that a build can define. Predefined macros of the compiler
 // say everything else.
 
+
+// ======== xgrad/core/compiler.hpp
+// What differs between compilers and standard libraries: attributes, builtins, and what stands in
+// for them elsewhere. The branches for MSVC follow its documentation. tools/check (compiler) holds
+// GNU extensions here, and in the files of vector types, which stand behind XGRAD_SIMD.
+
+#include <concepts>
+#include <limits>
+#include <string_view>
+#include <version>
+
+#if defined(_LIBCPP_VERSION)
+#    include <ranges> // other libraries have the concepts of ranges in smaller headers, too
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#    define XGRAD_ADDRESS_SANITIZER 1
+#elif defined(__SANITIZE_THREAD__)
+#    define XGRAD_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define XGRAD_ADDRESS_SANITIZER 1
+#    elif __has_feature(thread_sanitizer)
+#        define XGRAD_THREAD_SANITIZER 1
+#    endif
+#endif
+#ifndef XGRAD_ADDRESS_SANITIZER
+#    define XGRAD_ADDRESS_SANITIZER 0
+#endif
+#ifndef XGRAD_THREAD_SANITIZER
+#    define XGRAD_THREAD_SANITIZER 0
+#endif
+
+// MinGW-w64 frees the thread_local variables of a thread before it calls their destructors.
+#if defined(__MINGW32__)
+#    define XGRAD_THREAD_DESTRUCTORS 0
+#else
+#    define XGRAD_THREAD_DESTRUCTORS 1
+#endif
+
+// A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
+// With a sanitizer it is slow anyway, and forced inlining would double the compile time.
+#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER
+#    define XGRAD_INLINE inline
+#    define XGRAD_LAMBDA_INLINE
+#elif defined(__GNUC__)
+#    define XGRAD_INLINE [[gnu::always_inline]] inline
+#    define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
+#elif defined(_MSC_VER)
+#    define XGRAD_INLINE __forceinline
+#    define XGRAD_LAMBDA_INLINE
+#else
+#    define XGRAD_INLINE inline
+#    define XGRAD_LAMBDA_INLINE
+#endif
+// With a sanitizer, too: a lambda in a function for another instruction set must be a part of it.
+#if defined(__GNUC__)
+#    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
+#else
+#    define XGRAD_INLINE_LAMBDA
+#endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#    define XGRAD_NOINLINE __declspec(noinline)
+#else
+#    define XGRAD_NOINLINE [[gnu::noinline]]
+#endif
+
+namespace xgrad::detail {
+
+/// True where a + b is beyond T; the sum is computed otherwise. Neither is negative.
+template <std::integral T> constexpr bool add_overflows(T a, T b, T& sum) noexcept {
+#if defined(__GNUC__)
+    return __builtin_add_overflow(a, b, &sum);
+#else
+    if (b > std::numeric_limits<T>::max() - a) return true;
+    sum = a + b;
+    return false;
+#endif
+}
+/// True where a * b is beyond T; the product is computed otherwise. Neither is negative.
+template <std::integral T> constexpr bool multiply_overflows(T a, T b, T& product) noexcept {
+#if defined(__GNUC__)
+    return __builtin_mul_overflow(a, b, &product);
+#else
+    if (a != 0 && b > std::numeric_limits<T>::max() / a) return true;
+    product = a * b;
+    return false;
+#endif
+}
+
+/// Asks for a cache line that is read soon; for_writing: that is written soon.
+XGRAD_INLINE void prefetch([[maybe_unused]] void const* p) noexcept {
+#if defined(__GNUC__)
+    __builtin_prefetch(p);
+#endif
+}
+XGRAD_INLINE void prefetch_for_writing([[maybe_unused]] void const* p) noexcept {
+#if defined(__GNUC__)
+    __builtin_prefetch(p, 1);
+#endif
+}
+
+/// Returns v, an integer or a pointer; the compiler does not know that the result equals v. It
+/// stops GCC from merging adjacent scalar loads into a vector load, which would defeat
+/// store-to-load forwarding: if the values were stored one by one just before, the vector load
+/// waits until all of these stores have reached the cache, about as long as sixty instructions
+/// take (bench_rational, n = 4). It also stops loop unswitching.
+template <class T> XGRAD_INLINE T optimisation_barrier(T v) noexcept {
+#if defined(__GNUC__)
+    asm("" : "+r"(v));
+#endif
+    return v;
+}
+
+/// A text that contains the name of T as this compiler writes it.
+template <class T> consteval std::string_view pretty_function() {
+#if defined(_MSC_VER) && !defined(__clang__)
+    return __FUNCSIG__;
+#else
+    return __PRETTY_FUNCTION__;
+#endif
+}
+
+} // namespace xgrad::detail
+
 #define XGRAD_VERSION_MAJOR 0
 #define XGRAD_VERSION_MINOR 1
 #define XGRAD_VERSION_PATCH 0
@@ -170,6 +302,13 @@
 #    error "xgrad: -ffast-math breaks NaN and infinity; XGRAD_ALLOW_FAST_MATH insists"
 #endif
 
+// The elementary functions need sums and products that are rounded to their type. The x87 unit,
+// which 32-bit x86 compilers use unless they are told otherwise, keeps more digits: wrong sines.
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#    error                                                                                         \
+        "xgrad: this target computes with more digits than its types have; on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#endif
+
 // XGRAD_USE_BLAS: matrix products call a BLAS that the program links, by its Fortran symbols.
 #ifndef XGRAD_USE_BLAS
 #    define XGRAD_USE_BLAS 0
@@ -179,37 +318,6 @@
 #ifndef XGRAD_USE_LAPACK
 #    define XGRAD_USE_LAPACK 1
 #endif
-
-// AddressSanitizer cannot check memory that the buffer cache reuses, and ThreadSanitizer does not
-// understand plain reference counts, so both are disabled for them.
-#if defined(__SANITIZE_ADDRESS__)
-#    define XGRAD_ADDRESS_SANITIZER 1
-#elif defined(__SANITIZE_THREAD__)
-#    define XGRAD_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define XGRAD_ADDRESS_SANITIZER 1
-#    elif __has_feature(thread_sanitizer)
-#        define XGRAD_THREAD_SANITIZER 1
-#    endif
-#endif
-#ifndef XGRAD_ADDRESS_SANITIZER
-#    define XGRAD_ADDRESS_SANITIZER 0
-#endif
-#ifndef XGRAD_THREAD_SANITIZER
-#    define XGRAD_THREAD_SANITIZER 0
-#endif
-
-// A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
-// With a sanitizer it is slow anyway, and forced inlining would double the compile time.
-#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER
-#    define XGRAD_INLINE inline
-#    define XGRAD_LAMBDA_INLINE
-#else
-#    define XGRAD_INLINE [[gnu::always_inline]] inline
-#    define XGRAD_LAMBDA_INLINE __attribute__((always_inline))
-#endif
-#define XGRAD_NOINLINE [[gnu::noinline]]
 
 // Functions that are no templates have their bodies in impl/, and each header includes its bodies
 // where XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it
@@ -247,7 +355,6 @@ using KeptCallable =
 // ======== xgrad/tensor/backward.hpp
 // backward() and grad(): run a pass from outputs to all leaves, or to given inputs.
 
-#include <concepts>
 #include <optional>
 
 
@@ -567,7 +674,73 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 
 #include <initializer_list>
 #include <stdexcept>
-#include <string_view>
+
+
+// ======== xgrad/core/link_check.hpp
+// Files of one program that were compiled for different instruction sets, with and without BLAS, or
+// with different versions of xgrad do not link: the linker keeps one copy of each inline function,
+// and that could have instructions that another file was to avoid. Each kind of file defines the
+// symbol below in a section group of its own: files of one kind share the group, two kinds define
+// the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS leaves the check out:
+// then the program needs a processor that has the instruction sets of all its files. A file that
+// defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ from them.
+
+#if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
+    !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
+
+#    if defined(__AVX512F__)
+#        define XGRAD_BUILT_FOR avx512
+#    elif defined(__AVX2__)
+#        define XGRAD_BUILT_FOR avx2
+#    elif defined(__AVX__)
+#        define XGRAD_BUILT_FOR avx
+#    elif defined(__SSE4_1__)
+#        define XGRAD_BUILT_FOR sse4
+#    else
+#        define XGRAD_BUILT_FOR plain
+#    endif
+#    if defined(__FMA__)
+#        define XGRAD_BUILT_WITH_FMA fma
+#    else
+#        define XGRAD_BUILT_WITH_FMA no_fma
+#    endif
+#    if XGRAD_USE_BLAS
+#        define XGRAD_BUILT_WITH_BLAS blas
+#    else
+#        define XGRAD_BUILT_WITH_BLAS no_blas
+#    endif
+#    define XGRAD_JOIN_OF(a, b, c, d, e) a##_##b##_##c##_##d##_##e
+#    define XGRAD_JOIN(a, b, c, d, e) XGRAD_JOIN_OF(a, b, c, d, e)
+#    define XGRAD_BUILD                                                                            \
+        XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_BLAS,                   \
+            XGRAD_VERSION_MAJOR, XGRAD_VERSION_MINOR)
+#    define XGRAD_TEXT_OF(name) #name
+#    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
+#    define XGRAD_MUST_AGREE                                                                       \
+        "xgrad_needs_one_version_and_the_same_instruction_set_and_XGRAD_USE_BLAS_in_all_files"
+
+namespace xgrad::detail::link_check {
+/// Never called. The assembly is in a function since link-time optimisation merges functions.
+[[gnu::used, gnu::noinline, gnu::cold]] inline void XGRAD_BUILD() {
+    asm(".pushsection .rodata.xgrad,\"aG\",%progbits,xgrad_" XGRAD_TEXT(
+        XGRAD_BUILD) ",comdat\n"
+                     ".globl " XGRAD_MUST_AGREE "\n"
+                     ".hidden " XGRAD_MUST_AGREE "\n" XGRAD_MUST_AGREE ":\n"
+                     ".byte 0\n"
+                     ".popsection\n");
+}
+} // namespace xgrad::detail::link_check
+
+#    undef XGRAD_BUILT_FOR
+#    undef XGRAD_BUILT_WITH_FMA
+#    undef XGRAD_BUILT_WITH_BLAS
+#    undef XGRAD_JOIN_OF
+#    undef XGRAD_JOIN
+#    undef XGRAD_BUILD
+#    undef XGRAD_TEXT_OF
+#    undef XGRAD_TEXT
+#    undef XGRAD_MUST_AGREE
+#endif
 
 namespace xgrad {
 
@@ -705,7 +878,7 @@ namespace xgrad {
 
 namespace detail {
 
-inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER;
+inline constexpr bool cache_blocks = !XGRAD_ADDRESS_SANITIZER && XGRAD_THREAD_DESTRUCTORS;
 
 inline constexpr std::size_t block_alignment = 64;
 
@@ -1008,23 +1181,6 @@ XGRAD_FUNCTION std::size_t cached_bytes() noexcept {
 #if __has_include(<sys/single_threaded.h>)
 #    include <sys/single_threaded.h>
 #endif
-
-
-// ======== xgrad/core/optimisation_barrier.hpp
-// optimisation_barrier(): stops GCC from merging adjacent scalar loads into a vector load, which
-// would defeat store-to-load forwarding: if the values were stored one by one just before, the
-// vector load waits until all of these stores have reached the cache, about as long as sixty
-// instructions take (bench_rational, n = 4).
-
-namespace xgrad::detail {
-
-/// Returns v. The compiler does not know that the result equals v.
-template <class T> XGRAD_INLINE T optimisation_barrier(T v) noexcept {
-    asm("" : "+r"(v));
-    return v;
-}
-
-} // namespace xgrad::detail
 
 namespace xgrad::detail {
 
@@ -1762,9 +1918,11 @@ public:
 private:
     static constexpr std::uint32_t inline_size = 4;
 
+    /// Copies the inline storage of `o` and its size, whichever of them are in use.
     [[gnu::always_inline]] void take_local(Dims const& o) noexcept {
-        __builtin_memcpy(local_, o.local_, sizeof local_);
+        std::memcpy(local_, o.local_, sizeof local_);
     }
+    /// Allocates, and copies the extents of `o`, which are on the heap.
     [[gnu::cold]] void copy_heap(Dims const& o) {
         heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_;
     }
@@ -1904,7 +2062,7 @@ namespace xgrad {
 XGRAD_FUNCTION std::size_t numel(Shape const& shape) {
     std::size_t n = 1;
     bool fits = true;
-    for (auto const d : shape) fits &= !__builtin_mul_overflow(n, d, &n);
+    for (auto const d : shape) fits &= !detail::multiply_overflows(n, d, n);
     if (!fits || n > detail::max_elements) [[unlikely]]
         return detail::numel_of_large(shape);
     return n;
@@ -1916,15 +2074,14 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION std::size_t add_extents(std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t sum;
-    if (__builtin_add_overflow(a, b, &sum) || sum > max_elements)
-        fail_extents(operation, a, " + ", b);
+    if (add_overflows(a, b, sum) || sum > max_elements) fail_extents(operation, a, " + ", b);
     return sum;
 }
 
 XGRAD_FUNCTION std::size_t multiply_extents(
     std::string_view operation, std::size_t a, std::size_t b) {
     std::size_t product;
-    if (__builtin_mul_overflow(a, b, &product) || product > max_elements)
+    if (multiply_overflows(a, b, product) || product > max_elements)
         fail_extents(operation, a, " * ", b);
     return product;
 }
@@ -1938,7 +2095,7 @@ XGRAD_FUNCTION std::size_t lay_out(Shape const& shape, Strides& strides) {
     bool fits = true;
     for (std::size_t i = rank; i-- > 0;) {
         s[i] = static_cast<std::ptrdiff_t>(step);
-        fits &= !__builtin_mul_overflow(step, extent[i], &step);
+        fits &= !multiply_overflows(step, extent[i], step);
     }
     if (!fits || step > max_elements) [[unlikely]]
         return numel_of_large(shape);
@@ -2100,13 +2257,6 @@ XGRAD_FUNCTION Shape reduced_shape(Shape const& shape, Axes const& axes, bool ke
 #    include <emmintrin.h> // a tenth of the lines
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 #    include <arm_neon.h>
-#endif
-
-/// Forces inlining of a lambda; it stands after the lambda's parameters.
-#if defined(__GNUC__)
-#    define XGRAD_INLINE_LAMBDA __attribute__((always_inline))
-#else
-#    define XGRAD_INLINE_LAMBDA
 #endif
 
 /// Before a function whose vectors are as wide as a register: without it, Clang splits 64-byte
@@ -2870,6 +3020,10 @@ namespace detail {
 
 class AccumulateGrad;
 
+/// Its address stands for the state of xgrad (modes, hooks, passes). A program has it twice where a
+/// library that it opens brings headers of its own and the symbols are not shared.
+inline constinit char library_identity = 0;
+
 /// Table of functions that the graph calls for one element type.
 struct TypeInfo {
     DType dtype;
@@ -2885,6 +3039,7 @@ struct TypeInfo {
     void (*scatter_add)(AnyArray const& to,
         AnyArray const& more); // to += more, also where elements of `to` overlap
     bool (*has_nan)(AnyArray const&);
+    char const* library = &library_identity;
 };
 
 struct TensorImpl;
@@ -3108,6 +3263,7 @@ class WeakTensor {
 public:
     WeakTensor() = default;
     explicit WeakTensor(AnyTensor const& t);
+    /// The tensor, or an undefined one after it was destroyed.
     AnyTensor lock() const;
 
 private:
@@ -3325,10 +3481,14 @@ inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == le
 
 inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
 
+[[noreturn, gnu::cold]] void fail_two_libraries();
+
 /// The edge along which the gradient of a tensor is sent: to its grad_fn, to the AccumulateGrad of
 /// a leaf, or an empty edge.
 [[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t) {
     auto& impl = current(t.impl());
+    if (impl.type->library != &library_identity) [[unlikely]]
+        fail_two_libraries();
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
     if (impl.requires_grad) return AccumulateGrad::edge(impl);
     return {};
@@ -3348,6 +3508,12 @@ AnyTensor snapshot(AnyTensor const& t);
 // Bodies of accumulate_grad.hpp.
 
 namespace xgrad::detail {
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_two_libraries() {
+    fail<GraphError>("xgrad is there twice: this tensor is of another program or library, whose "
+                     "grad mode and passes this one does not see; link xgrad::compiled as a "
+                     "shared library (docs/libraries.md)");
+}
 
 XGRAD_FUNCTION void accumulate(AnyTensor& grad, AnyTensor gradient) {
     if (auto& view = gradient.impl().view; view && !grad_mode && view->base->refs.load() == 1)
@@ -3423,7 +3589,9 @@ public:
     GradientEdge(Node* node, std::uint32_t output_nr);
     GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
 
+    /// The Node whose output this is; null for a tensor that requires no gradient.
     Node* node() const noexcept { return edge_.function.get(); }
+    /// Which output of that Node.
     std::uint32_t output_nr() const noexcept { return edge_.input_nr; }
 
 private:
@@ -3658,8 +3826,6 @@ XGRAD_FUNCTION std::string call_stack_text(std::vector<void*> const&) { return "
 // ======== xgrad/core/source_location.hpp
 // SourceLocation: std::source_location, or a replacement where the compiler does not support the
 // library's (clang 14 with libstdc++ 12).
-
-#include <version>
 
 #if defined(__cpp_lib_source_location)
 #    include <source_location>
@@ -4031,12 +4197,16 @@ public:
         return saved;
     }
 
+    /// True until release(): a value or a packed one is there.
     bool holds() const noexcept { return value_.defined() || packed_; }
+    /// True where a pack hook took the value.
     bool is_packed() const noexcept { return static_cast<bool>(packed_); }
+    /// Frees the value, and what a pack hook returned.
     void release() noexcept {
         value_ = {};
         packed_.reset();
     }
+    /// True where the tensor required a gradient when it was saved.
     bool requires_grad() const;
 
     /// The saved value with its grad_fn; `owner` is the Node that saved it.
@@ -5653,7 +5823,6 @@ XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
 // Read next: complex_batch.hpp, exp.hpp.
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace xgrad::simd {
@@ -5679,6 +5848,7 @@ template <class P> struct Mask {
         decltype(SimdVector<P, width * sizeof(P)>{} < SimdVector<P, width * sizeof(P)>{});
     vector m;
 
+    /// Writes `width` elements, each true or false.
     XGRAD_INLINE void store(bool* p) const {
         if constexpr (width == 1) *p = m;
         else
@@ -5731,6 +5901,7 @@ template <class P> struct Batch {
         : v(static_cast<P>(a) - vector{}) // broadcasts; -0 + 0 would be +0
     {}
     XGRAD_INLINE Batch(Mask<P> m) : Batch(where(m, Batch(1), Batch(0))) {}
+    /// A batch of these elements.
     XGRAD_INLINE static Batch from(vector v) {
         Batch r;
         r.v = v;
@@ -5741,11 +5912,13 @@ template <class P> struct Batch {
     /// Reinterprets each lane as an unsigned integer.
     XGRAD_INLINE bits to_bits() const { return __builtin_bit_cast(bits, v); }
 
+    /// Reads `width` elements from any address.
     XGRAD_INLINE static Batch load(P const* p) {
         Batch r;
         __builtin_memcpy(&r.v, p, sizeof r.v);
         return r;
     }
+    /// Writes `width` elements to any address.
     XGRAD_INLINE void store(P* p) const { __builtin_memcpy(p, &v, sizeof v); }
 
     /// Reduces all lanes with `join`, which must be associative and commutative. Every lane of the
@@ -6886,10 +7059,12 @@ template <class P> XGRAD_INLINE std::pair<Batch<P>, Batch<P>> cosh_sinh(Batch<P>
 
 } // namespace detail
 
+/// |z|, without overflow or underflow on the way.
 template <class P> XGRAD_INLINE Batch<P> abs(ComplexBatch<P> z) {
     auto const a = abs(z.re), b = abs(z.im);
     return detail::square_well(larger(a, b)) ? sqrt(abs2(z)) : detail::scaled_modulus(a, b);
 }
+/// The argument of z, in (-pi, pi].
 template <class P> XGRAD_INLINE Batch<P> angle(ComplexBatch<P> z) { return atan2(z.im, z.re); }
 /// z/|z|, or 0 for z = 0, given the modulus |z|.
 template <class P> XGRAD_INLINE ComplexBatch<P> sgn(ComplexBatch<P> z, Batch<P> modulus) {
@@ -6912,6 +7087,7 @@ template <class P> XGRAD_INLINE ComplexBatch<P> exp(ComplexBatch<P> z) {
         return detail::number_by_number([](auto v) { return std::exp(v); }, z);
     return polar(exp(z.re), z.im);
 }
+/// e^z - 1, exact to the last digits near 0, too.
 template <class P> XGRAD_INLINE ComplexBatch<P> expm1(ComplexBatch<P> z) {
     // exp(x) cos(y) - 1 = expm1(x) cos(y) - 2 sin(y/2)^2 has no cancellation near 0.
     auto const s = sin(0.5 * z.im);
@@ -6985,15 +7161,19 @@ template <class P> XGRAD_INLINE SineCosine<P> circular(ComplexBatch<P> z) {
 
 } // namespace detail
 
+/// sin z, by sinh of iz.
 template <class P> XGRAD_INLINE ComplexBatch<P> sin(ComplexBatch<P> z) {
     return detail::circular(z).sine;
 }
+/// cos z, by cosh of iz.
 template <class P> XGRAD_INLINE ComplexBatch<P> cos(ComplexBatch<P> z) {
     return detail::circular(z).cosine;
 }
+/// sinh z, from the real functions of both parts.
 template <class P> XGRAD_INLINE ComplexBatch<P> sinh(ComplexBatch<P> z) {
     return detail::hyperbolic(z).sine;
 }
+/// cosh z, from the real functions of both parts.
 template <class P> XGRAD_INLINE ComplexBatch<P> cosh(ComplexBatch<P> z) {
     return detail::hyperbolic(z).cosine;
 }
@@ -7245,8 +7425,6 @@ struct ArgumentOf<I, Y(First, Rest...)> : ArgumentOf<I - 1, Y(Rest...)> {};
 template <class Y, class First, class... Rest> struct ArgumentOf<0, Y(First, Rest...)> {
     using type = First;
 };
-
-template <class T> consteval std::string_view pretty_function() { return __PRETTY_FUNCTION__; }
 
 /// The identifier at the end of a type's name, without scopes and template arguments. It is read
 /// from the end, since scopes may contain anything: "main()::<lambda()>::Twice",
@@ -7576,7 +7754,7 @@ template <Number T> struct Constant {
     using operand_tag = void;
     using kind = kind_of<T>;
     using precision = bool; // promotes to anything
-    static constexpr std::size_t leaves = 0;
+    static constexpr std::size_t operand_count = 0;
     StoredScalar<T> kept;
 
     T value() const { return kept; }
@@ -7651,7 +7829,7 @@ template <class Op, class... X> struct Expression {
     using scalar = typename kind::template over<precision>;
     using value_type = scalar;
     using indices = std::index_sequence_for<X...>;
-    static constexpr std::size_t leaves = (X::leaves + ... + 0);
+    static constexpr std::size_t operand_count = (X::operand_count + ... + 0);
 
     [[no_unique_address]] Op op;
     detail::Operands<X...> x;
@@ -7722,7 +7900,7 @@ template <class Y, class... X, class... More> struct FirstCodomain<Maps<Y(X...),
 /// mistake causes one error.
 struct StandIn {
     template <class T>
-        requires requires { typename T::leaf_tag; }
+        requires requires { typename T::tensor_tag; }
     operator T() const;
 };
 /// A placeholder, or the first operand if the operation's result has the same kind.
@@ -8013,6 +8191,8 @@ struct PowNumber : Transcendental<R(R), C(C)> {
     }
 };
 
+/// a^b, broadcast. A real base below 0 has a value for whole powers only, NaN otherwise; then the
+/// gradient of a tensor b is NaN, too.
 template <class A, class B>
     requires AnyOperand<A, B>
 XGRAD_INLINE auto pow(A&& a, B&& b) {
@@ -8227,7 +8407,7 @@ template <Operand X> auto unflatten(X const& x, std::ptrdiff_t axis, Axes const&
     bool fits = !sizes.empty();
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         if (sizes[i] != -1)
-            fits &= sizes[i] >= 0 && !__builtin_mul_overflow(known, sizes[i], &known);
+            fits &= sizes[i] >= 0 && !detail::multiply_overflows(known, sizes[i], known);
         else fits &= !std::exchange(open, at + i);
     }
     if (!fits || (open ? known == 0 || extent % known != 0 : known != extent))
@@ -8325,10 +8505,10 @@ XGRAD_FUNCTION Axes Permute::normalized(Shape const& shape) const {
 // ======== xgrad/expr/flat_expression.hpp
 // Flattened expressions: an elementwise Expression whose tensors are replaced by Slots, so its type
 // depends on scalar types only. Data: Values<F, P>, a struct that mirrors the tree and has the
-// value at each vertex for one batch. evaluate() fills it from the leaves to the root;
-// backpropagate() walks it from the root to the leaves and computes their gradients. Invariant:
+// value at each vertex for one batch. evaluate() fills it from the operands to the root;
+// backpropagate() walks it from the root to the operands and computes their gradients. Invariant:
 // Values is filled in place and never copied, so that compilers keep it in registers. Here,
-// "leaves" are the tensors of the expression, numbered from left to right. Read next: kernel.hpp,
+// "operands" are the tensors of the expression, numbered from left to right. Read next: kernel.hpp,
 // the loop around both.
 
 namespace xgrad::detail {
@@ -8338,7 +8518,7 @@ template <Scalar T> struct Slot {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     using scalar = T;
-    static constexpr std::size_t leaves = 1;
+    static constexpr std::size_t operand_count = 1;
 };
 
 template <class X> struct FlatExpressionOf;
@@ -8348,7 +8528,7 @@ template <Number T> struct FlatExpressionOf<Constant<T>> {
     static type make(Constant<T> const& c) { return c; }
 };
 template <class X>
-    requires requires { typename X::leaf_tag; }
+    requires requires { typename X::tensor_tag; }
 struct FlatExpressionOf<X> {
     using type = Slot<typename X::scalar>;
     static type make(X const&) { return {}; }
@@ -8375,43 +8555,44 @@ template <class F>
 using compute_precision = std::conditional_t<std::same_as<typename ComputePrecision<F>::type, bool>,
     std::int64_t, typename ComputePrecision<F>::type>;
 
-/// The index of the first leaf of each operand, relative to the expression; then the number of all
-/// leaves.
-template <class... X> consteval auto first_leaves() {
+/// The index of the first operand of each operand, relative to the expression; then the number of
+/// all operands.
+template <class... X> consteval auto first_operands() {
     std::array<std::size_t, sizeof...(X) + 1> first{};
     std::size_t i = 0, n = 0;
-    ((first[i++] = n, n += X::leaves), ...);
+    ((first[i++] = n, n += X::operand_count), ...);
     first[i] = n;
     return first;
 }
 
-/// Calls f.template operator()<T, index>() for the scalar type T of each leaf, from left to right.
-template <std::size_t At, class X, class F> constexpr void each_leaf(F&& f) {
+/// Calls f.template operator()<T, index>() for the scalar type T of each operand, from left to
+/// right.
+template <std::size_t At, class X, class F> constexpr void each_operand(F&& f) {
     if constexpr (requires { typename X::operation; })
         []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
-            constexpr auto first = first_leaves<Y...>();
+            constexpr auto first = first_operands<Y...>();
             [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (each_leaf<At + first[I], Y>(g), ...);
+                (each_operand<At + first[I], Y>(g), ...);
             }(std::index_sequence_for<Y...>{});
         }(std::type_identity<X>{}, f);
-    else if constexpr (X::leaves == 1) f.template operator()<typename X::scalar, At>();
+    else if constexpr (X::operand_count == 1) f.template operator()<typename X::scalar, At>();
 }
 
-/// The scalar type of leaf K.
-template <class X, std::size_t K> struct LeafScalar {
+/// The scalar type of operand K.
+template <class X, std::size_t K> struct OperandScalar {
     using type = typename X::scalar;
 };
-template <class Op, class... X, std::size_t K> struct LeafScalar<Expression<Op, X...>, K> {
+template <class Op, class... X, std::size_t K> struct OperandScalar<Expression<Op, X...>, K> {
     template <std::size_t I> static auto find() {
-        constexpr auto first = first_leaves<X...>();
+        constexpr auto first = first_operands<X...>();
         if constexpr (K < first[I + 1])
-            return std::type_identity<typename LeafScalar<std::tuple_element_t<I, std::tuple<X...>>,
-                K - first[I]>::type>{};
+            return std::type_identity<typename OperandScalar<
+                std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
         else return find<I + 1>();
     }
     using type = typename decltype(find<0>())::type;
 };
-template <class F, std::size_t K> using leaf_scalar = typename LeafScalar<F, K>::type;
+template <class F, std::size_t K> using operand_scalar = typename OperandScalar<F, K>::type;
 
 /// One vertex of an expression, for printing. Vertices are listed in the order in which they are
 /// written: each before its operands.
@@ -8426,7 +8607,7 @@ template <class Op, class... X>
 inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
 
 template <class X> constexpr void write_vertices(Vertex*& out) {
-    *out++ = {{}, {}, 0, X::leaves == 1};
+    *out++ = {{}, {}, 0, X::operand_count == 1};
 }
 template <class X>
     requires requires { typename X::operation; }
@@ -8521,31 +8702,32 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_a
 /// or `value_and_partial`.
 enum class Pass { forward, backward };
 
-/// A set of leaves, one bit each.
-using LeafMask = std::uint64_t;
+/// A set of operands, one bit each.
+using OperandMask = std::uint64_t;
 template <std::size_t From, std::size_t Count>
-inline constexpr LeafMask leaf_range =
-    (Count >= 64 ? ~LeafMask{0} : (LeafMask{1} << Count) - 1) << From;
-template <class E, std::size_t At> XGRAD_INLINE bool covers(LeafMask mask) {
-    return E::leaves > 0 && (mask & leaf_range<At, E::leaves>) == leaf_range<At, E::leaves>;
+inline constexpr OperandMask operand_range =
+    (Count >= 64 ? ~OperandMask{0} : (OperandMask{1} << Count) - 1) << From;
+template <class E, std::size_t At> XGRAD_INLINE bool covers(OperandMask mask) {
+    return E::operand_count > 0 &&
+           (mask & operand_range<At, E::operand_count>) == operand_range<At, E::operand_count>;
 }
 
 template <class Op>
 inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
 /// True if an expression has expensive parts: these are not evaluated again for the next batch if
-/// all their leaves are constant in the tile.
+/// all their operands are constant in the tile.
 template <class X> inline constexpr bool has_invariant_parts = false;
 template <class Op, class... X>
 inline constexpr bool has_invariant_parts<Expression<Op, X...>> =
     is_transcendental<Op> || divides<Expression<Op, X...>> || (has_invariant_parts<X> || ...);
 
-// `invariant`: the leaves that have the same values as in the previous batch.
+// `invariant`: the operands that have the same values as in the previous batch.
 template <std::size_t At, class P, Pass pass, class T, class Load>
-XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, LeafMask) {
+XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, OperandMask) {
     v.y = load.template operator()<T, At>();
 }
 template <std::size_t At, class P, Pass pass, class T, class Load>
-XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, LeafMask) {}
+XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, OperandMask) {}
 
 /// A scalar constant as a batch.
 template <class P, class T>
@@ -8567,9 +8749,9 @@ XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
 XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, P>& v, LeafMask invariant, std::index_sequence<I...>) {
+    Values<Expression<Op, X...>, P>& v, OperandMask invariant, std::index_sequence<I...>) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
+    constexpr auto first = first_operands<X...>();
     (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
     if constexpr (pass == Pass::backward && divides<E>)
         if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
@@ -8591,7 +8773,7 @@ XGRAD_INLINE void apply_operation(
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
 XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, P>& v, LeafMask invariant) {
+    Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
     if constexpr (is_transcendental<Op>)
         if (covers<Expression<Op, X...>, At>(invariant)) [[unlikely]]
             return;
@@ -8603,12 +8785,12 @@ XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
 /// evaluated.
 template <class P, class T, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&,
-    Values<Slot<T>, P>& v, LeafMask invariant) {
+    Values<Slot<T>, P>& v, OperandMask invariant) {
     evaluate<0, P, Pass::backward>(f, load, v, invariant);
 }
 template <class P, class Op, class... X, class Load, class LoadResult>
 XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved,
-    LoadResult const& result, Values<Expression<Op, X...>, P>& v, LeafMask invariant) {
+    LoadResult const& result, Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
     evaluate_operands<0, P, Pass::backward>(e, load, v, invariant, std::index_sequence_for<X...>{});
     if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
@@ -8625,25 +8807,25 @@ template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g) {
 }
 
 template <class X>
-inline constexpr bool wants_gradient = X::leaves > 0 && takes_gradients<typename X::kind>;
+inline constexpr bool wants_gradient = X::operand_count > 0 && takes_gradients<typename X::kind>;
 
-/// Applies the chain rule from the root to the leaves. g is the gradient of the root's value. The
-/// gradient of leaf K goes to destination.template operator()<T, K>(gradient).
+/// Applies the chain rule from the root to the operands. g is the gradient of the root's value. The
+/// gradient of operand K goes to destination.template operator()<T, K>(gradient).
 template <std::size_t At, class P, class T, class G, class Destination>
 XGRAD_INLINE void backpropagate(
-    Slot<T> const&, Values<Slot<T>, P> const&, G g, LeafMask, Destination const& destination) {
+    Slot<T> const&, Values<Slot<T>, P> const&, G g, OperandMask, Destination const& destination) {
     destination.template operator()<T, At>(g);
 }
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, P> const& v, G g, LeafMask wanted,
+    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
     Destination const& destination) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
+    constexpr auto first = first_operands<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
         using Xi = std::tuple_element_t<I, std::tuple<X...>>;
         if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            if (!(wanted & operand_range<At + first[I], Xi::operand_count>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
                 else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
@@ -8727,7 +8909,7 @@ protected:
 private:
     /// Computes the gradients of the operands in `wanted`. Operands that no gradient reads are
     /// undefined.
-    virtual void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
+    virtual void pull(OperandMask wanted, AnyTensor const& gradient, AnyTensor const& result,
         AnyTensor const* const* operands, AnyTensor* to) const = 0;
     /// Evaluates (and records) the operation; called where it is linear.
     virtual AnyTensor value(AnyTensor const* x) const = 0;
@@ -8736,7 +8918,7 @@ private:
     Operand* operands_ = nullptr;
     Shape shape_; // of the result, where the operation is not linear
     SavedTensor result_;
-    LeafMask wanted_ = 0;
+    OperandMask wanted_ = 0;
     Uses uses_ = 0;
 };
 
@@ -8822,7 +9004,7 @@ XGRAD_FUNCTION void ArraywiseRecord::connect(
         if (!is_differentiable(x[i]->dtype()) || !x[i]->requires_grad()) continue;
         operands_[i].edge = static_cast<std::uint8_t>(used_edges);
         edges[used_edges++] = gradient_edge(*x[i]);
-        wanted_ |= LeafMask{1} << i;
+        wanted_ |= OperandMask{1} << i;
         uses_ |= table_.uses[i];
     }
     for (std::size_t i = 0; i < table_.count; ++i)
@@ -8872,8 +9054,8 @@ XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
 // The kernel of second derivatives and of forward mode: forward over reverse. It evaluates an
 // expression on dual numbers and backpropagates the gradient of the result through them. The
 // tangent of the result is the derivative of the gradients with respect to grad_output; the
-// tangents of the leaves' gradients are the derivatives with respect to the leaves, since second
-// derivatives are symmetric. Read kernel.hpp first.
+// tangents of the operands' gradients are the derivatives with respect to the operands, since
+// second derivatives are symmetric. Read kernel.hpp first.
 
 
 // ======== xgrad/expr/dual.hpp
@@ -9048,8 +9230,8 @@ template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::
     else return simd::batch_of<T, P>::load(p);
 }
 
-/// Loads the leaves at the batch that begins at i. A named type, and no lambda: functions that take
-/// it are instantiated once for all kernels.
+/// Loads the operands at the batch that begins at i. A named type, and no lambda: functions that
+/// take it are instantiated once for all kernels.
 template <class P> struct BatchLoader {
     void const* const* in;
     std::size_t i;
@@ -9173,16 +9355,14 @@ template <class P, std::size_t Count> struct Remainder {
 
 namespace xgrad::detail {
 
-/// The leaves with the same values as in the previous batch: none in the first batch, later the
-/// leaves that are constant in the tile.
+/// The operands with the same values as in the previous batch: none in the first batch, later the
+/// operands that are constant in the tile.
 template <class F> struct InvariantOperands {
-    LeafMask constant, now = 0;
+    OperandMask constant, now = 0;
 
-    XGRAD_INLINE LeafMask next() {
-        if constexpr (F::leaves < 2 || !has_invariant_parts<F>) return 0;
-        LeafMask invariant = std::exchange(now, constant);
-        asm("" : "+r"(invariant)); // optimisation barrier: stops loop unswitching
-        return invariant;
+    XGRAD_INLINE OperandMask next() {
+        if constexpr (F::operand_count < 2 || !has_invariant_parts<F>) return 0;
+        return optimisation_barrier(std::exchange(now, constant)); // stops loop unswitching
     }
 };
 
@@ -9190,20 +9370,20 @@ XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** t
     for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
 }
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. `constant`: the leaves that have one value in the
-/// whole tile.
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. `constant`: the operands that have one value in
+/// the whole tile.
 template <class F>
-XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
-    typename F::scalar* out, std::size_t n, LeafMask constant) {
+XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* arguments,
+    typename F::scalar* out, std::size_t n, OperandMask constant) {
     F const f = expression; // a copy that no output can alias
     using P = compute_precision<F>;
-    constexpr std::size_t leaves = F::leaves, width = simd::Batch<P>::width;
-    void const* in[leaves + 1];
-    copy_pointers(operands, leaves, in);
+    constexpr std::size_t operand_count = F::operand_count, width = simd::Batch<P>::width;
+    void const* in[operand_count + 1];
+    copy_pointers(arguments, operand_count, in);
     InvariantOperands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
-    Remainder<P, leaves + 1> rest;
+    Remainder<P, operand_count + 1> rest;
     typename F::scalar last[width];
     std::size_t const left = n % width, whole = n - left;
     auto* to = out;
@@ -9214,7 +9394,7 @@ XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
         }
         if (left == 0) return;
         if (to == last) break;
-        each_leaf<0, F>([&]<class T, std::size_t K>() {
+        each_operand<0, F>([&]<class T, std::size_t K>() {
             in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
         });
         to = last;
@@ -9222,45 +9402,48 @@ XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* operands,
     copy_few<width / 2>(last, left, out + whole);
 }
 
-/// The order of a backward kernel's operands: the leaves, the gradient of the result, the saved
-/// result, then one destination for the gradient of each leaf.
+/// The order of a backward kernel's arguments: the operands, the gradient of the result, the saved
+/// result, then one destination for the gradient of each operand.
 template <class F> struct BackwardLayout {
-    static constexpr std::size_t leaves = F::leaves, grad_output = leaves, result = leaves + 1,
-                                 gradients = leaves + 2, total = 2 * leaves + 2;
+    static constexpr std::size_t operand_count = F::operand_count, grad_output = operand_count,
+                                 result = operand_count + 1, gradients = operand_count + 2,
+                                 total = 2 * operand_count + 2;
 };
 
-/// Which gradients a backward kernel writes. `wanted`: the leaves with a gradient. Leaf k writes to
-/// the destination of leaf target[k], an earlier leaf if both are the same tensor; then `add` has
-/// bit k and the kernel adds. `routes` encodes the same for the first leaves, so that the kernel
-/// tests bits of one register.
+/// Which gradients a backward kernel writes. `wanted`: the operands with a gradient. Operand k
+/// writes to the destination of operand target[k], an earlier operand if both are the same tensor;
+/// then `add` has bit k and the kernel adds. `routes` encodes the same for the first operands, so
+/// that the kernel tests bits of one register.
 struct BackwardPlan {
-    static constexpr std::size_t paired_leaves = 6;
-    /// Bits of `routes`: stored(k): leaf k writes its gradient; meets(k): it is added to that of an
-    /// earlier leaf; pair(i, k): that leaf is i (no bit for the first leaf).
+    static constexpr std::size_t paired_operands = 6;
+    /// Bits of `routes`: stored(k): operand k writes its gradient; meets(k): it is added to that of
+    /// an earlier operand; pair(i, k): that operand is i (no bit for the first operand).
     static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
     static constexpr std::uint32_t meets(std::size_t k) {
-        return std::uint32_t{1} << (paired_leaves + k);
+        return std::uint32_t{1} << (paired_operands + k);
     }
     static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) {
-        return std::uint32_t{1} << (2 * paired_leaves + later * (later - 1) / 2 + earlier);
+        return std::uint32_t{1} << (2 * paired_operands + later * (later - 1) / 2 + earlier);
     }
 
-    LeafMask wanted = 0, add = 0;
+    OperandMask wanted = 0, add = 0;
     std::uint32_t routes = 0;
     bool saved_result = false;
     std::uint8_t target[64];
 
     BackwardPlan() noexcept {} // leaves `target` to be filled
 
-    /// True for a leaf that writes a gradient instead of adding it to that of an earlier leaf.
+    /// True for an operand that writes a gradient instead of adding it to that of an earlier
+    /// operand.
     bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
-    /// Leaf k writes its own gradient.
+    /// Operand k writes its own gradient.
     void keep(std::size_t k) noexcept;
-    /// The gradient of leaf k is added to that of `nearest`, the previous leaf that is the same
-    /// tensor.
+    /// The gradient of operand k is added to that of `nearest`, the previous operand that is the
+    /// same tensor.
     void send_to(std::size_t nearest, std::size_t k) noexcept;
-    /// The plan restricted to some leaves. Of the leaves of one tensor, `leaves` has all or none.
-    BackwardPlan only(LeafMask leaves) const noexcept;
+    /// The plan restricted to some operands. Of the operands of one tensor, `operands` has all or
+    /// none.
+    BackwardPlan only(OperandMask operands) const noexcept;
 };
 
 template <class T, class P>
@@ -9269,33 +9452,34 @@ using gradient_batch =
 template <class Indices, class F, class P> struct GradientBatches;
 template <std::size_t... K, class F, class P>
 struct GradientBatches<std::index_sequence<K...>, F, P>
-    : OperandAt<K, gradient_batch<leaf_scalar<F, K>, P>>... {};
+    : OperandAt<K, gradient_batch<operand_scalar<F, K>, P>>... {};
 
-/// Writes the gradients of the leaves of F to their destinations, batch by batch. Gradients of the
-/// same tensor are added in registers, or in memory if there are more than
-/// BackwardPlan::paired_leaves leaves.
+/// Writes the gradients of the operands of F to their destinations, batch by batch. Gradients of
+/// the same tensor are added in registers, or in memory if there are more than
+/// BackwardPlan::paired_operands operands.
 template <class F, class P> struct GradientDestination {
-    static constexpr bool in_registers = F::leaves <= BackwardPlan::paired_leaves;
-    using Batches = GradientBatches<std::make_index_sequence<in_registers ? F::leaves : 0>, F, P>;
+    static constexpr bool in_registers = F::operand_count <= BackwardPlan::paired_operands;
+    using Batches =
+        GradientBatches<std::make_index_sequence<in_registers ? F::operand_count : 0>, F, P>;
 
-    LeafMask const wanted, add, added_to;
+    OperandMask const wanted, add, added_to;
     std::uint32_t const routes;
     simd::Batch<P> const factor;
     bool const scales;
-    void* out[F::leaves];
+    void* out[F::operand_count];
 
-    /// `added_to_place`: leaves whose gradient is added to what the destination has. `times`: a
+    /// `added_to_place`: operands whose gradient is added to what the destination has. `times`: a
     /// factor for all gradients.
     XGRAD_INLINE GradientDestination(
-        BackwardPlan const& plan, LeafMask added_to_place, double times = 1)
+        BackwardPlan const& plan, OperandMask added_to_place, double times = 1)
         : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place),
           added_to(added_to_place),
           routes(plan.routes | (times != 1 || added_to_place ? changes : 0)), factor(times),
           scales(times != 1) {}
 
-    /// Sets the destination of leaf k to place(k).
+    /// Sets the destination of operand k to place(k).
     XGRAD_INLINE void set_destinations(BackwardPlan const& plan, auto place) {
-        for (std::size_t k = 0; k < F::leaves; ++k)
+        for (std::size_t k = 0; k < F::operand_count; ++k)
             out[k] = optimisation_barrier(place(in_registers ? k : std::size_t{plan.target[k]}));
     }
     /// The callable that backpropagate() gives the gradients of the batch at i.
@@ -9321,21 +9505,19 @@ template <class F, class P> struct GradientDestination {
             else if (wanted >> K & 1) g.store(p);
         }
     }
-    /// Writes the gradients of adjacent batches after all leaves have delivered theirs.
+    /// Writes the gradients of adjacent batches after all operands have delivered theirs.
     template <std::size_t Together>
     XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
-                auto routes_now = routes;
-                asm(""
-                    : "+r"(routes_now)); // optimisation barrier: else each bit gets a register of
-                                         // its own, and there are too few
+                // A barrier: else each bit gets a register of its own, and there are too few.
+                auto const routes_now = optimisation_barrier(routes);
                 if (routes_now & changes) [[unlikely]] {
                     if (scales) (scale_all<K>(batches), ...);
                     (add_place<K>(batches, i), ...);
                 }
-                (pass_on<F::leaves - 1 - K>(batches, routes_now, i), ...);
-            }(std::make_index_sequence<F::leaves>{});
+                (pass_on<F::operand_count - 1 - K>(batches, routes_now, i), ...);
+            }(std::make_index_sequence<F::operand_count>{});
     }
 
 private:
@@ -9345,12 +9527,12 @@ private:
     template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
         return static_cast<tile_type<T, P>*>(out[K]) + i;
     }
-    /// Called from the last leaf to the first: gradients that are added to a leaf's gradient come
-    /// from later leaves, so it is complete when it is stored.
+    /// Called from the last operand to the first: gradients that are added to an operand's gradient
+    /// come from later operands, so it is complete when it is stored.
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void pass_on(
         Batches (&batches)[Together], std::uint32_t routes_now, std::size_t i) const {
-        using T = leaf_scalar<F, K>;
+        using T = operand_scalar<F, K>;
         if constexpr (Differentiable<T>) {
             if constexpr (K > 0)
                 if (routes_now & BackwardPlan::meets(K))
@@ -9366,21 +9548,21 @@ private:
         if constexpr (Earlier > 0)
             if (!(routes_now & BackwardPlan::pair(Earlier, K)))
                 return add_to_nearest<Earlier - 1, K>(batches, routes_now);
-        if constexpr (std::same_as<leaf_scalar<F, Earlier>, leaf_scalar<F, K>>)
+        if constexpr (std::same_as<operand_scalar<F, Earlier>, operand_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                 get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]);
             });
     }
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const {
-        if constexpr (Differentiable<leaf_scalar<F, K>>)
+        if constexpr (Differentiable<operand_scalar<F, K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                 get<K>(batches[u]) = get<K>(batches[u]) * factor;
             });
     }
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const {
-        using T = leaf_scalar<F, K>;
+        using T = operand_scalar<F, K>;
         if constexpr (Differentiable<T>)
             if (added_to >> K & 1)
                 kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
@@ -9391,26 +9573,26 @@ private:
     }
 };
 
-/// Computes the gradients of all leaves for one tile from the gradient of the result. The gradients
-/// of the leaves in `added_to` are added to what the destination has.
+/// Computes the gradients of all operands for one tile from the gradient of the result. The
+/// gradients of the operands in `added_to` are added to what the destination has.
 template <class F>
 XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& plan,
-    void* const* operands, std::size_t n, LeafMask constant, LeafMask added_to) {
+    void* const* arguments, std::size_t n, OperandMask constant, OperandMask added_to) {
     F const f = expression;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = simd::Batch<P>::width;
     void const* in[L::gradients];
-    copy_pointers(operands, L::gradients, in);
+    copy_pointers(arguments, L::gradients, in);
     GradientDestination<F, P> destination(plan, added_to);
-    destination.set_destinations(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
+    destination.set_destinations(plan, [&](std::size_t k) { return arguments[L::gradients + k]; });
     bool const saved = plan.saved_result;
     InvariantOperands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
     Remainder<P, L::gradients> rest;
-    Remainder<P, L::leaves> last;
+    Remainder<P, L::operand_count> last;
     bool on_copies = false;
     std::size_t const left = n % width, whole = n - left;
     for (std::size_t end = whole;; end = width) {
@@ -9426,10 +9608,10 @@ XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& pla
         }
         if (left == 0) return;
         if (std::exchange(on_copies, true)) break;
-        each_leaf<0, F>([&]<class T, std::size_t K>() {
+        each_operand<0, F>([&]<class T, std::size_t K>() {
             in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
             if (added_to >> K & 1)
-                last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+                last.template copy<tile_type<T, P>>(K, arguments[L::gradients + K], whole, left);
         });
         destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
         in[L::grad_output] =
@@ -9438,24 +9620,25 @@ XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& pla
             in[L::result] =
                 rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
     }
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
+    each_operand<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
         if (plan.makes_gradient(K))
             copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left,
-                static_cast<E*>(operands[L::gradients + K]) + whole);
+                static_cast<E*>(arguments[L::gradients + K]) + whole);
     });
 }
 
 /// The number of batches that a kernel evaluates side by side: two for cheap expressions of several
-/// leaves, where testing `routes` would otherwise be most of the work (bench_rational).
+/// operands, where testing `routes` would otherwise be most of the work (bench_rational).
 template <class X> inline constexpr bool is_cheap = true;
 template <class Op, class... X>
 inline constexpr bool is_cheap<Expression<Op, X...>> =
     !is_transcendental<Op> && (is_cheap<X> && ...);
 template <class F>
 inline constexpr std::size_t batches_together =
-    is_cheap<F> && F::leaves > 1 &&
-            F::leaves <= BackwardPlan::paired_leaves&& simd::Batch<compute_precision<F>>::width > 1
+    is_cheap<F> && F::operand_count > 1 &&
+            F::operand_count <=
+                BackwardPlan::paired_operands&& simd::Batch<compute_precision<F>>::width > 1
         ? 2
         : 1;
 
@@ -9475,24 +9658,25 @@ inline constexpr std::size_t summed_batches = 32;
 /// by a rounding, as in any backward pass.
 template <class F>
 XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan const& plan,
-    void* const* operands, double factor, std::size_t n, LeafMask constant, LeafMask added_to) {
+    void* const* arguments, double factor, std::size_t n, OperandMask constant,
+    OperandMask added_to) {
     F const f = expression;
     using P = compute_precision<F>;
     using L = BackwardLayout<F>;
     constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
-    void const* in[L::leaves];
-    copy_pointers(operands, L::leaves, in);
+    void const* in[L::operand_count];
+    copy_pointers(arguments, L::operand_count, in);
     GradientDestination<F, P> destination(plan, added_to, factor);
-    destination.set_destinations(plan, [&](std::size_t k) { return operands[L::gradients + k]; });
+    destination.set_destinations(plan, [&](std::size_t k) { return arguments[L::gradients + k]; });
     simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
-    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], LeafMask invariant,
+    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], OperandMask invariant,
                              std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
         typename GradientDestination<F, P>::Batches batches[Batches]{};
         kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
             evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, at}, v[u], invariant);
             backpropagate<0, P>(
-                f, v[u], grad_output, ~LeafMask{0}, destination.taking(batches[u], at));
+                f, v[u], grad_output, ~OperandMask{0}, destination.taking(batches[u], at));
             sum = sum + v[u].y;
         });
         destination.store(batches, i);
@@ -9500,7 +9684,7 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
     InvariantOperands<F> invariant{constant};
     Values<F, P> v[1]{};
     set_constants(f, v[0]);
-    Remainder<P, L::leaves> rest, last;
+    Remainder<P, L::operand_count> rest, last;
     double total = 0;
     bool on_copies = false;
     std::size_t const left = n % width, whole = n - left;
@@ -9527,16 +9711,16 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
         }
         if (left == 0) return total;
         if (std::exchange(on_copies, true)) break;
-        each_leaf<0, F>([&]<class T, std::size_t K>() {
+        each_operand<0, F>([&]<class T, std::size_t K>() {
             in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
             if (added_to >> K & 1)
-                last.template copy<tile_type<T, P>>(K, operands[L::gradients + K], whole, left);
+                last.template copy<tile_type<T, P>>(K, arguments[L::gradients + K], whole, left);
         });
         destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
     }
-    each_leaf<0, F>([&]<class T, std::size_t K>() {
+    each_operand<0, F>([&]<class T, std::size_t K>() {
         using E = tile_type<T, P>;
-        if (void* const place = operands[L::gradients + K])
+        if (void* const place = arguments[L::gradients + K])
             copy_few<width / 2>(
                 reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + whole);
     });
@@ -9556,21 +9740,21 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION void BackwardPlan::keep(std::size_t k) noexcept {
     target[k] = static_cast<std::uint8_t>(k);
-    if (k < paired_leaves) routes |= stored(k);
+    if (k < paired_operands) routes |= stored(k);
 }
 
 XGRAD_FUNCTION void BackwardPlan::send_to(std::size_t nearest, std::size_t k) noexcept {
     target[k] = target[nearest];
-    add |= LeafMask{1} << k;
-    if (k < paired_leaves) routes |= meets(k) | pair(nearest, k);
+    add |= OperandMask{1} << k;
+    if (k < paired_operands) routes |= meets(k) | pair(nearest, k);
 }
 
-XGRAD_FUNCTION BackwardPlan BackwardPlan::only(LeafMask leaves) const noexcept {
+XGRAD_FUNCTION BackwardPlan BackwardPlan::only(OperandMask operands) const noexcept {
     BackwardPlan plan = *this;
-    auto const left_out = static_cast<std::uint32_t>(~leaves) & (stored(paired_leaves) - 1);
-    plan.wanted &= leaves;
-    plan.add &= leaves;
-    plan.routes &= ~(left_out | left_out << paired_leaves);
+    auto const left_out = static_cast<std::uint32_t>(~operands) & (stored(paired_operands) - 1);
+    plan.wanted &= operands;
+    plan.add &= operands;
+    plan.routes &= ~(left_out | left_out << paired_operands);
     return plan;
 }
 
@@ -9580,22 +9764,22 @@ XGRAD_FUNCTION BackwardPlan BackwardPlan::only(LeafMask leaves) const noexcept {
 
 namespace xgrad::detail {
 
-/// The order of the kernel's operands: the values of the leaves, their tangents, the gradient of
-/// the result, the saved result, then destinations for the gradients of the leaves and for the
+/// The order of the kernel's arguments: the values of the operands, their tangents, the gradient of
+/// the result, the saved result, then destinations for the gradients of the operands and for the
 /// tangent of the result.
 struct DualLayout {
-    std::size_t leaves;
-    constexpr std::size_t tangents() const { return leaves; }
-    constexpr std::size_t grad_output() const { return 2 * leaves; }
-    constexpr std::size_t result() const { return 2 * leaves + 1; }
-    constexpr std::size_t gradients() const { return 2 * leaves + 2; }
-    constexpr std::size_t tangent() const { return 3 * leaves + 2; }
-    constexpr std::size_t total() const { return 3 * leaves + 3; }
+    std::size_t operand_count;
+    constexpr std::size_t tangents() const { return operand_count; }
+    constexpr std::size_t grad_output() const { return 2 * operand_count; }
+    constexpr std::size_t result() const { return 2 * operand_count + 1; }
+    constexpr std::size_t gradients() const { return 2 * operand_count + 2; }
+    constexpr std::size_t tangent() const { return 3 * operand_count + 2; }
+    constexpr std::size_t total() const { return 3 * operand_count + 3; }
 };
 
-/// `moving`: the leaves with a tangent. `gradients`: the gradients that the kernel writes.
+/// `moving`: the operands with a tangent. `gradients`: the gradients that the kernel writes.
 struct DualPlan {
-    LeafMask moving = 0;
+    OperandMask moving = 0;
     BackwardPlan gradients;
     bool saved_result = false, wants_tangent = false;
     void const* constant_grad_output =
@@ -9634,48 +9818,49 @@ template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argum
     return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
 }
 
-/// The operands of a kernel, and the index of a batch in them.
+/// The arguments of a kernel, and the index of a batch in them.
 struct DualTile {
     void const* const* at;
     std::size_t i;
-    LeafMask moving;
+    OperandMask moving;
 };
 
-template <std::size_t At, std::size_t leaf_count, class P, class T>
+template <std::size_t At, std::size_t operand_count, class P, class T>
 XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v) {
     if constexpr (Differentiable<T>) {
         v.y.value = load_batch<T, P>(tile.at[At], tile.i);
-        v.y.tangent = load_batch<T, P>(tile.at[leaf_count + At], tile.i);
+        v.y.tangent = load_batch<T, P>(tile.at[operand_count + At], tile.i);
     } else v.y = load_batch<T, P>(tile.at[At], tile.i);
 }
-template <std::size_t At, std::size_t leaf_count, class P, class T>
+template <std::size_t At, std::size_t operand_count, class P, class T>
 XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
     v.y = constant_batch<P>(c);
 }
-template <std::size_t At, std::size_t leaf_count, class P, class Op, class... X, std::size_t... J>
+template <std::size_t At, std::size_t operand_count, class P, class Op, class... X,
+    std::size_t... J>
 XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved,
     DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>) {
     using E = Expression<Op, X...>;
     using On = OnDuals<typename E::signature>;
     auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
-                               tile.at[DualLayout{leaf_count}.result()], tile.i)
+                               tile.at[DualLayout{operand_count}.result()], tile.i)
                          : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
     if constexpr (is_dual_vertex<E>) {
         constexpr bool alone = dual_operands<E> == 1;
         v.y.value = y;
         v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
         if (alone && has_poles<Op, std::index_sequence_for<X...>> &&
-            !(tile.moving & leaf_range<At, E::leaves>))
+            !(tile.moving & operand_range<At, E::operand_count>))
             v.y.tangent = 0; // even where the derivative is infinite
     } else v.y = y;
 }
-template <std::size_t At, std::size_t leaf_count, class P, class Op, class... X>
+template <std::size_t At, std::size_t operand_count, class P, class Op, class... X>
 XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
     DualValues<Expression<Op, X...>, P>& v, bool saved = false) {
-    constexpr auto first = first_leaves<X...>();
+    constexpr auto first = first_operands<X...>();
     [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        (evaluate_dual<At + first[I], leaf_count, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
-        apply_dual<At, leaf_count, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
+        (evaluate_dual<At + first[I], operand_count, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
+        apply_dual<At, operand_count, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
     }(std::index_sequence_for<X...>{});
 }
 
@@ -9683,23 +9868,23 @@ XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
 template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
 template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
 
-/// Applies the chain rule from the root to the leaves. `destination` gets the tangents of the
-/// leaves' gradients.
+/// Applies the chain rule from the root to the operands. `destination` gets the tangents of the
+/// operands' gradients.
 template <std::size_t At, class P, class T, class G, class Destination>
-XGRAD_INLINE void backpropagate_dual(
-    Slot<T> const&, DualValues<Slot<T>, P> const&, G g, LeafMask, Destination const& destination) {
+XGRAD_INLINE void backpropagate_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g,
+    OperandMask, Destination const& destination) {
     destination.template operator()<T, At>(tangent_of(g));
 }
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
-    DualValues<Expression<Op, X...>, P> const& v, G g, LeafMask wanted,
+    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
     Destination const& destination) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_leaves<X...>();
+    constexpr auto first = first_operands<X...>();
     auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
         using Xi = std::tuple_element_t<I, std::tuple<X...>>;
         if constexpr (is_dual_vertex<Xi>) {
-            if (!(wanted & leaf_range<At + first[I], Xi::leaves>)) return;
+            if (!(wanted & operand_range<At + first[I], Xi::operand_count>)) return;
             auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
                 return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
             }(std::index_sequence_for<X...>{});
@@ -9714,19 +9899,19 @@ XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
 /// Evaluates the whole batches among n elements. Returns the number of elements that these are.
 template <class F>
 XGRAD_NOINLINE std::size_t dual_kernel(
-    F const& expression, DualPlan const& plan, void* const* operands, std::size_t n) {
+    F const& expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
     F const f = expression; // a copy that no output can alias
     using P = compute_precision<F>;
     using Y = typename F::scalar;
     constexpr std::size_t width = simd::Batch<P>::width;
-    constexpr DualLayout layout{F::leaves};
+    constexpr DualLayout layout{F::operand_count};
     void const* in[layout.gradients()];
-    copy_pointers(operands, layout.gradients(), in);
-    auto* const tangent = static_cast<tile_type<Y, P>*>(operands[layout.tangent()]);
+    copy_pointers(arguments, layout.gradients(), in);
+    auto* const tangent = static_cast<tile_type<Y, P>*>(arguments[layout.tangent()]);
     GradientDestination<F, P> destination(plan.gradients, 0);
     if (destination.wanted)
         destination.set_destinations(
-            plan.gradients, [&](std::size_t k) { return operands[layout.gradients() + k]; });
+            plan.gradients, [&](std::size_t k) { return arguments[layout.gradients() + k]; });
     auto const moving = plan.moving;
     bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent,
                has_constant_grad_output = plan.constant_grad_output;
@@ -9735,8 +9920,8 @@ XGRAD_NOINLINE std::size_t dual_kernel(
     for (; i + width <= n; i += width) {
         DualTile const tile{in, i, moving};
         DualValues<F, P> v;
-        if constexpr (requires { v.x; }) evaluate_dual<0, F::leaves, P>(f, tile, v, saved);
-        else evaluate_dual<0, F::leaves, P>(f, tile, v);
+        if constexpr (requires { v.x; }) evaluate_dual<0, F::operand_count, P>(f, tile, v, saved);
+        else evaluate_dual<0, F::operand_count, P>(f, tile, v);
         if (wants_tangent) tangent_of(v.y).store(tangent + i);
         if (!destination.wanted) continue;
         typename GradientDestination<F, P>::Batches batches[1]{};
@@ -9784,7 +9969,7 @@ namespace xgrad::detail {
 
 inline constexpr std::size_t tile_size = 256;
 /// The most operands of a forward or a backward kernel.
-inline constexpr std::size_t max_operands = 2 * 64 + 2;
+inline constexpr std::size_t max_arguments = 2 * 64 + 2;
 /// The longest run that is summed at once; a longer one would lose digits.
 inline constexpr std::size_t max_summed = 4096;
 
@@ -9896,7 +10081,7 @@ XGRAD_FUNCTION void prefetch_for_stores(
 #if defined(__GNUC__) && !(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
     constexpr std::size_t line = 64;
     for (std::size_t at = 0; at < bytes; at += line)
-        __builtin_prefetch(static_cast<std::byte const*>(place) + at, 1);
+        prefetch_for_writing(static_cast<std::byte const*>(place) + at);
 #endif
 }
 
@@ -10057,12 +10242,12 @@ inline AlignedBytes& kept_scratch() {
 template <class T> class Scratch {
 public:
     explicit Scratch(std::size_t count)
-        : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
+        : bytes_(count == 0 || !keeps ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
         if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
     }
     ~Scratch() {
-        if (bytes_.size() == 0 || bytes_.size() > limit) return;
+        if (!keeps || bytes_.size() == 0 || bytes_.size() > limit) return;
         if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
     }
     Scratch(Scratch const&) = delete;
@@ -10071,6 +10256,7 @@ public:
     T* data() const { return static_cast<T*>(bytes_.begin()); }
 
 private:
+    static constexpr bool keeps = XGRAD_THREAD_DESTRUCTORS;
     static constexpr std::size_t limit = std::size_t{32} << 20;
 
     AlignedBytes bytes_;
@@ -10797,76 +10983,79 @@ inline LoopOperand absent_input(ElementType const& info) {
 
 /// All that is compiled for one expression, behind function pointers.
 struct KernelTable {
-    std::size_t leaves;
+    std::size_t operand_count;
     Vertex const* vertices;
-    ElementType const* const* leaf; // of each leaf
+    ElementType const* const* operand; // of each operand
     ElementType const* result; // of the gradient and the saved result, which a backward pass reads
-    // `constant`: the leaves that have one value in the tile. `added_to`: the leaves whose
+    // `constant`: the operands that have one value in the tile. `added_to`: the operands whose
     // gradients are added to what the destination has.
     void (*forward)(
-        void const* expression, void* const* operands, std::size_t n, LeafMask constant);
-    void (*backward)(void const* expression, BackwardPlan const& plan, void* const* operands,
-        std::size_t n, LeafMask constant, LeafMask added_to);
+        void const* expression, void* const* arguments, std::size_t n, OperandMask constant);
+    void (*backward)(void const* expression, BackwardPlan const& plan, void* const* arguments,
+        std::size_t n, OperandMask constant, OperandMask added_to);
     std::size_t (*dual)(
-        void const* expression, DualPlan const& plan, void* const* operands, std::size_t n);
+        void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n);
     bool is_identity; // one tensor and no operation
-    bool in_place;    // a kernel can read the elements of all leaves where they are
-    LeafMask differentiable;
-    std::size_t largest_element; // of a leaf or the result
+    bool in_place;    // a kernel can read the elements of all operands where they are
+    OperandMask differentiable;
+    std::size_t largest_element; // of an operand or the result
 };
+
+/// False for a tensor that stands alone.
+template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
 
 template <class F> struct KernelTableOf {
     using P = compute_precision<F>;
     using Y = typename F::scalar;
 
     template <std::size_t... K> static constexpr auto element_types(std::index_sequence<K...>) {
-        return std::array<ElementType const*, F::leaves>{
-            &element_type<leaf_scalar<F, K>, tile_type<leaf_scalar<F, K>, P>>...};
+        return std::array<ElementType const*, F::operand_count>{
+            &element_type<operand_scalar<F, K>, tile_type<operand_scalar<F, K>, P>>...};
     }
-    static constexpr auto leaf = element_types(std::make_index_sequence<F::leaves>{});
+    static constexpr auto operand = element_types(std::make_index_sequence<F::operand_count>{});
     static void forward(
-        void const* expression, void* const* operands, std::size_t n, LeafMask constant) {
-        forward_kernel(*static_cast<F const*>(expression), operands,
-            static_cast<Y*>(operands[F::leaves]), n, constant);
+        void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
+        forward_kernel(*static_cast<F const*>(expression), arguments,
+            static_cast<Y*>(arguments[F::operand_count]), n, constant);
     }
-    static void backward(void const* expression, BackwardPlan const& plan, void* const* operands,
-        std::size_t n, LeafMask constant, LeafMask added_to) {
+    static void backward(void const* expression, BackwardPlan const& plan, void* const* arguments,
+        std::size_t n, OperandMask constant, OperandMask added_to) {
         if constexpr (Differentiable<Y>)
             backward_kernel(
-                *static_cast<F const*>(expression), plan, operands, n, constant, added_to);
+                *static_cast<F const*>(expression), plan, arguments, n, constant, added_to);
     }
     static std::size_t dual(
-        void const* expression, DualPlan const& plan, void* const* operands, std::size_t n) {
+        void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
         if constexpr (Differentiable<Y>)
-            return dual_kernel(*static_cast<F const*>(expression), plan, operands, n);
+            return dual_kernel(*static_cast<F const*>(expression), plan, arguments, n);
         else return n;
     }
     static constexpr bool in_place =
-        std::ranges::all_of(leaf, [](auto const* l) { return l->in_place; });
+        std::ranges::all_of(operand, [](auto const* l) { return l->in_place; });
     static constexpr std::size_t largest_element =
-        std::max(sizeof(Y), std::ranges::max(leaf, {}, &ElementType::element)->element);
-    static constexpr LeafMask differentiable = [] {
-        LeafMask mask = 0;
-        for (std::size_t k = 0; k < F::leaves; ++k) mask |= LeafMask{leaf[k]->differentiable} << k;
+        std::max(sizeof(Y), std::ranges::max(operand, {}, &ElementType::element)->element);
+    static constexpr OperandMask differentiable = [] {
+        OperandMask mask = 0;
+        for (std::size_t k = 0; k < F::operand_count; ++k)
+            mask |= OperandMask{operand[k]->differentiable} << k;
         return mask;
     }();
-    static constexpr KernelTable table{F::leaves, vertices_of<F>.data(), leaf.data(),
-        &element_type<Y, tile_type<Y, P>>, &forward, &backward, &dual,
-        !requires {typename F::operation;
-}, in_place, differentiable, largest_element
-}; // namespace xgrad::detail
-}
-;
+    static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), operand.data(),
+        &element_type<Y, tile_type<Y, P>>, &forward, &backward, &dual, !has_operation<F>, in_place,
+        differentiable, largest_element};
+};
 
 /// A sum and its gradients in one pass; only expressions that are summed have one.
 using SumKernel = double (*)(void const* expression, BackwardPlan const& plan,
-    void* const* operands, double factor, std::size_t n, LeafMask constant, LeafMask added_to);
+    void* const* arguments, double factor, std::size_t n, OperandMask constant,
+    OperandMask added_to);
+/// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
 template <class F> constexpr SumKernel sum_kernel() {
-    if constexpr (RealScalar<typename F::scalar>)
-        return [](void const* expression, BackwardPlan const& plan, void* const* operands,
-                   double factor, std::size_t n, LeafMask constant, LeafMask added_to) {
+    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
+        return [](void const* expression, BackwardPlan const& plan, void* const* arguments,
+                   double factor, std::size_t n, OperandMask constant, OperandMask added_to) {
             return sum_and_gradient_kernel(
-                *static_cast<F const*>(expression), plan, operands, factor, n, constant, added_to);
+                *static_cast<F const*>(expression), plan, arguments, factor, n, constant, added_to);
         };
     else return nullptr;
 }
@@ -11267,8 +11456,8 @@ private:
 
     std::size_t count_, max_at_once_, operands_ = 0;
     std::uint64_t streamed_ = 0; // operands, one bit each
-    std::byte* at_[max_operands];
-    std::size_t step_[max_operands];
+    std::byte* at_[max_arguments];
+    std::size_t step_[max_arguments];
 };
 
 } // namespace xgrad::detail
@@ -11308,7 +11497,7 @@ XGRAD_FUNCTION void PartLoop::run(Body body) const {
 
 XGRAD_FUNCTION void PartLoop::run_part(
     Body body, std::size_t part, std::size_t first, std::size_t elements) const {
-    void* here[max_operands];
+    void* here[max_arguments];
     for (std::size_t done = 0, n; done < elements; done += n) {
         n = std::min(max_at_once_, elements - done);
         for (std::size_t k = 0; k < operands_; ++k) here[k] = place(k, first + done);
@@ -11320,7 +11509,7 @@ XGRAD_FUNCTION void PartLoop::run_part(
 XGRAD_FUNCTION void PartLoop::stream_part(
     Body body, std::size_t part, std::size_t first, std::size_t elements) const {
     alignas(block_alignment) std::byte buffer[buffers][buffer_bytes];
-    void* here[max_operands];
+    void* here[max_arguments];
     auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
     for (std::size_t done = 0, n; done < elements; done += n) {
         n = std::min(max_at_once_, elements - done);
@@ -11339,12 +11528,12 @@ XGRAD_FUNCTION void PartLoop::stream_part(
 
 namespace xgrad::detail {
 
-void evaluate_parts(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
-    AnyArray const& out);
+void evaluate_parts(KernelTable const& table, void const* expression,
+    AnyArray const* const* operands, AnyArray const& out);
 
-/// Evaluates an expression whose leaves are all contiguous, like `out`.
+/// Evaluates an expression whose operands are all contiguous, like `out`.
 void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, AnyArray const& out);
+    AnyArray const* const* operands, AnyArray const& out);
 
 /// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
 std::optional<std::array<std::size_t, 3>> reduced_extents(Shape const& space, Shape const& kept);
@@ -11354,15 +11543,15 @@ void reduce_contiguous(
     std::byte* from, std::array<std::size_t, 3> const& extent, LoopOperand const& out);
 
 void evaluate_in_loop(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, LoopOperand const& out);
+    AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
 
-/// Reduces all elements to one, if all leaves are contiguous.
-void reduce_all(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
+/// Reduces all elements to one, if all operands are contiguous.
+void reduce_all(KernelTable const& table, void const* expression, AnyArray const* const* operands,
     std::size_t count, LoopOperand const& out);
 
 /// Evaluates an expression over an index space into `out`, an array or a reduction.
-void evaluate_into(KernelTable const& table, void const* expression, AnyArray const* const* leaves,
-    Shape const& space, LoopOperand const& out);
+void evaluate_into(KernelTable const& table, void const* expression,
+    AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
 
 } // namespace xgrad::detail
 
@@ -11376,22 +11565,22 @@ void evaluate_into(KernelTable const& table, void const* expression, AnyArray co
 namespace xgrad::detail {
 
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_parts(KernelTable const& table,
-    void const* expression, AnyArray const* const* leaves, AnyArray const& out) {
+    void const* expression, AnyArray const* const* operands, AnyArray const& out) {
     PartLoop loop(out.numel);
-    for (std::size_t k = 0; k < table.leaves; ++k)
-        loop.contiguous(k, leaves[k]->data, table.leaf[k]->element);
-    loop.result(table.leaves, out.data, table.result->element);
+    for (std::size_t k = 0; k < table.operand_count; ++k)
+        loop.contiguous(k, operands[k]->data, table.operand[k]->element);
+    loop.result(table.operand_count, out.data, table.result->element);
     loop.run([&](std::size_t, void* const* at, std::size_t elements) {
         table.forward(expression, at, elements, 0);
     });
 }
 
 XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, AnyArray const& out) {
-    if (out.numel > part_size) return evaluate_parts(table, expression, leaves, out);
+    AnyArray const* const* operands, AnyArray const& out) {
+    if (out.numel > part_size) return evaluate_parts(table, expression, operands, out);
     void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
-    at[table.leaves] = out.data;
+    for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
+    at[table.operand_count] = out.data;
     if (out.numel) table.forward(expression, at, out.numel, 0);
 }
 
@@ -11426,11 +11615,11 @@ XGRAD_FUNCTION void reduce_contiguous(
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
-    void const* expression, AnyArray const* const* leaves, Shape const& space,
+    void const* expression, AnyArray const* const* operands, Shape const& space,
     LoopOperand const& out) {
-    std::size_t const n = table.leaves;
+    std::size_t const n = table.operand_count;
     NdLoop loop(space, n + 1);
-    for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*leaves[k], *table.leaf[k]));
+    for (std::size_t k = 0; k < n; ++k) loop.add(k, input_operand(*operands[k], *table.operand[k]));
     auto result = out;
     bool const copies = table.is_identity && !(out.in_place() && out.array->contiguous);
     if (copies) result.from = 0;
@@ -11442,36 +11631,36 @@ XGRAD_FUNCTION void reduce_contiguous(
 }
 
 XGRAD_FUNCTION void reduce_all(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, std::size_t count, LoopOperand const& out) {
-    if (table.is_identity) return reduce_contiguous(leaves[0]->data, {1, count, 1}, out);
+    AnyArray const* const* operands, std::size_t count, LoopOperand const& out) {
+    if (table.is_identity) return reduce_contiguous(operands[0]->data, {1, count, 1}, out);
     void* at[64];
-    for (std::size_t k = 0; k < table.leaves; ++k) at[k] = leaves[k]->data;
+    for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
     TileBuffer tile;
-    at[table.leaves] = tile.elements;
+    at[table.operand_count] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
         table.forward(expression, at, elements, 0);
         (*out.transfer)(tile.elements, out.array->data, 0, elements);
-        for (std::size_t k = 0; k < table.leaves; ++k)
-            at[k] = static_cast<std::byte*>(at[k]) + elements * table.leaf[k]->element;
+        for (std::size_t k = 0; k < table.operand_count; ++k)
+            at[k] = static_cast<std::byte*>(at[k]) + elements * table.operand[k]->element;
     }
 }
 
 XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, LoopOperand const& out) {
+    AnyArray const* const* operands, Shape const& space, LoopOperand const& out) {
     std::size_t const count = numel(space);
     if (count == 0) return;
     bool contiguous = true;
-    for (std::size_t k = 0; k < table.leaves; ++k)
-        contiguous &= is_direct(*leaves[k], *table.leaf[k], space);
+    for (std::size_t k = 0; k < table.operand_count; ++k)
+        contiguous &= is_direct(*operands[k], *table.operand[k], space);
     if (contiguous && out.reduces && out.array->numel == 1)
-        return reduce_all(table, expression, leaves, count, out);
+        return reduce_all(table, expression, operands, count, out);
     if (contiguous && out.reduces && table.is_identity)
         if (auto const extent = reduced_extents(space, out.array->shape))
-            return reduce_contiguous(leaves[0]->data, *extent, out);
+            return reduce_contiguous(operands[0]->data, *extent, out);
     if (contiguous && out.in_place() && out.array->contiguous)
-        return evaluate_contiguous(table, expression, leaves, *out.array);
-    evaluate_in_loop(table, expression, leaves, space, out);
+        return evaluate_contiguous(table, expression, operands, *out.array);
+    evaluate_in_loop(table, expression, operands, space, out);
 }
 
 } // namespace xgrad::detail
@@ -11562,10 +11751,10 @@ void reduce_strided(void* tile, void* array, std::ptrdiff_t stride, std::size_t 
 /// Reduces an expression over axes without storing its values.
 template <class Combine, class T>
 Array<T> reduce_expression(KernelTable const& table, void const* expression,
-    AnyArray const* const* leaves, Shape const& space, Axes const& axes, bool keep) {
+    AnyArray const* const* operands, Shape const& space, Axes const& axes, bool keep) {
     using A = typename Combine::accumulator;
     Array<A> out(reduced_shape(space, axes, true), Combine::start());
-    evaluate_into(table, expression, leaves, space,
+    evaluate_into(table, expression, operands, space,
         reduce_operand(out, transfer_by<A, T, &reduce_strided<Combine, T>>));
     narrow<A, T>(out);
     if (!keep) out.reshape(reduced_shape(space, axes, false));
@@ -11586,9 +11775,9 @@ Array<T> reduce_array(Array<T> const& x, Axes const& axes, bool keep) {
     if (x.contiguous && axes.size() == x.shape.size())
         return Array<T>(keep ? Shape(x.shape.size(), 1) : Shape(), reduce_all_elements<Combine>(x));
     Slot<T> const expression;
-    AnyArray const* const leaf = &x;
+    AnyArray const* const operand = &x;
     return reduce_expression<Combine, T>(
-        KernelTableOf<Slot<T>>::table, &expression, &leaf, x.shape, axes, keep);
+        KernelTableOf<Slot<T>>::table, &expression, &operand, x.shape, axes, keep);
 }
 
 // For the gradients of reductions over axes.
@@ -11708,7 +11897,7 @@ XGRAD_FUNCTION bool are_last(Axes const& over, std::size_t rank) {
 // FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
 // creates the gradients of every pass of a FusedNode.
 // The early gradients save a second evaluation of the expression where backward() follows
-// (benchmark: rational). RecordTable::use and WaitingGradients stop this where it does not.
+// (benchmark: rational). The rule has no state: every full sum that is recorded does it.
 
 
 // ======== xgrad/tensor/fused_operands.hpp
@@ -11752,7 +11941,7 @@ struct SumOver;
 /// have the element kind of the vertex in the precision of the expression.
 struct TracedTable {
     std::size_t operands = 0;
-    bool is_leaf = false;
+    bool is_operand = false;
     /// Computes the value from the values of the operands (of an operand: from its tensor).
     AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
     /// What the gradient of an operand reads, and that gradient. A tensor that it does not read may
@@ -11770,8 +11959,8 @@ struct TracedVertex {
     void const* object; // an operation or a scalar constant
     // Set by measure().
     std::size_t end = 0; // index behind the vertices below it
-    std::size_t first_leaf = 0;
-    LeafMask leaves = 0; // operands at or below it
+    std::size_t first_operand = 0;
+    OperandMask operand_mask = 0; // operands at or below it
 };
 
 /// What recording needs to know of a flattened expression.
@@ -11779,17 +11968,14 @@ struct RecordTable {
     KernelTable const& kernels;
     ElementType const& result; // as the forward kernel writes it
     TypeInfo const& result_type;
-    TypeInfo const* const* leaf_types;
+    TypeInfo const* const* operand_types;
     std::size_t expression_bytes;
     // The members below are null where no gradient exists.
     void (*copy)(void* to, void const* from) = nullptr;
     void (*destroy)(void* expression) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
-    /// Counts uses of gradients that were computed together with a sum. Negative: they were not
-    /// used lately.
-    std::atomic<signed char>* use = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
-    void (*traced)(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
+    void (*traced)(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
         AnyTensor const& gradient, std::span<AnyTensor> results) = nullptr;
     void (*list_vertices)(void const* expression, std::vector<TracedVertex>& vertices) = nullptr;
     AnyTensor (*traced_grad_output)(
@@ -11797,8 +11983,9 @@ struct RecordTable {
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
 };
 
-/// Computes `end`, `first_leaf` and `leaves` of a vertex and of those below it.
-[[gnu::cold]] void measure(std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf);
+/// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
+[[gnu::cold]] void measure(
+    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
 /// The vertices of an expression in prefix order: each before its operands.
 [[gnu::cold]] std::vector<TracedVertex> traced_vertices(
     RecordTable const& table, void const* expression);
@@ -11830,16 +12017,16 @@ struct SumOver {
 namespace xgrad::detail {
 
 XGRAD_FUNCTION void measure(
-    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& leaf) {
+    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
     auto& v = vertices[at];
-    v.first_leaf = leaf;
+    v.first_operand = operand;
     v.end = at + 1;
-    if (v.table->is_leaf) v.leaves = LeafMask{1} << leaf++;
+    if (v.table->is_operand) v.operand_mask = OperandMask{1} << operand++;
     for (std::size_t i = 0; i < v.table->operands; ++i) {
         auto const child = v.end;
-        measure(vertices, child, leaf);
+        measure(vertices, child, operand);
         v.end = vertices[child].end;
-        v.leaves |= vertices[child].leaves;
+        v.operand_mask |= vertices[child].operand_mask;
     }
 }
 
@@ -11847,8 +12034,8 @@ XGRAD_FUNCTION std::vector<TracedVertex> traced_vertices(
     RecordTable const& table, void const* expression) {
     std::vector<TracedVertex> vertices;
     table.list_vertices(expression, vertices);
-    std::size_t leaves = 0;
-    measure(vertices, 0, leaves);
+    std::size_t operand_count = 0;
+    measure(vertices, 0, operand_count);
     return vertices;
 }
 
@@ -11897,7 +12084,7 @@ struct SavedValue {
 /// Which operands are the same tensor, and which require a gradient.
 struct OperandPattern {
     std::array<std::uint8_t, 64> first{}; // of each operand, the first one that is the same tensor
-    LeafMask requires_grad = 0;
+    OperandMask requires_grad = 0;
     bool result_exists = true; // false where a fused reduction consumes the values
 
     bool is_same(OperandPattern const& o, std::size_t n) const noexcept;
@@ -11906,8 +12093,8 @@ struct OperandPattern {
 /// What the gradient of each operand reads: operands, one bit each. `result` tells whether the
 /// result is saved.
 struct Reads {
-    std::array<LeafMask, 64> of{};
-    LeafMask reached = 0; // operands that can have a gradient; a mask has none
+    std::array<OperandMask, 64> of{};
+    OperandMask reached = 0; // operands that can have a gradient; a mask has none
     bool result = false;
 };
 
@@ -11919,11 +12106,11 @@ void each_operand_with_gradient(
     auto const& v = vertices[at];
     std::size_t child = at + 1;
     for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
-        if (auto const& x = vertices[child]; x.leaves && x.table->takes_gradients())
+        if (auto const& x = vertices[child]; x.operand_mask && x.table->takes_gradients())
             f(child, v.table->uses(v.object, i));
 }
 [[gnu::cold]] void add_reads(
-    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads);
+    std::vector<TracedVertex> const& vertices, std::size_t at, OperandMask above, Reads& reads);
 /// The result is saved, instead of operands, where the gradient rules of the outermost operation
 /// read it and nothing else, as that of exp does: no second evaluation. `result_exists` is false
 /// under a fused reduction.
@@ -11933,8 +12120,8 @@ struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
     BackwardPlan gradients; // of operands that are the same tensor the first one gets the sum
-    LeafMask read = 0;      // operands that the gradients read
-    LeafMask saved = 0;     // the first one of each tensor among them
+    OperandMask read = 0;   // operands that the gradients read
+    OperandMask saved = 0;  // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     bool reads_all = false;         // the gradients read every operand
     std::uint8_t edges = 0, slots = 0;
@@ -11992,18 +12179,18 @@ XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t
 }
 
 XGRAD_FUNCTION void add_reads(
-    std::vector<TracedVertex> const& vertices, std::size_t at, LeafMask above, Reads& reads) {
+    std::vector<TracedVertex> const& vertices, std::size_t at, OperandMask above, Reads& reads) {
     auto const& v = vertices[at];
-    if (v.table->is_leaf) {
-        reads.of[v.first_leaf] = above;
-        reads.reached |= v.leaves;
+    if (v.table->is_operand) {
+        reads.of[v.first_operand] = above;
+        reads.reached |= v.operand_mask;
     }
     each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
-        LeafMask mask = above;
+        OperandMask mask = above;
         std::size_t argument = at + 1;
         for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
-            if (uses & uses_argument(j)) mask |= vertices[argument].leaves;
-        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.leaves;
+            if (uses & uses_argument(j)) mask |= vertices[argument].operand_mask;
+        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.operand_mask;
         add_reads(vertices, child, mask, reads);
     });
 }
@@ -12020,7 +12207,7 @@ XGRAD_FUNCTION Reads reads_of(std::vector<TracedVertex> const& vertices, bool re
 XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
     RecordTable const& table, void const* expression, OperandPattern const& pattern) {
     for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
-        if (plan->pattern.is_same(pattern, table.kernels.leaves)) [[likely]]
+        if (plan->pattern.is_same(pattern, table.kernels.operand_count)) [[likely]]
             return *plan;
     return made(table, expression, pattern);
 }
@@ -12037,7 +12224,7 @@ XGRAD_FUNCTION OperandPlan const& OperandPlan::made(
 XGRAD_FUNCTION OperandPlan::OperandPlan(
     RecordTable const& t, void const* expression, OperandPattern const& p)
     : pattern(p), table(t) {
-    std::size_t const n = t.kernels.leaves;
+    std::size_t const n = t.kernels.operand_count;
     auto const reads = reads_of(traced_vertices(t, expression), p.result_exists);
     gradients.wanted = p.requires_grad & reads.reached;
     gradients.saved_result = reads.result;
@@ -12045,7 +12232,8 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
         auto const first = gradients.target[k] = p.first[k];
         if (!(gradients.wanted >> k & 1)) continue;
         read |= reads.of[k];
-        std::size_t behind = k; // the nearest leaf before k that gets a gradient of the same tensor
+        std::size_t behind =
+            k; // the nearest operand before k that gets a gradient of the same tensor
         while (
             behind > 0 && !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1))
             --behind;
@@ -12059,7 +12247,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
         if (!(read >> k & 1)) continue;
         auto const first = p.first[k];
         if (!(saved >> first & 1)) {
-            saved |= LeafMask{1} << first;
+            saved |= OperandMask{1} << first;
             slot_operand[slot[first] = slots++] = first;
             bool gets_one = false;
             for (std::size_t j = 0; j < n; ++j)
@@ -12068,7 +12256,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
         }
         slot[k] = slot[first];
     }
-    reads_all = read == (LeafMask{1} << n) - 1;
+    reads_all = read == (OperandMask{1} << n) - 1;
     auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
     edges_at = saved_values() * sizeof(SavedValue);
     expression_at = aligned(edges_at + edges * sizeof(Edge));
@@ -12115,7 +12303,7 @@ private:
     /// Looks up a plan other than the latest one, which most evaluations of an expression use
     /// again.
     OperandPlan const& plan_of(RecordTable const& table, void const* expression,
-        LeafMask differentiable, bool result_exists) const;
+        OperandMask differentiable, bool result_exists) const;
     void widen_all(RecordTable const& table, AnyTensor const* const* operands, std::string_view as);
 
     std::uint8_t first_[64]; // of each operand, the first one that is the same tensor
@@ -12165,12 +12353,12 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined_operand(
 
 XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const* expression,
     AnyTensor const* const* operands, bool result_exists, std::string_view as) {
-    std::size_t const n = table.kernels.leaves;
+    std::size_t const n = table.kernels.operand_count;
     bool const records = table.plans && recording();
     auto const* const latest = records ? table.plans->load(std::memory_order_acquire) : nullptr;
     auto const* const expected = latest ? latest->pattern.first.data() : first_;
     bool ordered = table.kernels.in_place, same_shapes = true, is_latest = latest;
-    LeafMask require = 0;
+    OperandMask require = 0;
     for (std::size_t k = 0; k < n; ++k) {
         if (!operands[k]->defined()) [[unlikely]]
             fail_undefined_operand(table.kernels.vertices, k, as);
@@ -12188,11 +12376,11 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
         if (k > 0) same_shapes &= array->shape == arrays[0]->shape;
         if (records &&
             (impl.view ? operands[k]->requires_grad() : impl.requires_grad || impl.grad_fn))
-            require |= LeafMask{1} << k;
+            require |= OperandMask{1} << k;
     }
     contiguous = ordered;
     same_shape = same_shapes;
-    if (LeafMask const differentiable = require & table.kernels.differentiable) {
+    if (OperandMask const differentiable = require & table.kernels.differentiable) {
         is_latest = is_latest && latest->pattern.requires_grad == differentiable &&
                     latest->pattern.result_exists == result_exists;
         auto const& found =
@@ -12203,9 +12391,9 @@ XGRAD_FUNCTION BoundOperands::BoundOperands(RecordTable const& table, void const
 }
 
 XGRAD_NOINLINE XGRAD_FUNCTION OperandPlan const& BoundOperands::plan_of(RecordTable const& table,
-    void const* expression, LeafMask differentiable, bool result_exists) const {
+    void const* expression, OperandMask differentiable, bool result_exists) const {
     OperandPattern pattern{.requires_grad = differentiable, .result_exists = result_exists};
-    std::copy_n(first_, table.kernels.leaves, pattern.first.begin());
+    std::copy_n(first_, table.kernels.operand_count, pattern.first.begin());
     return OperandPlan::of(table, expression, pattern);
 }
 
@@ -12214,7 +12402,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
     contiguous = false;
     bool fits = true;
     broadcasted_ = arrays[0]->shape;
-    for (std::size_t k = 1; k < table.kernels.leaves; ++k)
+    for (std::size_t k = 1; k < table.kernels.operand_count; ++k)
         if (first_[k] == k) fits = fits && widen(broadcasted_, arrays[k]->shape);
     if (fits) return;
     auto const* root = table.kernels.vertices;
@@ -12223,59 +12411,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void BoundOperands::widen_all(
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BOUND_OPERANDS_IPP
-#endif
-
-// ======== xgrad/tensor/waiting_gradients.hpp
-// WaitingGradients: bounds the memory of gradients that full sums compute before backward() is
-// called.
-
-namespace xgrad::detail {
-
-/// Counts bytes of such gradients in all threads.
-class WaitingGradients {
-public:
-    static constexpr std::ptrdiff_t limit = std::ptrdiff_t{16} << 20;
-
-    /// True where `bytes` more fit below the limit. A first sum of any size fits.
-    static bool fits(std::size_t bytes) noexcept;
-    static void begin(std::size_t bytes) noexcept { add(bytes, 1); }
-    static void end(std::size_t bytes) noexcept { add(bytes, -1); }
-
-private:
-    static constexpr std::size_t min_bytes =
-        256; // smaller arrays are not counted: the Node is larger
-
-    static void add(std::size_t bytes, std::ptrdiff_t sign) noexcept;
-
-    static inline constinit std::atomic<std::ptrdiff_t> waiting{0};
-};
-
-} // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_WAITING_GRADIENTS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_WAITING_GRADIENTS_IPP
-
-// ======== xgrad/impl/tensor/waiting_gradients.ipp
-// Bodies of waiting_gradients.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION bool WaitingGradients::fits(std::size_t bytes) noexcept {
-    auto const now = waiting.load(std::memory_order_relaxed);
-    return now == 0 || now + static_cast<std::ptrdiff_t>(bytes) <= limit;
-}
-
-XGRAD_FUNCTION void WaitingGradients::add(std::size_t bytes, std::ptrdiff_t sign) noexcept {
-    if (bytes < min_bytes) return;
-    auto const change = sign * static_cast<std::ptrdiff_t>(bytes);
-    if (single_threaded())
-        waiting.store(waiting.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
-    else waiting.fetch_add(change, std::memory_order_relaxed);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_WAITING_GRADIENTS_IPP
 #endif
 
 namespace xgrad::detail {
@@ -12293,10 +12428,10 @@ public:
     SumOver const* sum() const noexcept { return sum_; }
     /// The broadcast shape of all operands.
     Shape const& space() const noexcept { return space_; }
-    std::size_t leaves() const noexcept { return table().kernels.leaves; }
-    Shape const& leaf_shape(std::size_t k) const;
+    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
+    Shape const& operand_shape(std::size_t k) const;
     BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
-    LeafMask wanted() const noexcept { return gradients().wanted; }
+    OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
@@ -12304,10 +12439,10 @@ public:
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
-    AnyTensor unpack_leaf(std::size_t k);
+    AnyTensor unpack_operand(std::size_t k);
     AnyTensor unpack_result() {
         make_saved_tensors();
-        return saved_tensors_[leaves()].unpack(*this);
+        return saved_tensors_[operand_count()].unpack(*this);
     }
 
 protected:
@@ -12380,7 +12515,7 @@ protected:
         [[gnu::cold]] void close() noexcept;
 
         FusedOperands& node_;
-        LeafMask unpacked_ = 0;
+        OperandMask unpacked_ = 0;
     };
     /// True where all SavedValues are there and unchanged, and there are no SavedTensors.
     bool is_intact() const noexcept;
@@ -12394,9 +12529,6 @@ protected:
     std::byte* saved_result_data() const;
     static AnyArray contiguous_array(SavedValue const& value, Shape const& shape);
 
-    void stop_waiting() noexcept {
-        if (waiting_) WaitingGradients::end(std::exchange(waiting_, 0));
-    }
     void release_ready() noexcept;
 
 private:
@@ -12432,12 +12564,11 @@ private:
 
 protected:
     OperandPlan const& plan_;
-    bool contiguous_;          // all operands were contiguous when they were saved
-    bool handed_over_ = false; // a pass has taken the gradients
-    LeafMask broadcast_ = 0;
+    bool contiguous_;       // all operands were contiguous when they were saved
+    bool is_ready_ = false; // the gradients of a fused sum are computed already
+    OperandMask broadcast_ = 0;
     SumOver* sum_ = nullptr;
     Shape space_;
-    std::size_t waiting_ = 0; // bytes of gradients that are computed already
     std::unique_ptr<SavedTensor[]>
         saved_tensors_; // of the operands and the result; null while SavedValues are used
     std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
@@ -12475,18 +12606,18 @@ XGRAD_FUNCTION void FusedOperands::release_saved() noexcept {
 XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedOperands::saved_tensors() {
     make_saved_tensors();
     std::vector<NamedSavedTensor> all;
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (plan_.saved >> k & 1) all.push_back({tensor_name(k), &saved_tensors_[k]});
-    if (saves_result()) all.push_back({"result", &saved_tensors_[leaves()]});
+    if (saves_result()) all.push_back({"result", &saved_tensors_[operand_count()]});
     return all;
 }
 
-XGRAD_FUNCTION Shape const& FusedOperands::leaf_shape(std::size_t k) const {
+XGRAD_FUNCTION Shape const& FusedOperands::operand_shape(std::size_t k) const {
     static Shape const of_a_number;
     return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
 }
 
-XGRAD_FUNCTION AnyTensor FusedOperands::unpack_leaf(std::size_t k) {
+XGRAD_FUNCTION AnyTensor FusedOperands::unpack_operand(std::size_t k) {
     make_saved_tensors();
     return saved_tensors_[first_of(k)].unpack(*this);
 }
@@ -12504,20 +12635,18 @@ XGRAD_FUNCTION std::span<AnyTensor> FusedOperands::ready() noexcept {
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::destroy_sum() noexcept {
-    if (waiting_ && table().use->load(std::memory_order_relaxed) >= 0)
-        table().use->fetch_sub(1, std::memory_order_relaxed);
-    release_ready();
     std::ranges::destroy(ready());
     std::destroy_at(sum_);
 }
 
 XGRAD_FUNCTION void FusedOperands::UnpackGuard::open() {
     node_.make_saved_tensors();
-    std::size_t const n = node_.leaves();
+    std::size_t const n = node_.operand_count();
     for (std::size_t k = 0; k < n; ++k)
         if (node_.plan_.saved >> k & 1 && node_.saved_tensors_[k].open(node_))
-            unpacked_ |= LeafMask{1} << k;
-    if (node_.saves_result() && node_.saved_tensors_[n].open(node_)) unpacked_ |= LeafMask{1} << n;
+            unpacked_ |= OperandMask{1} << k;
+    if (node_.saves_result() && node_.saved_tensors_[n].open(node_))
+        unpacked_ |= OperandMask{1} << n;
 }
 
 XGRAD_FUNCTION void FusedOperands::UnpackGuard::close() noexcept {
@@ -12533,14 +12662,14 @@ XGRAD_FUNCTION bool FusedOperands::is_intact() const noexcept {
 }
 
 XGRAD_FUNCTION AnyArray FusedOperands::saved_result() const {
-    return saved_tensors_ ? saved_tensors_[leaves()].array()
+    return saved_tensors_ ? saved_tensors_[operand_count()].array()
                           : contiguous_array(saved_value(plan_.slots), space_);
 }
 
 XGRAD_FUNCTION AnyArray FusedOperands::slot_array(std::size_t i) const {
     std::size_t const k = plan_.slot_operand[i];
     return saved_tensors_ ? saved_tensors_[k].array()
-                          : contiguous_array(saved_value(i), leaf_shape(k));
+                          : contiguous_array(saved_value(i), operand_shape(k));
 }
 
 XGRAD_FUNCTION std::byte* FusedOperands::saved_data(std::size_t k) const {
@@ -12549,7 +12678,8 @@ XGRAD_FUNCTION std::byte* FusedOperands::saved_data(std::size_t k) const {
 }
 
 XGRAD_FUNCTION std::byte* FusedOperands::saved_result_data() const {
-    return saved_tensors_ ? saved_tensors_[leaves()].array().data : saved_value(plan_.slots).data;
+    return saved_tensors_ ? saved_tensors_[operand_count()].array().data
+                          : saved_value(plan_.slots).data;
 }
 
 XGRAD_FUNCTION AnyArray FusedOperands::contiguous_array(
@@ -12561,19 +12691,18 @@ XGRAD_FUNCTION AnyArray FusedOperands::contiguous_array(
 }
 
 XGRAD_FUNCTION void FusedOperands::release_ready() noexcept {
-    if (!waiting_) return;
-    for (auto& gradient : ready()) gradient = {};
-    stop_waiting();
+    if (std::exchange(is_ready_, false))
+        for (auto& gradient : ready()) gradient = {};
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::save_shapes(BoundOperands const& in) {
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     for (std::size_t k = 0; k < n; ++k) {
         std::size_t const first = first_of(k);
         if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
         else if (in.arrays[k]->shape != space_) {
             auto const& array = *in.arrays[k];
-            broadcast_ |= LeafMask{1} << k;
+            broadcast_ |= OperandMask{1} << k;
             if (array.shape.empty()) continue;
             if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
             shapes_[k] = array.shape;
@@ -12583,7 +12712,7 @@ XGRAD_FUNCTION void FusedOperands::release_ready() noexcept {
 
 XGRAD_FUNCTION void FusedOperands::save_tensors(
     AnyTensor const* const* operands, AnyTensor const& result) {
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     saved_tensors_ = std::make_unique<SavedTensor[]>(n + 1);
     for (auto& value : saved_values()) value.storage = nullptr;
     for (std::size_t k = 0; k < n; ++k)
@@ -12594,7 +12723,7 @@ XGRAD_FUNCTION void FusedOperands::save_tensors(
 XGRAD_FUNCTION void FusedOperands::make_saved_tensors() {
     NodeLock const lock(*this);
     if (saved_tensors_) return;
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     auto saved = std::make_unique<SavedTensor[]>(n + 1);
     auto const restore = [](SavedValue const& value, Edge const& edge, TypeInfo const& type,
                              Shape const& shape) {
@@ -12606,7 +12735,7 @@ XGRAD_FUNCTION void FusedOperands::make_saved_tensors() {
         std::size_t at = k;
         while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
         saved[k] = restore(saved_value(i), at < n ? edges()[plan_.edge[at]] : Edge(),
-            *table().leaf_types[k], leaf_shape(k));
+            *table().operand_types[k], operand_shape(k));
     }
     if (saves_result() && saved_value(plan_.slots).storage)
         saved[n] = SavedTensor::restored_result(
@@ -12616,7 +12745,7 @@ XGRAD_FUNCTION void FusedOperands::make_saved_tensors() {
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::release_saved_tensors() noexcept {
-    for (std::size_t k = 0; k <= leaves(); ++k) saved_tensors_[k].release();
+    for (std::size_t k = 0; k <= operand_count(); ++k) saved_tensors_[k].release();
 }
 
 } // namespace xgrad::detail
@@ -12627,8 +12756,10 @@ namespace xgrad::detail {
 
 class FusedSum : public FusedOperands {
 public:
-    /// True where a full sum computes its gradients too: backward() is likely to follow.
-    static bool sums_at_once(BoundOperands const& in);
+    /// True where a full sum that is recorded computes its gradients too.
+    static bool sums_at_once(BoundOperands const& in) {
+        return in.count() != 0 && !default_packing;
+    }
     /// Computes the scaled sum; stores the gradients until backward().
     double sum_at_once(BoundOperands const& in) {
         return sum_->scale * make_ready(in.arrays, in.contiguous);
@@ -12648,7 +12779,8 @@ protected:
 
 private:
     double make_ready(AnyArray const* const* arrays, bool contiguous);
-    double run(void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const;
+    double run(
+        void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
 
     double sum_contiguous(AnyArray const* const* arrays);
     double sum_of_parts(void* const* at, std::size_t count) const;
@@ -12665,21 +12797,15 @@ private:
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION bool FusedSum::sums_at_once(BoundOperands const& in) {
-    auto const& table = in.plan->table;
-    return in.count() != 0 && !default_packing && table.use->load(std::memory_order_relaxed) >= 0 &&
-           WaitingGradients::fits(in.count() * in.plan->edges * table.kernels.leaf[0]->element);
-}
-
 XGRAD_FUNCTION void FusedSum::make_ready_again() {
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     LocalArray<AnyArray, 6> values(n);
     LocalArray<AnyArray const*, 6> arrays(n);
     for (std::size_t i = 0; i < plan_.slots; ++i) values[plan_.slot_operand[i]] = slot_array(i);
     bool contiguous = contiguous_;
     for (std::size_t k = 0; k < n; ++k) {
         auto& value = values[first_of(k)];
-        if (!value.defined()) value = zeroed(leaf_shape(k), table().kernels.leaf[k]->element);
+        if (!value.defined()) value = zeroed(operand_shape(k), table().kernels.operand[k]->element);
         contiguous &= value.contiguous;
         arrays[k] = &value;
     }
@@ -12689,20 +12815,20 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
 [[gnu::noinline]] XGRAD_FUNCTION double FusedSum::run_loop(AnyArray const* const* values,
     AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients) const {
     auto const& kernels = table().kernels;
-    std::size_t const n = leaves(), first_gradient = n + 2;
+    std::size_t const n = operand_count(), first_gradient = n + 2;
     NdLoop loop(space_, first_gradient + n);
     for (std::size_t k = 0; k < n; ++k)
-        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.leaf[k]));
+        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.operand[k]));
     if (grad_output) loop.add(n, input_operand(*grad_output, *kernels.result));
     if (result) loop.add(n + 1, input_operand(*result, *kernels.result));
     LocalArray<AnyArray, 6> wide_sums(broadcast_ ? plan_.edges : 0);
     for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
         std::size_t const k = plan_.target[edge];
-        auto const& info = *kernels.leaf[k];
-        auto const& type = *table().leaf_types[k];
+        auto const& info = *kernels.operand[k];
+        auto const& type = *table().operand_types[k];
         bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
         gradients[edge] = AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
-                                            : TensorImpl::make(type, leaf_shape(k)));
+                                            : TensorImpl::make(type, operand_shape(k)));
         auto const& gradient = gradients[edge].handle()->array;
         if (!sums) {
             auto operand = output_operand(gradient, info);
@@ -12719,7 +12845,7 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
     }
     double sum = 0;
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        LeafMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+        OperandMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
         if (grad_output)
             kernels.backward(
                 expression_object(), plan_.gradients, at, count, facts.constant, added_to);
@@ -12728,7 +12854,7 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
     loop.run(loop_body(body));
     for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
         if (auto const& from = wide_sums[edge]; from.defined())
-            kernels.leaf[plan_.target[edge]]->scatter_wide(
+            kernels.operand[plan_.target[edge]]->scatter_wide(
                 from.data, gradients[edge].handle()->array.data, 1, from.numel);
     return sum;
 }
@@ -12736,22 +12862,19 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
 XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool contiguous) {
     double const sum =
         contiguous ? sum_contiguous(arrays) : run_loop(arrays, nullptr, nullptr, ready());
-    std::size_t bytes = 0;
-    for (auto const& gradient : ready()) bytes += gradient.handle()->array.storage->bytes();
-    WaitingGradients::begin(bytes);
-    waiting_ = bytes;
+    is_ready_ = true;
     return sum;
 }
 
 XGRAD_FUNCTION double FusedSum::run(
-    void* const* at, std::size_t count, LeafMask constant, LeafMask added_to) const {
+    void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const {
     return sum_->kernel(
         expression_object(), plan_.gradients, at, sum_->scale, count, constant, added_to);
 }
 
 XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
-    std::size_t const n = leaves(), first_gradient = n + 2;
-    void* at[max_operands];
+    std::size_t const n = operand_count(), first_gradient = n + 2;
+    void* at[max_arguments];
     for (std::size_t k = 0; k < n; ++k) {
         at[k] = arrays[k]->data;
         at[first_gradient + k] = nullptr;
@@ -12760,7 +12883,7 @@ XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
     for (std::size_t i = 0; i < ready.size(); ++i) {
         std::size_t const k = plan_.target[i];
         ready[i] =
-            AnyTensor(TensorImpl::make(*table().leaf_types[k], AnyArray::Layout{*arrays[k]}));
+            AnyTensor(TensorImpl::make(*table().operand_types[k], AnyArray::Layout{*arrays[k]}));
         at[first_gradient + k] = ready[i].handle()->array.data;
     }
     std::size_t const count = arrays[0]->numel;
@@ -12770,10 +12893,10 @@ XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
 [[gnu::noinline]] XGRAD_FUNCTION double FusedSum::sum_of_parts(
     void* const* at, std::size_t count) const {
     std::vector<double> sums((count + part_size - 1) / part_size);
-    std::size_t const n = leaves(), first_gradient = n + 2;
+    std::size_t const n = operand_count(), first_gradient = n + 2;
     PartLoop loop(count);
     for (std::size_t k = 0; k < n; ++k) {
-        auto const element = table().kernels.leaf[k]->element;
+        auto const element = table().kernels.operand[k]->element;
         loop.contiguous(k, at[k], element);
         loop.result(first_gradient + k, at[first_gradient + k], element);
     }
@@ -12863,16 +12986,15 @@ private:
     bool apply_if_simple(
         AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
     /// grad_output is one element, broadcast to all.
-    void apply_scalar(std::byte** at, std::size_t count, LeafMask added_to) const;
+    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
     void apply_parts(std::byte* const* at, std::size_t count, bool broadcasts_grad_output,
-        LeafMask added_to) const;
+        OperandMask added_to) const;
 
     /// Gradient of a sum of a plain tensor: grad_output, broadcast.
     void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
 
     void apply_in_loop(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
 
-    static constexpr signed char max_uses = 2;
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 };
@@ -12933,7 +13055,7 @@ XGRAD_FUNCTION void FusedNode::dispose() noexcept {
 
 XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) const {
     bool any = gradient.requires_grad() || saves_result();
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         any |= saved_tensors_ ? saved_tensors_[k].requires_grad()
                               : makes_gradient(k) && plan_.saved >> first_of(k) & 1;
     return any;
@@ -12944,24 +13066,20 @@ XGRAD_FUNCTION void FusedNode::apply_fused(
     if (!gradient.defined()) return;
     UnpackGuard const guard(*this);
     if (!sum_) return apply_shortest(gradient.impl().array, results, buffer);
-    bool const ready = has_gradients_ready();
-    if ((ready || handed_over_) && !gradient.requires_grad())
+    if (sum_->kernel && !gradient.requires_grad())
         if (double const factor = real_scalar(gradient);
             std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor) {
-            if (!ready) make_ready_again();
+            if (!has_gradients_ready()) make_ready_again();
             std::ranges::move(take_ready_gradients(), results.begin());
             return scale(results, factor);
         }
-    if (table().use->load(std::memory_order_relaxed) < 0)
-        table().use->fetch_add(1, std::memory_order_relaxed);
     apply_spread(gradient, results);
 }
 
 XGRAD_FUNCTION void FusedNode::apply_spread(
     AnyTensor const& gradient, std::span<AnyTensor> results) {
     AnyArray const grad_outputs = sum_->spread(gradient, space_);
-    if (table().kernels.is_identity && !is_simple(grad_outputs))
-        return repeat(grad_outputs, results);
+    if (table().kernels.is_identity) return repeat(grad_outputs, results);
     apply_shortest(grad_outputs, results);
 }
 
@@ -12972,19 +13090,16 @@ XGRAD_FUNCTION void FusedNode::apply_shortest(
 }
 
 XGRAD_FUNCTION bool FusedNode::has_gradients_ready() const noexcept {
-    return waiting_ &&
-           !(saved_tensors_ && std::any_of(saved_tensors_.get(), saved_tensors_.get() + leaves(),
-                                   [](auto const& s) { return s.is_packed(); }));
+    return is_ready_ && !(saved_tensors_ && std::any_of(saved_tensors_.get(),
+                                                saved_tensors_.get() + operand_count(),
+                                                [](auto const& s) { return s.is_packed(); }));
 }
 
 XGRAD_FUNCTION std::span<AnyTensor> FusedNode::take_ready_gradients() noexcept {
     auto const ready = this->ready();
     for (auto const& gradient : ready)
         gradient.handle()->inference = inference_mode; // as if computed now
-    stop_waiting();
-    handed_over_ = true;
-    if (auto const use = table().use->load(std::memory_order_relaxed); use < max_uses)
-        table().use->store(static_cast<signed char>(use + 1), std::memory_order_relaxed);
+    is_ready_ = false;
     return ready;
 }
 
@@ -13004,8 +13119,8 @@ XGRAD_FUNCTION bool FusedNode::is_plain(AnyArray const& grad_outputs) const {
     bool simple = broadcast_ == 0 && is_plain(grad_outputs);
     if (saved_tensors_ && saves_result())
         simple &= is_direct(saved_result(), *table().kernels.result, space_);
-    for (std::size_t k = 0; k < leaves(); ++k) {
-        auto const& info = *table().kernels.leaf[k];
+    for (std::size_t k = 0; k < operand_count(); ++k) {
+        auto const& info = *table().kernels.operand[k];
         simple &= info.in_place;
         if (saved_tensors_ && plan_.saved >> k & 1)
             simple &= is_direct(saved_tensors_[k].array(), info, space_);
@@ -13018,19 +13133,20 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     if (!is_simple(grad_outputs)) return false;
     auto const& plan = plan_;
     auto const& kernels = plan.table.kernels;
-    std::size_t const n = kernels.leaves, grad_output = n, result = n + 1, first_gradient = n + 2;
+    std::size_t const n = kernels.operand_count, grad_output = n, result = n + 1,
+                      first_gradient = n + 2;
     bool const broadcasts_grad_output = sum_ && !is_direct(grad_outputs, *kernels.result, space_);
     std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
-    std::byte* at[max_operands];
+    std::byte* at[max_arguments];
     for (std::size_t k = 0; k < n; ++k) {
         at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
         at[first_gradient + k] = nullptr;
     }
-    LeafMask added_to = 0;
+    OperandMask added_to = 0;
     for (std::size_t i = 0; i < plan.edges; ++i) {
         std::size_t const k = plan.target[i];
-        auto const& type = *plan.table.leaf_types[k];
-        if (results[i].defined()) added_to |= LeafMask{1} << k;
+        auto const& type = *plan.table.operand_types[k];
+        if (results[i].defined()) added_to |= OperandMask{1} << k;
         else if (buffer && buffer->handle()->type == &type)
             results[i] = std::move(*std::exchange(buffer, nullptr));
         else
@@ -13050,9 +13166,9 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
-    std::byte** at, std::size_t count, LeafMask added_to) const {
+    std::byte** at, std::size_t count, OperandMask added_to) const {
     TileBuffer splat;
-    auto& grad_output = at[leaves()];
+    auto& grad_output = at[operand_count()];
     table().kernels.result->gather(splat.elements, grad_output, 0, std::min(count, tile_size));
     grad_output = splat.elements;
     if (count <= tile_size)
@@ -13061,20 +13177,20 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     else apply_parts(at, count, true, added_to);
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_parts(
-    std::byte* const* at, std::size_t count, bool broadcasts_grad_output, LeafMask added_to) const {
-    std::size_t const n = leaves(), grad_output = n, result = n + 1, first_gradient = n + 2;
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_parts(std::byte* const* at,
+    std::size_t count, bool broadcasts_grad_output, OperandMask added_to) const {
+    std::size_t const n = operand_count(), grad_output = n, result = n + 1, first_gradient = n + 2;
     auto const& kernels = table().kernels;
     PartLoop loop(count, broadcasts_grad_output || !plan_.reads_all
                              ? tile_size
                              : part_size); // zero_tile and the splat have tile_size elements
     for (std::size_t k = 0; k < n; ++k)
-        loop.contiguous(k, at[k], is_read(k) ? kernels.leaf[k]->element : 0);
+        loop.contiguous(k, at[k], is_read(k) ? kernels.operand[k]->element : 0);
     loop.contiguous(
         grad_output, at[grad_output], broadcasts_grad_output ? 0 : kernels.result->element);
     loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
     for (std::size_t k = 0; k < n; ++k) {
-        std::size_t const gradient = first_gradient + k, element = kernels.leaf[k]->element;
+        std::size_t const gradient = first_gradient + k, element = kernels.operand[k]->element;
         added_to >> k & 1 ? loop.contiguous(gradient, at[gradient], element)
                           : loop.result(gradient, at[gradient], element);
     }
@@ -13086,20 +13202,22 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
 XGRAD_FUNCTION void FusedNode::repeat(
     AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
     auto const& info = *table().kernels.result;
-    auto made = TensorImpl::make(*table().leaf_types[0], space_);
+    auto made = TensorImpl::make(*table().operand_types[0], space_);
     auto* to = made->array.data;
     Strides const* const strides[] = {&grad_outputs.strides};
-    for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-        info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
-            grad_outputs.strides.back(), n);
-        to += n * info.element;
-    });
+    if (grad_outputs.numel == 1) info.gather(to, grad_outputs.data, 0, made->array.numel);
+    else
+        for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
+                grad_outputs.strides.back(), n);
+            to += n * info.element;
+        });
     results[0] = AnyTensor(std::move(made));
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_in_loop(
     AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     LocalArray<AnyArray, 6> values(n + 1);
     LocalArray<AnyArray const*, 6> arrays(n);
     for (std::size_t k = 0; k < n; ++k)
@@ -13127,7 +13245,7 @@ public:
     /// Requests the tangent of the result.
     void want_tangent();
     /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
-    void want_gradients(LeafMask wanted, AnyTensor const& gradient);
+    void want_gradients(OperandMask wanted, AnyTensor const& gradient);
 
     void run();
 
@@ -13172,16 +13290,16 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
     AnyArray const* result, std::span<AnyTensor const> tangents)
-    : node_(node), kernels_(node.table().kernels), layout_{kernels_.leaves}, space_(node.space()),
-      operands_(layout_.total()) {
-    for (std::size_t k = 0; k < layout_.leaves; ++k) {
-        auto const& info = *kernels_.leaf[k];
+    : node_(node), kernels_(node.table().kernels), layout_{kernels_.operand_count},
+      space_(node.space()), operands_(layout_.total()) {
+    for (std::size_t k = 0; k < layout_.operand_count; ++k) {
+        auto const& info = *kernels_.operand[k];
         operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
         bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
         operands_[layout_.tangents() + k] =
             moves ? input_operand(tangents[node.edge_of(k)].impl().array, info)
                   : absent_input(info);
-        if (moves) plan_.moving |= LeafMask{1} << k;
+        if (moves) plan_.moving |= OperandMask{1} << k;
     }
     plan_.saved_result = result;
     if (result) operands_[layout_.result()] = input_operand(*result, *kernels_.result);
@@ -13197,20 +13315,20 @@ XGRAD_FUNCTION void DualPass::want_tangent() {
         sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
 }
 
-XGRAD_FUNCTION void DualPass::want_gradients(LeafMask wanted, AnyTensor const& gradient) {
+XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
     plan_.gradients = node_.gradients().only(wanted);
     grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
     if (grad_outputs_.numel == 1) {
         kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
         plan_.constant_grad_output = splat_.elements;
     } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
-    gradients_.resize(layout_.leaves);
-    for (std::size_t k = 0; k < layout_.leaves; ++k) {
+    gradients_.resize(layout_.operand_count);
+    for (std::size_t k = 0; k < layout_.operand_count; ++k) {
         if (!makes_gradient(k)) continue;
-        auto const& info = *kernels_.leaf[k];
+        auto const& info = *kernels_.operand[k];
         bool const sums = node_.is_broadcast(k);
-        gradients_[k] =
-            sums ? zeroed(node_.leaf_shape(k), info.wide_element) : AnyArray(space_, info.element);
+        gradients_[k] = sums ? zeroed(node_.operand_shape(k), info.wide_element)
+                             : AnyArray(space_, info.element);
         operands_[layout_.gradients() + k] =
             sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
     }
@@ -13239,8 +13357,8 @@ XGRAD_FUNCTION AnyTensor DualPass::tangent() {
 
 XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
     if (!makes_gradient(k)) return {};
-    if (node_.is_broadcast(k)) kernels_.leaf[k]->narrow(gradients_[k]);
-    return AnyTensor(TensorImpl::make(*node_.table().leaf_types[k], std::move(gradients_[k])));
+    if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(gradients_[k]);
+    return AnyTensor(TensorImpl::make(*node_.table().operand_types[k], std::move(gradients_[k])));
 }
 
 XGRAD_FUNCTION void DualPass::compute_tail(void* const* at, std::size_t start, std::size_t count) {
@@ -13287,9 +13405,9 @@ public:
     [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
 private:
-    std::size_t leaves() const noexcept { return of_.table().kernels.leaves; }
-    SavedTensor& saved_result() noexcept { return saved_[leaves()]; }
-    SavedTensor& saved_gradient() noexcept { return saved_[leaves() + 1]; }
+    std::size_t operand_count() const noexcept { return of_.table().kernels.operand_count; }
+    SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
+    SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
     bool is_saved(std::size_t i) const noexcept;
 
     bool would_record(std::span<AnyTensor const> gradients) const;
@@ -13311,7 +13429,7 @@ private:
     /// The pass over dual numbers, of the saved values and tangents of the operands. Reads a guard.
     DualPass pass_along(std::span<AnyTensor const> tangents);
     /// Operands whose gradients (this Node's outputs) depend on its inputs.
-    LeafMask dependent_leaves() const;
+    OperandMask dependent_operands() const;
 
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
@@ -13329,8 +13447,8 @@ private:
     CachedVector<SavedTensor> saved_; // of the operands, the result and grad_output
     CachedVector<Edge> edges_;
     Shape gradient_shape_;
-    LeafMask saved_operands_ = 0;
-    LeafMask differentiable_ = 0; // operands with an edge
+    OperandMask saved_operands_ = 0;
+    OperandMask differentiable_ = 0; // operands with an edge
     bool has_gradient_edge_ = false;
 };
 
@@ -13346,15 +13464,15 @@ private:
 namespace xgrad::detail {
 
 XGRAD_FUNCTION FusedGradientNode::FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
-    : keep_(&of), of_(of), saved_(leaves() + 2), gradient_shape_(gradient.shape()) {
-    for (std::size_t k = 0; k < leaves(); ++k)
-        if (of.is_read(k)) saved_operands_ |= LeafMask{1} << of.first_of(k);
+    : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
+    for (std::size_t k = 0; k < operand_count(); ++k)
+        if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
     edges_.reserve(of.next_edges().size() + 1);
-    for (std::size_t k = 0; k < leaves(); ++k) {
+    for (std::size_t k = 0; k < operand_count(); ++k) {
         bool const is_target = of.makes_gradient(k);
         if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result())) continue;
         edges_.push_back(of.next_edges()[of.edge_of(k)]);
-        differentiable_ |= LeafMask{1} << k;
+        differentiable_ |= OperandMask{1} << k;
     }
     if (Edge edge = gradient_edge(gradient)) {
         edges_.push_back(std::move(edge));
@@ -13363,8 +13481,8 @@ XGRAD_FUNCTION FusedGradientNode::FusedGradientNode(FusedNode& of, AnyTensor con
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
     if (edges_.empty()) return;
-    for (std::size_t k = 0; k < leaves(); ++k)
-        if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_leaf(k));
+    for (std::size_t k = 0; k < operand_count(); ++k)
+        if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
     if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
     if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
 }
@@ -13380,9 +13498,10 @@ XGRAD_FUNCTION void FusedGradientNode::pushforward(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
         std::vector<AnyTensor> zeros(results.size());
-        for (std::size_t k = 0; k < leaves(); ++k)
+        for (std::size_t k = 0; k < operand_count(); ++k)
             if (of_.makes_gradient(k))
-                zeros[of_.edge_of(k)] = of_.table().leaf_types[k]->filled(of_.leaf_shape(k), 0);
+                zeros[of_.edge_of(k)] =
+                    of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
         return push_by_transposing(*this, std::move(zeros), tangents, results);
     }
     if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
@@ -13391,18 +13510,18 @@ XGRAD_FUNCTION void FusedGradientNode::pushforward(
         return;
     UnpackGuard const guard(*this);
     std::vector<AnyTensor> of_operands(of_.next_edges().size());
-    for (std::size_t k = 0, edge = 0; k < leaves(); ++k)
+    for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
         if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
     DualPass pass = pass_along(of_operands);
-    pass.want_gradients(dependent_leaves(), saved_gradient().unpack(*this));
+    pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
     pass.run();
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
 }
 
 XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedGradientNode::saved_tensors() {
     std::vector<NamedSavedTensor> all;
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
     if (of_.saves_result()) all.push_back({"result", &saved_result()});
     if (differentiable_) all.push_back({"gradient", &saved_gradient()});
@@ -13410,9 +13529,9 @@ XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedGradientNode::saved_tensors() 
 }
 
 XGRAD_FUNCTION bool FusedGradientNode::is_saved(std::size_t i) const noexcept {
-    return i < leaves()    ? saved_operands_ >> i & 1
-           : i == leaves() ? of_.saves_result()
-                           : differentiable_ != 0;
+    return i < operand_count()    ? saved_operands_ >> i & 1
+           : i == operand_count() ? of_.saves_result()
+                                  : differentiable_ != 0;
 }
 
 XGRAD_FUNCTION bool FusedGradientNode::would_record(std::span<AnyTensor const> gradients) const {
@@ -13438,18 +13557,18 @@ XGRAD_FUNCTION void FusedGradientNode::UnpackGuard::close() noexcept {
 }
 
 XGRAD_FUNCTION DualPass FusedGradientNode::pass_along(std::span<AnyTensor const> tangents) {
-    LocalArray<AnyArray const*, 8> values(leaves());
-    for (std::size_t k = 0; k < leaves(); ++k)
+    LocalArray<AnyArray const*, 8> values(operand_count());
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
     return DualPass(
         of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
 }
 
-XGRAD_FUNCTION LeafMask FusedGradientNode::dependent_leaves() const {
-    LeafMask all = 0;
-    for (std::size_t k = 0; k < leaves(); ++k)
+XGRAD_FUNCTION OperandMask FusedGradientNode::dependent_operands() const {
+    OperandMask all = 0;
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
-            all |= LeafMask{1} << k;
+            all |= OperandMask{1} << k;
     return all;
 }
 
@@ -13458,11 +13577,11 @@ XGRAD_FUNCTION void FusedGradientNode::apply_fused(
     UnpackGuard const guard(*this);
     DualPass pass = pass_along(tangents);
     if (has_gradient_edge_) pass.want_tangent();
-    if (LeafMask const wanted = dependent_leaves())
+    if (OperandMask const wanted = dependent_operands())
         pass.want_gradients(wanted, saved_gradient().unpack(*this));
     pass.run();
     std::size_t edge = 0;
-    for (std::size_t k = 0; k < leaves(); ++k)
+    for (std::size_t k = 0; k < operand_count(); ++k)
         if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
     if (has_gradient_edge_) results[edge] = pass.tangent();
 }
@@ -13471,7 +13590,7 @@ XGRAD_FUNCTION void FusedGradientNode::apply_recorded(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     UnpackGuard const guard(*this);
     auto const& table = of_.table();
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     LocalGraph graph;
     std::vector<AnyTensor> operands(n);
     for (std::size_t k = 0, edge = 0; k < n; ++k) {
@@ -13482,7 +13601,7 @@ XGRAD_FUNCTION void FusedGradientNode::apply_recorded(
             continue;
         }
         if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
-        else operands[k] = shape_only(*table.leaf_types[k], of_.leaf_shape(k));
+        else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
         if (is_wanted)
             operands[k] =
                 graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
@@ -13523,7 +13642,7 @@ XGRAD_FUNCTION void FusedNode::push_tangents(
             *this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
     UnpackGuard const guard(*this);
-    std::size_t const n = leaves();
+    std::size_t const n = operand_count();
     LocalArray<AnyArray, 6> saved(n + 1);
     LocalArray<AnyArray const*, 8> values(n);
     for (std::size_t k = 0; k < n; ++k)
@@ -13710,49 +13829,60 @@ template <class Self> struct InplaceForms {
     XGRAD_IN_PLACE(digamma)
 #undef XGRAD_IN_PLACE
 
-    /// x = -x, in place; returns this tensor. The others below likewise: sums, products, powers,
-    /// and extrema with another tensor, an expression or a scalar constant.
+    // With another tensor, an expression or a scalar constant; each returns this tensor.
+
+    /// Changes the sign of each element.
     Self& neg_() {
         return apply_in_place("neg_", [](auto const& x) { return -x; });
     }
+    /// Adds `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& add_(X const& b) {
         return apply_in_place(
             "add_", [](auto const& x, auto const& y) { return x + y; }, b);
     }
+    /// Subtracts `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& sub_(X const& b) {
         return apply_in_place(
             "sub_", [](auto const& x, auto const& y) { return x - y; }, b);
     }
+    /// Multiplies by `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& mul_(X const& b) {
         return apply_in_place(
             "mul_", [](auto const& x, auto const& y) { return x * y; }, b);
     }
+    /// Divides by `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& div_(X const& b) {
         return apply_in_place(
             "div_", [](auto const& x, auto const& y) { return x / y; }, b);
     }
+    /// Raises each element to the power `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& pow_(X const& b) {
         return apply_in_place(
             "pow_", [](auto const& x, auto const& y) { return pow(x, y); }, b);
     }
+    /// The smaller of each element and `b`; NaN where one of them is.
     template <detail::OperandLike X> Self& minimum_(X const& b) {
         return apply_in_place(
             "minimum_", [](auto const& x, auto const& y) { return minimum(x, y); }, b);
     }
+    /// The larger of each element and `b`; NaN where one of them is.
     template <detail::OperandLike X> Self& maximum_(X const& b) {
         return apply_in_place(
             "maximum_", [](auto const& x, auto const& y) { return maximum(x, y); }, b);
     }
+    /// Limits each element to [lower, upper].
     template <detail::OperandLike L, detail::OperandLike U>
     Self& clamp_(L const& lower, U const& upper) {
         return apply_in_place(
             "clamp_", [](auto const& x, auto const& a, auto const& b) { return clamp(x, a, b); },
             lower, upper);
     }
+    /// Raises elements below `lower` to it.
     template <detail::OperandLike L> Self& clamp_min_(L const& lower) {
         return apply_in_place(
             "clamp_min_", [](auto const& x, auto const& a) { return clamp_min(x, a); }, lower);
     }
+    /// Lowers elements above `upper` to it.
     template <detail::OperandLike U> Self& clamp_max_(U const& upper) {
         return apply_in_place(
             "clamp_max_", [](auto const& x, auto const& b) { return clamp_max(x, b); }, upper);
@@ -13864,12 +13994,12 @@ inline AlignedBytes& kept_scratch() {
 template <class T> class Scratch {
 public:
     explicit Scratch(std::size_t count)
-        : bytes_(count == 0 ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
+        : bytes_(count == 0 || !keeps ? AlignedBytes() : std::exchange(kept_scratch(), {})) {
         if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
         if (bytes_.size() < count * sizeof(T)) bytes_ = AlignedBytes(count * sizeof(T));
     }
     ~Scratch() {
-        if (bytes_.size() == 0 || bytes_.size() > limit) return;
+        if (!keeps || bytes_.size() == 0 || bytes_.size() > limit) return;
         if (bytes_.size() > kept_scratch().size()) kept_scratch() = std::move(bytes_);
     }
     Scratch(Scratch const&) = delete;
@@ -13878,6 +14008,7 @@ public:
     T* data() const { return static_cast<T*>(bytes_.begin()); }
 
 private:
+    static constexpr bool keeps = XGRAD_THREAD_DESTRUCTORS;
     static constexpr std::size_t limit = std::size_t{32} << 20;
 
     AlignedBytes bytes_;
@@ -14272,8 +14403,7 @@ public:
     template <std::size_t bytes> [[gnu::always_inline]] void ask() {
         if (!next_) return;
 #if defined(__GNUC__)
-        unroll<bytes / size>(
-            [&](auto i) XGRAD_INLINE_LAMBDA { __builtin_prefetch(next_ + i * size); });
+        unroll<bytes / size>([&](auto i) XGRAD_INLINE_LAMBDA { prefetch(next_ + i * size); });
 #endif
         next_ += bytes;
     }
@@ -15791,7 +15921,9 @@ struct MatmulFactor {
     bool conj = false, transposed = false;
     Form form = Form::matrix;
 
+    /// True for a vector that stands as one row of the product, transposed or not.
     bool is_row() const noexcept { return form == (transposed ? Form::column : Form::row); }
+    /// True for a vector that stands as one column of the product, transposed or not.
     bool is_column() const noexcept { return form == (transposed ? Form::row : Form::column); }
     /// The number of axes that belong to a matrix or a vector; those before them are batch axes.
     std::size_t axes() const noexcept { return form == Form::matrix ? 2 : 1; }
@@ -15931,7 +16063,7 @@ template <Operand X> auto factor(X const& x) {
     else return Factor<T>{materialize_expression(x)};
 }
 template <class T>
-    requires requires { typename T::leaf_tag; }
+    requires requires { typename T::tensor_tag; }
 Factor<T const&, true> factor(Expression<Conj, T> const& x) {
     return {get<0>(x.x)};
 }
@@ -16286,14 +16418,13 @@ template <Scalar T>
 class Tensor : public AnyTensor, public InplaceForms<Tensor<T>>, public ShapeForms<Tensor<T>> {
 public:
     using operand_tag = void;
-    using leaf_tag = void;
+    using tensor_tag = void;
     using scalar = T;
     using value_type = T;
     using kind = kind_of<T>;
     using precision = precision_of<T>;
-    static constexpr std::size_t leaves = 1;
+    static constexpr std::size_t operand_count = 1;
 
-    /// An undefined tensor.
     /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
     /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
@@ -16545,16 +16676,21 @@ private:
     }
 };
 
+/// Tensor x(2.0): a scalar gives its type.
 template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+/// Tensor y = sin(x): the element type of an expression.
 template <class Op, class... X>
 Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
+/// Tensor x(xarray): that of an xtensor expression; integers of any width become int64.
 template <detail::XtensorExpression E>
 Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
     -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
 
+/// Tensor x(std::vector{1., 2.}): that of the elements.
 template <detail::NumberRange V>
 Tensor(V const&, GradFlag<detail::tensor_scalar<std::ranges::range_value_t<V>>> = {})
     -> Tensor<detail::tensor_scalar<std::ranges::range_value_t<V>>>;
+/// Tensor x(pointer, shape): that of what it points to.
 template <Number U>
 Tensor(U const*, Shape const&, GradFlag<detail::tensor_scalar<U>> = {})
     -> Tensor<detail::tensor_scalar<U>>;
@@ -16652,16 +16788,16 @@ namespace xgrad::detail {
 template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) {
     if constexpr (is_expression<X>)
         []<class Op, class... Y>(Expression<Op, Y...> const& e, F& g) {
-            constexpr auto first = first_leaves<Y...>();
+            constexpr auto first = first_operands<Y...>();
             [&]<std::size_t... I>(std::index_sequence<I...>) {
                 (each_tensor<At + first[I]>(get<I>(e.x), g), ...);
             }(std::index_sequence_for<Y...>{});
         }(x, f);
-    else if constexpr (X::leaves == 1) f(At, x);
+    else if constexpr (X::operand_count == 1) f(At, x);
 }
 
 // Defined in traced.hpp.
-void traced_pass(FusedNode const& node, AnyTensor const* leaves, AnyTensor const& result,
+void traced_pass(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
     AnyTensor const& gradient, std::span<AnyTensor> results);
 template <class P, class Op, class... X>
 void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
@@ -16671,14 +16807,13 @@ template <class Y, class P> struct TracedEnds;
 template <class F> struct RecordTableOf {
     using Y = typename F::scalar;
 
-    template <std::size_t... K> static constexpr auto leaf_types(std::index_sequence<K...>) {
-        return std::array<TypeInfo const*, F::leaves>{&type_info<leaf_scalar<F, K>>...};
+    template <std::size_t... K> static constexpr auto operand_types(std::index_sequence<K...>) {
+        return std::array<TypeInfo const*, F::operand_count>{&type_info<operand_scalar<F, K>>...};
     }
-    static constexpr auto types = leaf_types(std::make_index_sequence<F::leaves>{});
+    static constexpr auto types = operand_types(std::make_index_sequence<F::operand_count>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
-    static inline std::atomic<signed char> use{0};
     static void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
         detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(expression), out);
     }
@@ -16689,7 +16824,6 @@ template <class F> struct RecordTableOf {
             t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
             t.plans = &plans;
-            t.use = &use;
             t.traced = &traced_pass;
             t.list_vertices = &list_vertices;
             t.traced_grad_output = &TracedEnds<Y, compute_precision<F>>::grad_output;
@@ -16717,13 +16851,13 @@ AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, 
 
 /// A flattened expression and pointers to its operands.
 template <class E> struct FlattenedExpression {
-    static_assert(E::leaves < 64,
+    static_assert(E::operand_count < 64,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
     using F = flat_expression<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
     F expression;
-    AnyTensor const* operands[E::leaves];
+    AnyTensor const* operands[E::operand_count];
 
     explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::make(e)) {
         each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
@@ -16897,7 +17031,7 @@ public:
     }
 
 private:
-    void pull(LeafMask wanted, AnyTensor const& gradient, AnyTensor const& result,
+    void pull(OperandMask wanted, AnyTensor const& gradient, AnyTensor const& result,
         AnyTensor const* const* operands, AnyTensor* to) const override {
         auto const &g = static_cast<Tensor<Y> const&>(gradient),
                    &y = static_cast<Tensor<Y> const&>(result);
@@ -17155,7 +17289,7 @@ using SharedOperations = Operations<Neg, Add, Sub, Mul, Div, Reciprocal, Square,
     PowNumber, Exp, Log, Log1p, Sigmoid, Sin, Cos, Tanh, Atan, Relu, Where, Maximum, Minimum, Abs,
     Abs2, Sign, RealPart, ImagPart, Conj, Complex>;
 
-template <class T, class P> struct TracedLeaf;
+template <class T, class P> struct TracedOperand;
 template <class N, class P> struct TracedNumber;
 template <class Op, class Signature, class P, class... L> struct TracedOperation;
 
@@ -17164,7 +17298,7 @@ template <class Op, class... All>
 inline constexpr bool is_among<Op, Operations<All...>> = (std::same_as<Op, All> || ...);
 
 template <class X> inline constexpr bool is_shared = false;
-template <class T> inline constexpr bool is_shared<TracedLeaf<T, double>> = true;
+template <class T> inline constexpr bool is_shared<TracedOperand<T, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<int, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<double, double>> = true;
 template <> inline constexpr bool is_shared<TracedNumber<std::complex<double>, double>> = true;
@@ -17175,7 +17309,7 @@ inline constexpr bool is_shared<TracedOperation<Op, Y(L...), double, L...>> =
 /// The table of X where it is compiled once; impl/instances.ipp defines this function.
 template <class X> TracedTable const* shared_table();
 
-/// The table of X, which is a TracedLeaf, TracedNumber or TracedOperation.
+/// The table of X, which is a TracedOperand, TracedNumber or TracedOperation.
 template <class X> TracedTable const* table_of() {
 #ifdef XGRAD_SEPARATE_COMPILATION
     if constexpr (is_shared<X>) return shared_table<X>();
@@ -17195,7 +17329,7 @@ template <Scalar T> struct Traced {
     using scalar = T;
     using kind = kind_of<T>;
     using precision = precision_of<T>;
-    static constexpr std::size_t leaves = 1;
+    static constexpr std::size_t operand_count = 1;
     Tensor<T> tensor;
 };
 
@@ -17204,6 +17338,7 @@ template <class X> inline constexpr bool is_traced = false;
 template <class T> inline constexpr bool is_traced<Traced<T>> = true;
 } // namespace detail
 
+/// A recorded constant 0, of the same element type.
 template <class T> auto zero_like(Traced<T> const& x) {
     return Traced<T>{Tensor<T>(detail::Array<T>(x.tensor.shape(), T(0)))};
 }
@@ -17260,7 +17395,7 @@ template <class T> Traced<T> traced_as(AnyTensor const& t) {
     return {t.defined() ? t.as<T>() : Tensor<T>()};
 }
 
-template <class T, class P> struct TracedLeaf {
+template <class T, class P> struct TracedOperand {
     using S = traced_scalar<kind_of<T>, P>;
     [[gnu::cold]] static AnyTensor value(void const*, AnyTensor const* x) {
         return cast<S>(x->as<T>());
@@ -17350,7 +17485,7 @@ template <class N, class P> struct TracedKind<Constant<N>, P> {
 
 /// Lists the vertices in prefix order: each before its operands.
 template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedLeaf<T, P>>(), nullptr});
+    out.push_back({table_of<TracedOperand<T, P>>(), nullptr});
 }
 template <class P, class N>
 void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) {
@@ -17389,8 +17524,8 @@ extern template struct TracedEnds<std::complex<double>, double>;
 /// Evaluates vertices lazily: when a gradient rule first reads them.
 class Replay {
 public:
-    Replay(std::vector<TracedVertex> vertices, AnyTensor const* leaves, LeafMask wanted)
-        : vertices_(std::move(vertices)), values_(vertices_.size()), leaves_(leaves),
+    Replay(std::vector<TracedVertex> vertices, AnyTensor const* operands, OperandMask wanted)
+        : vertices_(std::move(vertices)), values_(vertices_.size()), operands_(operands),
           wanted_(wanted) {}
     void set_result(AnyTensor y) { values_[0] = std::move(y); }
 
@@ -17399,10 +17534,10 @@ public:
     [[gnu::cold]] void backpropagate(
         std::size_t at, AnyTensor const& g, Destination const& destination) {
         auto const& table = *vertices_[at].table;
-        if (table.is_leaf) return destination(vertices_[at].first_leaf, table, g);
+        if (table.is_operand) return destination(vertices_[at].first_operand, table, g);
         std::size_t child = at + 1;
         for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
-            if (!(wanted_ & vertices_[child].leaves)) continue;
+            if (!(wanted_ & vertices_[child].operand_mask)) continue;
             Uses const uses = table.uses(vertices_[at].object, i);
             std::vector<AnyTensor> x(table.operands);
             for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
@@ -17418,13 +17553,13 @@ private:
 
     std::vector<TracedVertex> vertices_;
     std::vector<AnyTensor> values_;
-    AnyTensor const* leaves_;
-    LeafMask wanted_;
+    AnyTensor const* operands_;
+    OperandMask wanted_;
 };
 
 /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
-[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* operands,
     AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
 
 } // namespace detail
@@ -17445,19 +17580,19 @@ XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
     std::vector<AnyTensor> x(v.table->operands);
     for (std::size_t i = 0, child = at + 1; i < x.size(); ++i, child = vertices_[child].end)
         x[i] = value(child);
-    return values_[at] =
-               v.table->value(v.object, v.table->is_leaf ? leaves_ + v.first_leaf : x.data());
+    return values_[at] = v.table->value(
+               v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
 }
 
-XGRAD_FUNCTION void traced_pass(FusedNode const& node, AnyTensor const* leaves,
+XGRAD_FUNCTION void traced_pass(FusedNode const& node, AnyTensor const* operands,
     AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
     auto const& table = node.table();
-    Replay replay(traced_vertices(table, node.expression_object()), leaves, node.wanted());
+    Replay replay(traced_vertices(table, node.expression_object()), operands, node.wanted());
     if (result.defined()) replay.set_result(table.traced_result(result));
     replay.backpropagate(0, table.traced_grad_output(gradient, node.sum(), node.space()),
-        [&](std::size_t leaf, TracedTable const& t, AnyTensor const& g) {
-            if (!(node.wanted() >> leaf & 1)) return;
-            add_to(results[node.edge_of(leaf)], t.arrive(g, node.leaf_shape(leaf)));
+        [&](std::size_t operand, TracedTable const& t, AnyTensor const& g) {
+            if (!(node.wanted() >> operand & 1)) return;
+            add_to(results[node.edge_of(operand)], t.arrive(g, node.operand_shape(operand)));
         });
 }
 
@@ -17589,6 +17724,7 @@ struct Window : Arraywise {
     explicit Window(Shape const& shape)
         : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
 
+    /// Appends the part of the next axis.
     void add(detail::AxisPart const& part);
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out;
@@ -21663,7 +21799,7 @@ template <Operand X> XGRAD_INLINE auto lgamma(X const& x) { return express(Lgamm
 namespace xgrad::detail {
 
 XGRAD_FUNCTION double log_gamma(double x) {
-#if __has_include(<unistd.h>)
+#if __has_include(<unistd.h>) && !defined(_WIN32)
     int sign; // std::lgamma writes it to a variable that all threads share
     return ::lgamma_r(x, &sign);
 #else
@@ -22423,21 +22559,24 @@ inline constexpr bool OneScalar = Scalar<A> && (std::same_as<A, B> && ...);
 
 /// Number of elements of arange().
 template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
+    constexpr auto most = static_cast<double>(max_elements);
     if (step == T(0)) fail<Error>("arange: the step is 0");
+    double count;
     if constexpr (std::same_as<T, std::int64_t>) {
         auto const size = [](T from, T to) {
             return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
         };
         if (step > 0 ? start >= stop : start <= stop) return 0;
-        return step > 0 ? (size(start, stop) - 1) / size(0, step) + 1
-                        : (size(stop, start) - 1) / size(step, 0) + 1;
-    } else {
-        double const count = std::ceil(
+        std::uint64_t const exact = step > 0 ? (size(start, stop) - 1) / size(0, step) + 1
+                                             : (size(stop, start) - 1) / size(step, 0) + 1;
+        if (exact <= max_elements) return static_cast<std::size_t>(exact);
+        count = HUGE_VAL;
+    } else
+        count = std::ceil(
             (static_cast<double>(stop) - static_cast<double>(start)) / static_cast<double>(step));
-        if (!(std::abs(count) < static_cast<double>(max_elements)))
-            fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
-        return count > 0 ? static_cast<std::size_t>(count) : 0;
-    }
+    if (!(std::abs(count) < most))
+        fail<Error>("arange: the number of steps is not finite, or more than any memory holds");
+    return count > 0 ? static_cast<std::size_t>(count) : 0;
 }
 } // namespace detail
 
@@ -23706,7 +23845,7 @@ private:
 /// the values that the Node saves.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands);
+    void take(AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands);
     /// The values of t without grad_fn.
     AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
 
@@ -23721,7 +23860,8 @@ private:
 /// True for two arrays that share bytes of memory of the program, for which each has a storage.
 bool shares_external(
     AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b);
-bool needs_temporary(AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves);
+bool needs_temporary(
+    AnyArray const& out, RecordTable const& table, AnyArray const* const* operands);
 
 /// Overwrites t with the values of e, whose operands include t.
 template <Scalar T, class E>
@@ -23913,7 +24053,7 @@ XGRAD_FUNCTION void NewGradFn::take() noexcept {
 }
 
 XGRAD_FUNCTION void OldOperands::take(
-    AnyTensor const& t, LeafMask read, std::span<AnyTensor const*> operands) {
+    AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands) {
     before_.reserve(operands.size() + 1);
     for (std::size_t k = 0; k < operands.size(); ++k) {
         AnyTensor const& x = *operands[k];
@@ -23949,15 +24089,16 @@ XGRAD_FUNCTION bool shares_external(
 }
 
 XGRAD_FUNCTION bool needs_temporary(
-    AnyArray const& out, RecordTable const& table, AnyArray const* const* leaves) {
+    AnyArray const& out, RecordTable const& table, AnyArray const* const* operands) {
     bool use_temporary = !out.contiguous;
-    for (std::size_t k = 0; k < table.kernels.leaves; ++k) {
-        AnyArray const& leaf = *leaves[k];
-        use_temporary |= leaf.storage == out.storage &&
-                         (leaf.data != out.data || !(leaf.shape == out.shape) || !leaf.contiguous);
+    for (std::size_t k = 0; k < table.kernels.operand_count; ++k) {
+        AnyArray const& operand = *operands[k];
         use_temporary |=
-            leaf.storage != out.storage &&
-            shares_external(leaf, table.kernels.leaf[k]->element, out, table.result.element);
+            operand.storage == out.storage &&
+            (operand.data != out.data || !(operand.shape == out.shape) || !operand.contiguous);
+        use_temporary |=
+            operand.storage != out.storage &&
+            shares_external(operand, table.kernels.operand[k]->element, out, table.result.element);
     }
     return use_temporary;
 }
@@ -25952,18 +26093,22 @@ template <class... Op> struct TablesOfOperations<Operations<Op...>> {
     }
     static constexpr auto tables = std::tuple{list<Op>(typename Op::domain{})...};
 };
-template struct TablesOf<TracedLeaf<bool, double>, TracedLeaf<std::int64_t, double>,
-    TracedLeaf<float, double>, TracedLeaf<double, double>, TracedLeaf<std::complex<float>, double>,
-    TracedLeaf<std::complex<double>, double>, TracedNumber<int, double>,
-    TracedNumber<double, double>, TracedNumber<std::complex<double>, double>>;
+template struct TablesOf<TracedOperand<bool, double>, TracedOperand<std::int64_t, double>,
+    TracedOperand<float, double>, TracedOperand<double, double>,
+    TracedOperand<std::complex<float>, double>, TracedOperand<std::complex<double>, double>,
+    TracedNumber<int, double>, TracedNumber<double, double>,
+    TracedNumber<std::complex<double>, double>>;
 template struct TablesOfOperations<SharedOperations>;
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_INSTANCES_IPP
 #endif
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")
@@ -26010,11 +26155,18 @@ template struct TablesOfOperations<SharedOperations>;
 // types.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -26256,8 +26408,11 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
 #endif
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")
@@ -26303,11 +26458,18 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
 // xgrad.hpp.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -26395,11 +26557,18 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
 // gradients, and of two equal passes.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -26793,8 +26962,11 @@ XGRAD_FUNCTION bool Gradcheck::is_zero(AnyTensor const& t) {
 #endif
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")
@@ -26972,8 +27144,11 @@ XGRAD_FUNCTION bool check_second_gradients(TensorFunction const& f, Tensors inpu
 #endif
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")
@@ -27018,11 +27193,18 @@ XGRAD_FUNCTION bool check_second_gradients(TensorFunction const& f, Tensors inpu
 // to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
 
 
-// ======== xgrad/core/hide_macros.inc
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
-// X11. restore_macros.inc brings them back. The headers that programs include begin with the one and
-// end with the other; so both are read many times.
+// X11.
 #pragma push_macro("A")
 #pragma push_macro("B")
 #pragma push_macro("C")
@@ -27320,8 +27502,11 @@ XGRAD_FUNCTION std::string DotWriter::escaped(std::string const& s) {
 #endif
 
 
-// ======== xgrad/core/restore_macros.inc
-// Brings back what hide_macros.inc put aside.
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
 #pragma pop_macro("A")
 #pragma pop_macro("B")
 #pragma pop_macro("C")

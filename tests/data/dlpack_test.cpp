@@ -1,5 +1,5 @@
 // DLPack, against dlpack.h where it is installed: the structures have its layout, memory is shared
-// both ways, and what no tensor can be is refused with the structure left to its owner.
+// in both directions, and what no tensor can be is refused with the structure left to its owner.
 #include <complex>
 #include <cstddef>
 #include <string>

@@ -82,9 +82,7 @@ template <class T> AnyTensor tensor_of(Array const& array) {
     }
     if (numel(shape) == 0) return Tensor<T>(xgrad::detail::Array<T>(shape));
     auto strides = xgrad::detail::row_major(shape);
-    if (array.strides)
-        for (std::int32_t i = 0; i < array.axes; ++i)
-            strides[static_cast<std::size_t>(i)] = static_cast<std::ptrdiff_t>(array.strides[i]);
+    if (array.strides) std::copy_n(array.strides, shape.size(), strides.begin());
     return xgrad::detail::external_tensor<T>({"from_dlpack", shape, strides}, data);
 }
 
