@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include <xgrad/core/shape.hpp>
+#include <xgrad/expr/function_forms.hpp>
 #include <xgrad/expr/operation_check.hpp>
 #include <xgrad/expr/recording.hpp>
 
@@ -99,7 +100,7 @@ void check_defined(std::string_view operation, X const& x, std::size_t argument 
 } // namespace detail
 
 /// Op applied to operands (Tensors, Expressions, constants), lazily.
-template <class Op, class... X> struct Expression {
+template <class Op, class... X> struct Expression : FunctionForms<Expression<Op, X...>> {
     using operand_tag = void;
     using operation = Op;
     using signature = detail::signature_for<Op, typename X::kind...>;

@@ -1,5 +1,5 @@
 // ShapeForms: functions of shapes as members of Tensor, beside the free functions. What returns a
-// view or a reshaped tensor is both; functions of numbers are free functions only.
+// view or a reshaped tensor is both. Read next: expr/function_forms.hpp.
 #pragma once
 
 #include <xgrad/autograd/any_tensor.hpp>

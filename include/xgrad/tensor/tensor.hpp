@@ -22,7 +22,10 @@ struct BackwardOptions;
 template <Scalar T> class MaskedTensor;
 
 template <Scalar T>
-class Tensor : public AnyTensor, public InplaceForms<Tensor<T>>, public ShapeForms<Tensor<T>> {
+class Tensor : public AnyTensor,
+               public InplaceForms<Tensor<T>>,
+               public ShapeForms<Tensor<T>>,
+               public FunctionForms<Tensor<T>> {
 public:
     using operand_tag = void;
     using tensor_tag = void;
