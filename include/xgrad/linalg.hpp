@@ -17,6 +17,7 @@
 namespace xgrad {
 // Found by their arguments: inv(a).
 using linalg::cholesky;
+using linalg::cholesky_solve;
 using linalg::det;
 using linalg::eigh;
 using linalg::eigvalsh;

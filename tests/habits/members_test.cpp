@@ -110,3 +110,28 @@ TEST_CASE("a chain of members is one recorded expression") {
     mean(pow(sin(other) * exp(other), 2)).backward();
     CHECK(allclose(x.grad(), other.grad(), 0, 0));
 }
+
+TEST_CASE("expressions are indexed, lists have formulas, and numbers are inputs of transforms") {
+    D const a({1., 2., 3.}, xg::requires_grad), b({4., 5., 6.});
+    CHECK((a * b)(1).item() == 10);
+    CHECK((a + b)[2].item() == 9);
+    CHECK(allclose(xg::cat({a, 2. * b}), D({1., 2., 3., 8., 10., 12.})));
+    CHECK(xg::stack({a, a * b}, 1).shape() == xg::Shape{3, 2});
+    D const y = sum(xg::cat({a, 3. * a}) * xg::cat({b, b}));
+    y.backward();
+    CHECK(allclose(a.grad(), 4. * b));
+    CHECK(xg::grad([](auto const& x) { return x * x; })(2.0).item() == 4);
+    CHECK(xg::grad([](auto const& x) { return x * x; }, 3).item() == 6);
+    CHECK(a.size() == 3);
+    CHECK(a.dimension() == 1);
+    CHECK(allclose(a.flip(0), D({3., 2., 1.})));
+    CHECK(allclose(D({{1., 2.}}).flip({0, 1}), D({{2., 1.}})));
+    CHECK(D({{1., 2.}}).repeat({2, 3}).shape() == xg::Shape{2, 6});
+    CHECK(D({{1., 2.}}).mm(D({{1.}, {1.}})).item() == 3);
+    CHECK(allclose(xg::tensor({1., 2.}), D({1., 2.})));
+    CHECK(xg::tensor({{1, 2}, {3, 4}}).shape() == xg::Shape{2, 2});
+    CHECK(xg::tensor(3.).item() == 3);
+    CHECK(xg::tensor<float>({1, 2}).dtype() == xg::DType::float32);
+    D const w = xg::tensor({1., 2.}, xg::requires_grad);
+    CHECK(w.requires_grad());
+}

@@ -128,6 +128,13 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     std::size_t dim() const { return shape().size(); }
     /// The value of the only element. Evaluates the expression.
     scalar item() const { return materialize_expression(*this).item(); }
+    /// Evaluates the expression and indexes it, as a tensor.
+    template <class... I> auto operator()(I const&... at) const {
+        return materialize_expression(*this)(at...);
+    }
+    template <class I> auto operator[](I const& index) const {
+        return materialize_expression(*this)[index];
+    }
     /// The same, as double(sum(x)), or in a condition: if (sum(x) < 1e-3).
     template <class U>
         requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !std::same_as<kind, C>)

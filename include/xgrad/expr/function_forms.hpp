@@ -11,9 +11,9 @@ namespace xgrad {
 // clang-format off
 #define XGRAD_FUNCTIONS(f)                                                                         \
     f(abs) f(acos) f(angle) f(asin) f(atan) f(atan2) f(ceil) f(clamp) f(conj) f(cos) f(cosh)       \
-    f(cumprod) f(cumsum) f(dot) f(erf) f(erfc) f(exp) f(expm1) f(floor) f(gelu) f(imag)            \
+    f(cumprod) f(cumsum) f(dot) f(erf) f(erfc) f(exp) f(expm1) f(flip) f(floor) f(gelu) f(imag)            \
     f(isfinite) f(isinf) f(isnan) f(log) f(log10) f(log1p) f(log2) f(log_softmax) f(matmul)        \
-    f(maximum) f(minimum) f(norm) f(pow) f(real) f(reciprocal) f(relu) f(round) f(rsqrt)           \
+    f(maximum) f(minimum) f(norm) f(pow) f(real) f(reciprocal) f(relu) f(repeat) f(round) f(rsqrt)           \
     f(sigmoid) f(sign) f(sin) f(sinh) f(softmax) f(softplus) f(sqrt) f(square) f(tan) f(tanh)      \
     f(trunc)
 #define XGRAD_REDUCTIONS(f)                                                                        \
@@ -42,6 +42,12 @@ template <class Derived> struct FunctionForms {
     }
     XGRAD_REDUCTIONS(XGRAD_MEMBER)
 #undef XGRAD_MEMBER
+    /// The elements of these axes in reverse.
+    auto flip(AxisList const& axes) const { return detail::call_flip(self(), axes); }
+    /// matmul().
+    template <class B> auto mm(B const& b) const { return detail::call_matmul(self(), b); }
+    /// A copy along new or present axes: tile() of NumPy.
+    auto repeat(Shape const& counts) const { return detail::call_repeat(self(), counts); }
 
 private:
     Derived const& self() const { return static_cast<Derived const&>(*this); }

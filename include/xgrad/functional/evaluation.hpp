@@ -51,10 +51,17 @@ template <class F>
 concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
+/// An input of a transform in t(f)(x...): a number becomes a Tensor<double>.
+template <class X>
+concept TransformInput = TensorLike<X> || (std::is_arithmetic_v<X> && !std::same_as<X, bool>);
+template <class X> auto tensor_input(X const& x) {
+    if constexpr (std::is_arithmetic_v<X>) return Tensor<double>(static_cast<double>(x));
+    else return x;
+}
 /// Calls a transform with one input, or with a tuple of several.
 template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
-    if constexpr (sizeof...(X) == 1) return transform(x...);
-    else return transform(std::tuple(x...));
+    if constexpr (sizeof...(X) == 1) return transform(tensor_input(x)...);
+    else return transform(std::tuple(tensor_input(x)...));
 }
 
 template <class X> inline constexpr bool is_tuple = false;

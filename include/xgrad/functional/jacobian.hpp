@@ -86,10 +86,10 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
 
 /// jacobian() as a function of the inputs.
 template <detail::TransformedFunction F> auto jacobian(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
-        };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+    };
 }
 
 /// All second derivatives of f, which returns a real scalar, at `inputs`, a real Tensor or a
@@ -117,10 +117,10 @@ auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
 }
 /// hessian() as a function of the inputs.
 template <detail::TransformedFunction F> auto hessian(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
-        };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
+    };
 }
 
 } // namespace xgrad

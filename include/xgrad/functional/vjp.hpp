@@ -90,14 +90,14 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
 /// and grad(f)(x, w) a std::tuple of the gradients with respect to x and w. It can be transformed
 /// again: grad(grad(f)). A module that the caller owns is stored by reference.
 template <detail::TransformedFunction F> auto grad(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            return detail::at_inputs(
-                [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
-        };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
+    };
 }
 /// grad(f)(x...).
-template <detail::TransformedFunction F, detail::TensorLike... X>
+template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 0)
 auto grad(F&& f, X const&... x) {
     return detail::at_inputs(
@@ -105,11 +105,11 @@ auto grad(F&& f, X const&... x) {
 }
 /// value_and_grad() as a function of the inputs.
 template <detail::TransformedFunction F> auto value_and_grad(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            return detail::at_inputs(
-                [&](auto const& inputs) { return value_and_grad(f, inputs); }, x...);
-        };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&](auto const& inputs) { return value_and_grad(f, inputs); }, x...);
+    };
 }
 
 } // namespace xgrad

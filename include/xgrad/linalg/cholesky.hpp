@@ -53,5 +53,15 @@ template <Operand A> auto cholesky(A const& a) {
     return detail::LinalgCholesky<typename A::value_type>::apply(x);
 }
 
+/// X of A X = B, from the Cholesky factor L of A = L L^H; B is a matrix or a vector. With upper =
+/// true the factor is U of A = U^H U.
+template <Operand B, Operand L> auto cholesky_solve(B const& b, L const& l, bool upper = false) {
+    auto const factor = detail::matrix_argument(l);
+    auto const other = detail::materialize(adjoint(factor));
+    auto const& lower = upper ? other : factor;
+    auto const& above = upper ? factor : other;
+    return solve_triangular(above, solve_triangular(lower, b), {.upper = true});
+}
+
 } // namespace linalg
 } // namespace xgrad

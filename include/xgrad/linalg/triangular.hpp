@@ -78,27 +78,31 @@ namespace linalg {
 /// Options of solve_triangular(): the side of A, the triangle that is read, and whether its
 /// diagonal is taken as ones.
 struct TriangularOptions {
-    bool upper;
+    bool upper = false;
     bool left = true;
     bool unitriangular = false;
 };
 
 /// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is
 /// read; stacks broadcast. A zero on the diagonal gives infinities or NaN. The gradient of A is 0
-/// in the other triangle.
+/// in the other triangle. With left = true, B may be a vector, as in solve().
 template <Operand A, Operand B>
-auto solve_triangular(A const& a, B const& b, TriangularOptions options) {
+auto solve_triangular(A const& a, B const& b, TriangularOptions options = {}) {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>,
         "linalg::solve_triangular: both matrices have one scalar type");
-    auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
+    auto const p = detail::matrix_argument(a), given = detail::matrix_argument(b);
     detail::check_square("linalg.solve_triangular", p);
+    detail::check_defined("linalg.solve_triangular", given, 1);
+    bool const is_vector = given.dim() == 1 && options.left;
+    auto const q = is_vector ? detail::materialize(unsqueeze(given, -1)) : given;
     detail::check_matrix("linalg.solve_triangular", q);
     if (q.shape(options.left ? -2 : -1) != p.shape(-1))
         detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(),
-            " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+            " and ", given.shape(), " of ", options.left ? "AX = B" : "XA = B");
     auto const [x, y] = detail::broadcast_stacks("linalg.solve_triangular", p, q);
-    return detail::solve_triangular(
+    auto const out = detail::solve_triangular(
         x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
+    return is_vector ? detail::only_reshaped(detail::materialize(squeeze(out, -1))) : out;
 }
 
 } // namespace linalg

@@ -203,10 +203,16 @@ template <Operand A, Operand B> auto dot(A const& a, B const& b) {
     detail::check_vectors("dot", a, b);
     return sum(a * b);
 }
-/// Inner product of two vectors, the first one conjugated.
+/// Inner product of all elements in row-major order, the first ones conjugated.
 template <Operand A, Operand B> auto vdot(A const& a, B const& b) {
-    detail::check_vectors("vdot", a, b);
-    return sum(conj(a) * b);
+    detail::check_defined("vdot", a);
+    detail::check_defined("vdot", b, 1);
+    Shape const p = a.shape(), q = b.shape();
+    if (p == q) return sum(conj(a) * b);
+    if (numel(p) != numel(q))
+        detail::fail<ShapeError>(
+            "vdot: two arrays of as many elements are needed, not shapes ", p, " and ", q);
+    return sum(conj(flatten(materialize_expression(a))) * flatten(materialize_expression(b)));
 }
 /// All products of an element of one vector with one of another (without conjugation).
 template <Operand A, Operand B> auto outer(A const& a, B const& b) {

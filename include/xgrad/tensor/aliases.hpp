@@ -5,6 +5,7 @@
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/counting.hpp>
 #include <xgrad/ops/extremum.hpp>
+#include <xgrad/ops/linalg.hpp>
 #include <xgrad/tensor/reduce.hpp>
 
 namespace xgrad {
@@ -33,6 +34,19 @@ template <Operand A, Operand B> auto min(A const& a, B const& b) { return minimu
 // More specialised than std::max and std::min, beside which a using-declaration may put them.
 template <Scalar T> auto max(Tensor<T> const& a, Tensor<T> const& b) { return maximum(a, b); }
 template <Scalar T> auto min(Tensor<T> const& a, Tensor<T> const& b) { return minimum(a, b); }
+
+// Products of a tensor and an xtensor expression.
+#define XGRAD_BESIDE_XTENSOR(f)                                                                    \
+    template <class A, class B>                                                                    \
+        requires detail::TensorBesideXtensor<A, B>                                                 \
+    auto f(A const& a, B const& b) {                                                               \
+        return f(detail::materialize(a), detail::materialize(b));                                  \
+    }
+XGRAD_BESIDE_XTENSOR(matmul)
+XGRAD_BESIDE_XTENSOR(dot)
+XGRAD_BESIDE_XTENSOR(vdot)
+XGRAD_BESIDE_XTENSOR(outer)
+#undef XGRAD_BESIDE_XTENSOR
 
 /// True where |a - b| <= absolute + relative |b| for all elements, as NumPy has it: NaN is close to
 /// nothing, an infinity to itself.

@@ -66,6 +66,19 @@ template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
 }
 } // namespace detail
 
+/// A tensor of numbers, as torch.tensor has it: of double, whatever the numbers are; of another
+/// type where it is named, as in tensor<float>({1, 2}).
+template <Scalar T = double>
+Tensor<T> tensor(std::initializer_list<detail::NestedList<std::type_identity_t<T>>> values,
+    std::type_identity_t<GradFlag<T>> g = {}) {
+    return Tensor<T>(values, g);
+}
+/// Without dimensions.
+template <Scalar T = double>
+Tensor<T> tensor(std::type_identity_t<T> value, std::type_identity_t<GradFlag<T>> g = {}) {
+    return Tensor<T>(value, g);
+}
+
 /// start, start + step, ... below stop (above it for a negative step).
 template <Scalar T = double>
 Tensor<T> arange(T start, T stop, T step = T(1), std::type_identity_t<GradFlag<T>> g = {})

@@ -112,12 +112,19 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
         "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
 }
 
-// Lists in braces: cat({a, b}); with expressions in the list, cat<double>({a, 2. * b}).
+// Lists in braces: cat({a, b}). With expressions beside tensors, as in cat({a, 2. * b}), the
+// element type is double; another one is named: cat<float>({a, 2.f * b}).
 template <Scalar T> Tensor<T> cat(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
     return cat(std::vector<Tensor<T>>(x), axis);
 }
 template <Scalar T> Tensor<T> stack(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<T>>(x), axis);
+}
+inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<double>>(x), axis);
+}
+inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+    return stack(std::vector<Tensor<double>>(x), axis);
 }
 /// NumPy's name of cat.
 template <Scalar T>

@@ -61,6 +61,9 @@ template <class Derived> struct ShapeForms {
     std::size_t size(std::ptrdiff_t axis) const {
         return self().shape()[detail::normalize_axis("size", axis, self().shape())];
     }
+    /// The number of elements and of axes, as xtensor calls them.
+    std::size_t size() const { return self().numel(); }
+    std::size_t dimension() const { return self().dim(); }
     std::size_t ndim() const { return self().dim(); }
 
 private:

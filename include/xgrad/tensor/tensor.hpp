@@ -21,6 +21,12 @@ struct BackwardOptions;
 
 template <Scalar T> class MaskedTensor;
 
+namespace detail {
+/// In the signature of a deleted conversion between scalar types, which compilers print:
+/// cast<T>(x), and for a complex x also real(x) or abs2(x).
+struct convert_by_cast_or_real_or_abs2 {};
+} // namespace detail
+
 template <Scalar T>
 class Tensor : public AnyTensor,
                public InplaceForms<Tensor<T>>,
@@ -110,7 +116,7 @@ public:
     /// Element types are converted explicitly: cast<T>(x).
     template <Scalar U>
         requires(!std::same_as<U, T>)
-    Tensor(Tensor<U> const&) = delete;
+    Tensor(Tensor<U> const&, detail::convert_by_cast_or_real_or_abs2 = {}) = delete;
     ~Tensor() = default;
     Tensor& operator=(Tensor const&) & noexcept = default;
     Tensor& operator=(Tensor&&) & noexcept = default;
@@ -145,6 +151,8 @@ public:
     /// An xtensor expression of this tensor's memory; the tensor must outlive it.
     auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
     /// A temporary returns a copy of the elements.
+    /// A copy: xt::xarray<double> a = x.
+    operator xt::xarray<T>() const { return xt::xarray<T>(array()); }
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
     /// A writable xtensor expression of this tensor's memory. The call counts as an in-location
     /// change.
