@@ -646,27 +646,31 @@ namespace linalg {
 /// Options of solve_triangular(): the side of A, the triangle that is read, and whether its
 /// diagonal is taken as ones.
 struct TriangularOptions {
-    bool upper;
+    bool upper = false;
     bool left = true;
     bool unitriangular = false;
 };
 
 /// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is
 /// read; stacks broadcast. A zero on the diagonal gives infinities or NaN. The gradient of A is 0
-/// in the other triangle.
+/// in the other triangle. With left = true, B may be a vector, as in solve().
 template <Operand A, Operand B>
-auto solve_triangular(A const& a, B const& b, TriangularOptions options) {
+auto solve_triangular(A const& a, B const& b, TriangularOptions options = {}) {
     static_assert(std::same_as<typename A::value_type, typename B::value_type>,
         "linalg::solve_triangular: both matrices have one scalar type");
-    auto const p = detail::matrix_argument(a), q = detail::matrix_argument(b);
+    auto const p = detail::matrix_argument(a), given = detail::matrix_argument(b);
     detail::check_square("linalg.solve_triangular", p);
+    detail::check_defined("linalg.solve_triangular", given, 1);
+    bool const is_vector = given.dim() == 1 && options.left;
+    auto const q = is_vector ? detail::materialize(unsqueeze(given, -1)) : given;
     detail::check_matrix("linalg.solve_triangular", q);
     if (q.shape(options.left ? -2 : -1) != p.shape(-1))
         detail::fail<ShapeError>("linalg.solve_triangular: Incompatible shapes ", p.shape(),
-            " and ", q.shape(), " of ", options.left ? "AX = B" : "XA = B");
+            " and ", given.shape(), " of ", options.left ? "AX = B" : "XA = B");
     auto const [x, y] = detail::broadcast_stacks("linalg.solve_triangular", p, q);
-    return detail::solve_triangular(
+    auto const out = detail::solve_triangular(
         x, y, {.left = options.left, .upper = options.upper, .unit = options.unitriangular});
+    return is_vector ? detail::only_reshaped(detail::materialize(squeeze(out, -1))) : out;
 }
 
 } // namespace linalg
@@ -721,6 +725,16 @@ template <Operand A> auto cholesky(A const& a) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.cholesky", x);
     return detail::LinalgCholesky<typename A::value_type>::apply(x);
+}
+
+/// X of A X = B, from the Cholesky factor L of A = L L^H; B is a matrix or a vector. With upper =
+/// true the factor is U of A = U^H U.
+template <Operand B, Operand L> auto cholesky_solve(B const& b, L const& l, bool upper = false) {
+    auto const factor = detail::matrix_argument(l);
+    auto const other = detail::materialize(adjoint(factor));
+    auto const& lower = upper ? other : factor;
+    auto const& above = upper ? factor : other;
+    return solve_triangular(above, solve_triangular(lower, b), {.upper = true});
 }
 
 } // namespace linalg
@@ -1857,6 +1871,7 @@ template <Operand A> auto qr(A const& a) {
 namespace xgrad {
 // Found by their arguments: inv(a).
 using linalg::cholesky;
+using linalg::cholesky_solve;
 using linalg::det;
 using linalg::eigh;
 using linalg::eigvalsh;

@@ -5755,6 +5755,64 @@ XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
 // flat_expression.hpp.
 
 
+// ======== xgrad/expr/function_forms.hpp
+// FunctionForms: functions as members, x.exp() beside exp(x), of tensors and of expressions. A
+// member forwards to the free function of its name, with the same arguments and result. (softmax
+// and log_softmax are functions of nn.hpp.)
+
+namespace xgrad {
+
+// A member of the name of a function hides the function, so that a helper calls it.
+// clang-format off
+#define XGRAD_FUNCTIONS(f)                                                                         \
+    f(abs) f(acos) f(angle) f(asin) f(atan) f(atan2) f(ceil) f(clamp) f(conj) f(cos) f(cosh)       \
+    f(cumprod) f(cumsum) f(dot) f(erf) f(erfc) f(exp) f(expm1) f(flip) f(floor) f(gelu) f(imag)            \
+    f(isfinite) f(isinf) f(isnan) f(log) f(log10) f(log1p) f(log2) f(log_softmax) f(matmul)        \
+    f(maximum) f(minimum) f(norm) f(pow) f(real) f(reciprocal) f(relu) f(repeat) f(round) f(rsqrt)           \
+    f(sigmoid) f(sign) f(sin) f(sinh) f(softmax) f(softplus) f(sqrt) f(square) f(tan) f(tanh)      \
+    f(trunc)
+#define XGRAD_REDUCTIONS(f)                                                                        \
+    f(all_of) f(amax) f(amin) f(any_of) f(argmax) f(argmin) f(logsumexp) f(max) f(mean) f(min)     \
+    f(prod) f(stddev) f(sum) f(var)
+// clang-format on
+
+namespace detail {
+#define XGRAD_CALL(f)                                                                              \
+    template <class X, class... A> auto call_##f(X const& x, A const&... a) { return f(x, a...); }
+XGRAD_FUNCTIONS(XGRAD_CALL)
+XGRAD_REDUCTIONS(XGRAD_CALL)
+#undef XGRAD_CALL
+} // namespace detail
+
+/// Base of Tensor and of Expression. Members with the arguments of the functions of their names.
+template <class Derived> struct FunctionForms {
+#define XGRAD_MEMBER(f)                                                                            \
+    template <class... A> auto f(A const&... a) const { return detail::call_##f(self(), a...); }
+    XGRAD_FUNCTIONS(XGRAD_MEMBER)
+    XGRAD_REDUCTIONS(XGRAD_MEMBER)
+#undef XGRAD_MEMBER
+#define XGRAD_MEMBER(f)                                                                            \
+    auto f(AxisList const& axes, bool keepdims = false) const {                                    \
+        return detail::call_##f(self(), axes, keepdims);                                           \
+    }
+    XGRAD_REDUCTIONS(XGRAD_MEMBER)
+#undef XGRAD_MEMBER
+    /// The elements of these axes in reverse.
+    auto flip(AxisList const& axes) const { return detail::call_flip(self(), axes); }
+    /// matmul().
+    template <class B> auto mm(B const& b) const { return detail::call_matmul(self(), b); }
+    /// A copy along new or present axes: tile() of NumPy.
+    auto repeat(Shape const& counts) const { return detail::call_repeat(self(), counts); }
+
+private:
+    Derived const& self() const { return static_cast<Derived const&>(*this); }
+};
+
+#undef XGRAD_FUNCTIONS
+#undef XGRAD_REDUCTIONS
+
+} // namespace xgrad
+
 // ======== xgrad/expr/operation_check.hpp
 // Checks of operations at compile time. A diagnostic is an incomplete type in namespace verdict
 // whose name is the sentence that the compiler prints. Only the first mistake is reported, so there
@@ -7820,7 +7878,7 @@ void check_defined(std::string_view operation, X const& x, std::size_t argument 
 } // namespace detail
 
 /// Op applied to operands (Tensors, Expressions, constants), lazily.
-template <class Op, class... X> struct Expression {
+template <class Op, class... X> struct Expression : FunctionForms<Expression<Op, X...>> {
     using operand_tag = void;
     using operation = Op;
     using signature = detail::signature_for<Op, typename X::kind...>;
@@ -7848,6 +7906,13 @@ template <class Op, class... X> struct Expression {
     std::size_t dim() const { return shape().size(); }
     /// The value of the only element. Evaluates the expression.
     scalar item() const { return materialize_expression(*this).item(); }
+    /// Evaluates the expression and indexes it, as a tensor.
+    template <class... I> auto operator()(I const&... at) const {
+        return materialize_expression(*this)(at...);
+    }
+    template <class I> auto operator[](I const& index) const {
+        return materialize_expression(*this)[index];
+    }
     /// The same, as double(sum(x)), or in a condition: if (sum(x) < 1e-3).
     template <class U>
         requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !std::same_as<kind, C>)
@@ -13915,7 +13980,7 @@ private:
 
 // ======== xgrad/tensor/shape_forms.hpp
 // ShapeForms: functions of shapes as members of Tensor, beside the free functions. What returns a
-// view or a reshaped tensor is both; functions of numbers are free functions only.
+// view or a reshaped tensor is both. Read next: expr/function_forms.hpp.
 
 
 // ======== xgrad/ops/linalg.hpp
@@ -16110,10 +16175,16 @@ template <Operand A, Operand B> auto dot(A const& a, B const& b) {
     detail::check_vectors("dot", a, b);
     return sum(a * b);
 }
-/// Inner product of two vectors, the first one conjugated.
+/// Inner product of all elements in row-major order, the first ones conjugated.
 template <Operand A, Operand B> auto vdot(A const& a, B const& b) {
-    detail::check_vectors("vdot", a, b);
-    return sum(conj(a) * b);
+    detail::check_defined("vdot", a);
+    detail::check_defined("vdot", b, 1);
+    Shape const p = a.shape(), q = b.shape();
+    if (p == q) return sum(conj(a) * b);
+    if (numel(p) != numel(q))
+        detail::fail<ShapeError>(
+            "vdot: two arrays of as many elements are needed, not shapes ", p, " and ", q);
+    return sum(conj(flatten(materialize_expression(a))) * flatten(materialize_expression(b)));
 }
 /// All products of an element of one vector with one of another (without conjugation).
 template <Operand A, Operand B> auto outer(A const& a, B const& b) {
@@ -16229,6 +16300,9 @@ template <class Derived> struct ShapeForms {
     std::size_t size(std::ptrdiff_t axis) const {
         return self().shape()[detail::normalize_axis("size", axis, self().shape())];
     }
+    /// The number of elements and of axes, as xtensor calls them.
+    std::size_t size() const { return self().numel(); }
+    std::size_t dimension() const { return self().dim(); }
     std::size_t ndim() const { return self().dim(); }
 
 private:
@@ -16414,8 +16488,16 @@ struct BackwardOptions;
 
 template <Scalar T> class MaskedTensor;
 
+namespace detail {
+/// In a deleted conversion between scalar types: compilers print its name.
+struct convert_by_cast_or_real_or_abs2 {};
+} // namespace detail
+
 template <Scalar T>
-class Tensor : public AnyTensor, public InplaceForms<Tensor<T>>, public ShapeForms<Tensor<T>> {
+class Tensor : public AnyTensor,
+               public InplaceForms<Tensor<T>>,
+               public ShapeForms<Tensor<T>>,
+               public FunctionForms<Tensor<T>> {
 public:
     using operand_tag = void;
     using tensor_tag = void;
@@ -16500,7 +16582,7 @@ public:
     /// Element types are converted explicitly: cast<T>(x).
     template <Scalar U>
         requires(!std::same_as<U, T>)
-    Tensor(Tensor<U> const&) = delete;
+    Tensor(Tensor<U> const&, detail::convert_by_cast_or_real_or_abs2 = {}) = delete;
     ~Tensor() = default;
     Tensor& operator=(Tensor const&) & noexcept = default;
     Tensor& operator=(Tensor&&) & noexcept = default;
@@ -16535,6 +16617,8 @@ public:
     /// An xtensor expression of this tensor's memory; the tensor must outlive it.
     auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
     /// A temporary returns a copy of the elements.
+    /// A copy: xt::xarray<double> a = x.
+    operator xt::xarray<T>() const { return xt::xarray<T>(array()); }
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
     /// A writable xtensor expression of this tensor's memory. The call counts as an in-location
     /// change.
@@ -18759,10 +18843,17 @@ template <class F>
 concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
+/// An input of a transform in t(f)(x...): a number becomes a Tensor<double>.
+template <class X>
+concept TransformInput = TensorLike<X> || (std::is_arithmetic_v<X> && !std::same_as<X, bool>);
+template <class X> auto tensor_input(X const& x) {
+    if constexpr (std::is_arithmetic_v<X>) return Tensor<double>(static_cast<double>(x));
+    else return x;
+}
 /// Calls a transform with one input, or with a tuple of several.
 template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
-    if constexpr (sizeof...(X) == 1) return transform(x...);
-    else return transform(std::tuple(x...));
+    if constexpr (sizeof...(X) == 1) return transform(tensor_input(x)...);
+    else return transform(std::tuple(tensor_input(x)...));
 }
 
 template <class X> inline constexpr bool is_tuple = false;
@@ -19566,14 +19657,14 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
 /// and grad(f)(x, w) a std::tuple of the gradients with respect to x and w. It can be transformed
 /// again: grad(grad(f)). A module that the caller owns is stored by reference.
 template <detail::TransformedFunction F> auto grad(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            return detail::at_inputs(
-                [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
-        };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
+    };
 }
 /// grad(f)(x...).
-template <detail::TransformedFunction F, detail::TensorLike... X>
+template <detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 0)
 auto grad(F&& f, X const&... x) {
     return detail::at_inputs(
@@ -19581,11 +19672,11 @@ auto grad(F&& f, X const&... x) {
 }
 /// value_and_grad() as a function of the inputs.
 template <detail::TransformedFunction F> auto value_and_grad(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            return detail::at_inputs(
-                [&](auto const& inputs) { return value_and_grad(f, inputs); }, x...);
-        };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&](auto const& inputs) { return value_and_grad(f, inputs); }, x...);
+    };
 }
 
 } // namespace xgrad
@@ -19829,10 +19920,10 @@ auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
 
 /// jacobian() as a function of the inputs.
 template <detail::TransformedFunction F> auto jacobian(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
-        };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+    };
 }
 
 /// All second derivatives of f, which returns a real scalar, at `inputs`, a real Tensor or a
@@ -19860,10 +19951,10 @@ auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
 }
 /// hessian() as a function of the inputs.
 template <detail::TransformedFunction F> auto hessian(F&& f) {
-    return
-        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TensorLike... X>(X const&... x) {
-            return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
-        };
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
+    };
 }
 
 } // namespace xgrad
@@ -22497,6 +22588,19 @@ template <Operand A, Operand B> auto min(A const& a, B const& b) { return minimu
 template <Scalar T> auto max(Tensor<T> const& a, Tensor<T> const& b) { return maximum(a, b); }
 template <Scalar T> auto min(Tensor<T> const& a, Tensor<T> const& b) { return minimum(a, b); }
 
+// Products of a tensor and an xtensor expression.
+#define XGRAD_BESIDE_XTENSOR(f)                                                                    \
+    template <class A, class B>                                                                    \
+        requires detail::TensorBesideXtensor<A, B>                                                 \
+    auto f(A const& a, B const& b) {                                                               \
+        return f(detail::materialize(a), detail::materialize(b));                                  \
+    }
+XGRAD_BESIDE_XTENSOR(matmul)
+XGRAD_BESIDE_XTENSOR(dot)
+XGRAD_BESIDE_XTENSOR(vdot)
+XGRAD_BESIDE_XTENSOR(outer)
+#undef XGRAD_BESIDE_XTENSOR
+
 /// True where |a - b| <= absolute + relative |b| for all elements, as NumPy has it: NaN is close to
 /// nothing, an infinity to itself.
 template <Operand A, class B>
@@ -22579,6 +22683,19 @@ template <Scalar T> std::size_t steps_between(T start, T stop, T step) {
     return count > 0 ? static_cast<std::size_t>(count) : 0;
 }
 } // namespace detail
+
+/// A tensor of numbers, as torch.tensor has it: of double, whatever the numbers are; of another
+/// type where it is named, as in tensor<float>({1, 2}).
+template <Scalar T = double>
+Tensor<T> tensor(std::initializer_list<detail::NestedList<std::type_identity_t<T>>> values,
+    std::type_identity_t<GradFlag<T>> g = {}) {
+    return Tensor<T>(values, g);
+}
+/// Without dimensions.
+template <Scalar T = double>
+Tensor<T> tensor(std::type_identity_t<T> value, std::type_identity_t<GradFlag<T>> g = {}) {
+    return Tensor<T>(value, g);
+}
 
 /// start, start + step, ... below stop (above it for a negative step).
 template <Scalar T = double>
@@ -24967,12 +25084,19 @@ template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdif
         "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
 }
 
-// Lists in braces: cat({a, b}); with expressions in the list, cat<double>({a, 2. * b}).
+// Lists in braces: cat({a, b}). With expressions beside tensors, as in cat({a, 2. * b}), the
+// element type is double; another one is named: cat<float>({a, 2.f * b}).
 template <Scalar T> Tensor<T> cat(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
     return cat(std::vector<Tensor<T>>(x), axis);
 }
 template <Scalar T> Tensor<T> stack(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<T>>(x), axis);
+}
+inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<double>>(x), axis);
+}
+inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+    return stack(std::vector<Tensor<double>>(x), axis);
 }
 /// NumPy's name of cat.
 template <Scalar T>

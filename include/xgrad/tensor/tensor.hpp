@@ -22,8 +22,7 @@ struct BackwardOptions;
 template <Scalar T> class MaskedTensor;
 
 namespace detail {
-/// In the signature of a deleted conversion between scalar types, which compilers print:
-/// cast<T>(x), and for a complex x also real(x) or abs2(x).
+/// In a deleted conversion between scalar types: compilers print its name.
 struct convert_by_cast_or_real_or_abs2 {};
 } // namespace detail
 
