@@ -3,6 +3,7 @@
 // diag(6 x). The places compute the same function in other ways.
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
+#include <xgrad/nn.hpp>
 
 #include "tensor/compare.hpp"
 
@@ -280,4 +281,25 @@ TEST_CASE("a function that is linear has the second derivative zero, and no erro
     CHECK(difference(xg::jvp(f, x, v).second, D(12.)) == "");
     CHECK(difference(xg::hessian([&](D const& a) { return sum(square(Linear::apply(a, w))); }, x),
               {{18., 0.}, {0., 18.}}) == "");
+}
+
+TEST_CASE("a parameter of a module is an input of a transform as itself, and not as a copy") {
+    struct Two : xg::nn::Module<Two> {
+        xg::nn::Parameter<double> w{*this, "w", D({2., 3.})}, v{*this, "v", D({5., 7.})};
+    } const module;
+    auto const cube = [&](D const& w) {
+        CHECK(w.data() == module.w.data());
+        return sum(w * w * w);
+    };
+    CHECK(allclose(xg::grad(cube)(module.w), D({12., 27.})));
+    CHECK(allclose(xg::grad(cube, module.w), D({12., 27.})));
+    CHECK(xg::value_and_grad(cube)(module.w).first.item() == 35);
+    auto const product = [&](D const& w, D const& v) {
+        CHECK(w.data() == module.w.data());
+        CHECK(v.data() == module.v.data());
+        return sum(w * v);
+    };
+    auto const [of_w, of_v] = xg::grad(product)(module.w, module.v);
+    CHECK(allclose(of_w, module.v));
+    CHECK(allclose(of_v, module.w));
 }

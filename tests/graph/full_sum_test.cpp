@@ -141,3 +141,34 @@ TEST_CASE("a graph that is kept gives the same gradients, to the last bit, in ev
     same([&](D const& x) { return mean(x * layers + layers / (x * x + 1.) - x); });
     same([&](D const& x) { return mean(w / 3. + exp(x) - x + v); });
 }
+
+TEST_CASE("a sum too large for early gradients has the same gradients as its half") {
+    std::size_t const count = (std::size_t{16} << 20) / sizeof(double) + 2;
+    D const x = D(xg::linspace(0., 1., count)).requires_grad_();
+    auto const half = static_cast<std::ptrdiff_t>(count / 2);
+    auto const gradient = [&](D const& part) {
+        D const leaf = part.detach().clone().requires_grad_();
+        sum(sin(leaf) * leaf).backward();
+        return leaf.grad();
+    };
+    sum(sin(x) * x).backward();
+    CHECK(allclose(x.grad().narrow(0, 0, count / 2), gradient(x.narrow(0, 0, count / 2)), 0, 0));
+    CHECK(allclose(x.grad().narrow(0, half, count - count / 2),
+        gradient(x.narrow(0, half, count - count / 2)), 0, 0));
+}
+
+TEST_CASE("the sum of a plain tensor repeats its gradient, along axes of any extent") {
+    for (xg::Shape const& shape :
+        {xg::Shape{5, 1}, xg::Shape{1, 5}, xg::Shape{2, 3}, xg::Shape{0, 3}, xg::Shape{}}) {
+        D x = xg::ones(shape).requires_grad_();
+        sum(x).backward(D(3.));
+        CHECK(allclose(x.grad(), D(3. * xg::ones(shape))));
+        if (shape.size() != 2) continue;
+        for (int const axis : {0, 1}) {
+            D const y = sum(x, axis), weights = D(xg::arange(double(y.numel())));
+            x.zero_grad();
+            y.backward(weights);
+            CHECK(allclose(x.grad(), D(xg::ones(shape) * unsqueeze(weights, axis))));
+        }
+    }
+}

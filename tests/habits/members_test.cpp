@@ -132,6 +132,9 @@ TEST_CASE("expressions are indexed, lists have formulas, and numbers are inputs 
     CHECK(xg::tensor({{1, 2}, {3, 4}}).shape() == xg::Shape{2, 2});
     CHECK(xg::tensor(3.).item() == 3);
     CHECK(xg::tensor<float>({1, 2}).dtype() == xg::DType::float32);
+    CHECK(xg::tensor({5.}).shape() == xg::Shape{1});
+    CHECK(allclose(a.real(), a));
+    CHECK(allclose(D({{1., 2.}, {3., 5.}}).var({0}, false, 0.), D({1., 2.25})));
     D const w = xg::tensor({1., 2.}, xg::requires_grad);
     CHECK(w.requires_grad());
 }

@@ -12,7 +12,8 @@ using Z = xg::Tensor<std::complex<double>>;
 
 TEST_CASE("a tensor becomes an xtensor array, and multiplies one") {
     D const x({{1., 2.}, {3., 4.}}, xg::requires_grad);
-    xt::xarray<double> copy = x;
+    xt::xarray<double> copy = x.detach();
+    CHECK_THROWS_AS(copy = x, xg::GraphError);
     copy(0, 0) = 9;
     CHECK(x(0, 0).item() == 1);
     CHECK(copy(1, 1) == 4);

@@ -69,11 +69,11 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
 /// a leaf, or an empty edge.
 [[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t) {
     auto& impl = current(t.impl());
+    if (!impl.grad_fn && !impl.requires_grad) return {};
     if (impl.type->library != &library_identity) [[unlikely]]
         fail_two_libraries();
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
-    if (impl.requires_grad) return AccumulateGrad::edge(impl);
-    return {};
+    return AccumulateGrad::edge(impl);
 }
 
 /// A second tensor of the same memory with the current grad_fn of t. A later in-place change gives

@@ -248,6 +248,12 @@ std::string describe(AnyTensor const& t);
 /// A tensor with a shape and without memory.
 AnyTensor shape_only(TypeInfo const& type, Shape const& shape);
 
+/// Throws for a tensor that requires a gradient: values that leave xgrad take no graph with them.
+[[gnu::cold]] void check_leaves_graph(AnyTensor const& t);
+
+/// In a deleted conversion between scalar types: compilers print its name.
+struct convert_by_cast_or_real_or_abs2 {};
+
 /// A second tensor of the same memory, without grad_fn.
 AnyTensor alias(AnyTensor const& t, Caller in = {});
 

@@ -58,6 +58,12 @@
 #else
 #    define XGRAD_INLINE_LAMBDA
 #endif
+// A struct whose objects are also accessed as another struct of the same layout.
+#if defined(__GNUC__)
+#    define XGRAD_MAY_ALIAS __attribute__((may_alias))
+#else
+#    define XGRAD_MAY_ALIAS
+#endif
 #if defined(_MSC_VER) && !defined(__clang__)
 #    define XGRAD_NOINLINE __declspec(noinline)
 #else

@@ -1,10 +1,11 @@
-// Files of one program that were compiled for different instruction sets, with and without BLAS, or
-// with different versions of xgrad do not link: the linker keeps one copy of each inline function,
-// and that could have instructions that another file was to avoid. Each kind of file defines the
-// symbol below in a section group of its own: files of one kind share the group, two kinds define
-// the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS leaves the check out:
-// then the program needs a processor that has the instruction sets of all its files. A file that
-// defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ from them.
+// Files of one program that were compiled for different instruction sets, with and without BLAS or
+// the address sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
+// of each inline function, and that could have instructions that another file was to avoid. Each
+// kind of file defines the symbol below in a section group of its own: files of one kind share the
+// group, two kinds define the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS
+// leaves the check out: then the program needs a processor that has the instruction sets of all its
+// files. A file that defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ
+// from them.
 #pragma once
 
 #include <xgrad/core/config.hpp>
@@ -33,11 +34,22 @@
 #    else
 #        define XGRAD_BUILT_WITH_BLAS no_blas
 #    endif
-#    define XGRAD_JOIN_OF(a, b, c, d, e) a##_##b##_##c##_##d##_##e
-#    define XGRAD_JOIN(a, b, c, d, e) XGRAD_JOIN_OF(a, b, c, d, e)
+#    if XGRAD_SIMD
+#        define XGRAD_BUILT_WITH_SIMD simd
+#    else
+#        define XGRAD_BUILT_WITH_SIMD no_simd
+#    endif
+#    if XGRAD_ADDRESS_SANITIZER
+#        define XGRAD_BUILT_WITH_SANITIZER address_sanitizer
+#    else
+#        define XGRAD_BUILT_WITH_SANITIZER no_address_sanitizer
+#    endif
+#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g) a##_##b##_##c##_##d##_##e##_##f##_##g
+#    define XGRAD_JOIN(a, b, c, d, e, f, g) XGRAD_JOIN_OF(a, b, c, d, e, f, g)
 #    define XGRAD_BUILD                                                                            \
-        XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_BLAS,                   \
-            XGRAD_VERSION_MAJOR, XGRAD_VERSION_MINOR)
+        XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_SIMD,                   \
+            XGRAD_BUILT_WITH_BLAS, XGRAD_BUILT_WITH_SANITIZER, XGRAD_VERSION_MAJOR,                \
+            XGRAD_VERSION_MINOR)
 #    define XGRAD_TEXT_OF(name) #name
 #    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
 #    define XGRAD_MUST_AGREE                                                                       \
@@ -58,6 +70,8 @@ namespace xgrad::detail::link_check {
 #    undef XGRAD_BUILT_FOR
 #    undef XGRAD_BUILT_WITH_FMA
 #    undef XGRAD_BUILT_WITH_BLAS
+#    undef XGRAD_BUILT_WITH_SIMD
+#    undef XGRAD_BUILT_WITH_SANITIZER
 #    undef XGRAD_JOIN_OF
 #    undef XGRAD_JOIN
 #    undef XGRAD_BUILD

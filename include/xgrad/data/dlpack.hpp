@@ -1,5 +1,5 @@
 // DLPack (https://dmlc.github.io/dlpack): tensors for other libraries of the process, and of them,
-// without a copy: NumPy, PyTorch, CuPy, JAX. to_dlpack() makes the structure of a capsule,
+// without a copy: NumPy, PyTorch, JAX. to_dlpack() makes the structure of a capsule,
 // from_dlpack() takes one.
 //
 // The structures below have the layout of dlpack.h, version 1.0, which need not be there. A program
@@ -18,16 +18,16 @@ namespace xgrad::data {
 
 namespace detail::dlpack {
 
-struct Device {
+struct XGRAD_MAY_ALIAS Device {
     std::int32_t type; // 1 is the memory of the processor
     std::int32_t id;
 };
-struct DataType {
+struct XGRAD_MAY_ALIAS DataType {
     std::uint8_t code; // 0: integer, 2: floating-point, 5: complex, 6: bool
     std::uint8_t bits; // of one element
     std::uint16_t lanes;
 };
-struct Array {
+struct XGRAD_MAY_ALIAS Array {
     void* data;
     Device device;
     std::int32_t axes;
@@ -36,12 +36,12 @@ struct Array {
     std::int64_t* strides; // in elements; null where the array is row-major
     std::uint64_t byte_offset;
 };
-struct Managed {
+struct XGRAD_MAY_ALIAS Managed {
     Array array;
     void* context;
     void (*deleter)(Managed*);
 };
-struct ManagedVersioned {
+struct XGRAD_MAY_ALIAS ManagedVersioned {
     std::uint32_t major, minor;
     void* context;
     void (*deleter)(ManagedVersioned*);
@@ -61,7 +61,7 @@ struct ManagedVersioned {
 /// A tensor of the memory of another library. It calls the deleter when its last tensor is gone.
 /// Throws an Error, and leaves the structure to the caller, for memory of another device, an
 /// element type that no tensor has (integers have 64 bits), negative strides, or a later major
-/// version. Elements that must not be written to are copied.
+/// version. Nothing is read before that. Elements that must not be written to are copied.
 AnyTensor from_dlpack(::DLManagedTensor* managed);
 AnyTensor from_dlpack(::DLManagedTensorVersioned* managed);
 /// As a Tensor<T>; throws, and leaves the structure to the caller, for another element type.

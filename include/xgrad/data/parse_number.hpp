@@ -59,7 +59,9 @@ std::from_chars_result parse_number(char const* first, char const* last, T& valu
     int const before = std::exchange(errno, 0);
     T const found = std::same_as<T, float> ? static_cast<T>(std::strtof(text.c_str(), nullptr))
                                            : static_cast<T>(std::strtod(text.c_str(), nullptr));
-    bool const is_outside = std::exchange(errno, before) == ERANGE;
+    // For a subnormal number, which is inside, the C library may report ERANGE, too.
+    bool const is_outside =
+        std::exchange(errno, before) == ERANGE && (found == 0 || found - found != 0);
     if (is_outside) return {end, std::errc::result_out_of_range};
     value = found;
     return {end, std::errc()};

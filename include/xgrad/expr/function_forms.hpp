@@ -37,8 +37,8 @@ template <class Derived> struct FunctionForms {
     XGRAD_REDUCTIONS(XGRAD_MEMBER)
 #undef XGRAD_MEMBER
 #define XGRAD_MEMBER(f)                                                                            \
-    auto f(AxisList const& axes, bool keepdims = false) const {                                    \
-        return detail::call_##f(self(), axes, keepdims);                                           \
+    template <class... A> auto f(AxisList const& axes, A const&... a) const {                      \
+        return detail::call_##f(self(), axes, a...);                                               \
     }
     XGRAD_REDUCTIONS(XGRAD_MEMBER)
 #undef XGRAD_MEMBER

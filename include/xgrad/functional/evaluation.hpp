@@ -51,12 +51,13 @@ template <class F>
 concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
-/// An input of a transform in t(f)(x...): a number becomes a Tensor<double>.
+/// An input of a transform in t(f)(x...), as a tensor: a number becomes a Tensor<double>, and a
+/// parameter of a module stays the tensor that it is, where a copy of it would be another one.
 template <class X>
 concept TransformInput = TensorLike<X> || (std::is_arithmetic_v<X> && !std::same_as<X, bool>);
 template <class X> auto tensor_input(X const& x) {
     if constexpr (std::is_arithmetic_v<X>) return Tensor<double>(static_cast<double>(x));
-    else return x;
+    else return tensor_type<X>(materialize(x));
 }
 /// Calls a transform with one input, or with a tuple of several.
 template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {

@@ -74,8 +74,9 @@ Tensor<T> tensor(std::initializer_list<detail::NestedList<std::type_identity_t<T
     return Tensor<T>(values, g);
 }
 /// Without dimensions.
-template <Scalar T = double>
-Tensor<T> tensor(std::type_identity_t<T> value, std::type_identity_t<GradFlag<T>> g = {}) {
+template <Scalar T = double, Number N>
+    requires std::convertible_to<N, T>
+Tensor<T> tensor(N value, std::type_identity_t<GradFlag<T>> g = {}) {
     return Tensor<T>(value, g);
 }
 

@@ -1,7 +1,8 @@
 // FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
 // creates the gradients of every pass of a FusedNode.
 // The early gradients save a second evaluation of the expression where backward() follows
-// (benchmark: rational). The rule has no state: every full sum that is recorded does it.
+// (benchmark: rational). The rule has no state: every full sum of a real expression whose gradients
+// take no more than max_early_bytes does it.
 #pragma once
 
 #include <numeric>
@@ -15,7 +16,9 @@ class FusedSum : public FusedOperands {
 public:
     /// True where a full sum that is recorded computes its gradients too.
     static bool sums_at_once(BoundOperands const& in) {
-        return in.count() != 0 && !default_packing;
+        auto const element = in.plan->table.kernels.largest_element;
+        return in.count() != 0 && !default_packing &&
+               in.count() <= max_early_bytes / (in.plan->edges * element);
     }
     /// Computes the scaled sum; stores the gradients until backward().
     double sum_at_once(BoundOperands const& in) {
@@ -35,6 +38,9 @@ protected:
         AnyArray const* result, std::span<AnyTensor> gradients) const;
 
 private:
+    /// They live until a pass takes them, and a program may keep many sums.
+    static constexpr std::size_t max_early_bytes = std::size_t{16} << 20;
+
     double make_ready(AnyArray const* const* arrays, bool contiguous);
     double run(
         void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;

@@ -21,11 +21,6 @@ struct BackwardOptions;
 
 template <Scalar T> class MaskedTensor;
 
-namespace detail {
-/// In a deleted conversion between scalar types: compilers print its name.
-struct convert_by_cast_or_real_or_abs2 {};
-} // namespace detail
-
 template <Scalar T>
 class Tensor : public AnyTensor,
                public InplaceForms<Tensor<T>>,
@@ -150,11 +145,13 @@ public:
     /// An xtensor expression of this tensor's memory; the tensor must outlive it.
     auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
     /// A temporary returns a copy of the elements.
-    /// A copy: xt::xarray<double> a = x.
-    operator xt::xarray<T>() const { return xt::xarray<T>(array()); }
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
-    /// A writable xtensor expression of this tensor's memory. The call counts as an in-location
-    /// change.
+    /// A copy: xt::xarray<double> a = x.detach(). Throws where a graph would be lost.
+    operator xt::xarray<T>() const {
+        detail::check_leaves_graph(*this);
+        return xt::xarray<T>(array());
+    }
+    /// A writable xtensor expression of this tensor's memory; counts as a change in place.
     auto mutable_array() & {
         impl().array.storage->bump();
         return xtensor_view(array_of().begin());
@@ -203,7 +200,7 @@ public:
     /// A tensor of the same memory and version without grad_fn.
     Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
     /// Removes the grad_fn of this tensor, in location; throws for views. Views of it keep their
-    /// grad_fn until the next in-location change of the memory; then their gradient ends at this
+    /// grad_fn until the next change of the memory in place; then their gradient ends at this
     /// tensor too.
     Tensor& detach_();
     /// A recorded copy with memory of its own.
@@ -256,12 +253,13 @@ public:
     std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
+    using FunctionForms<Tensor>::real, FunctionForms<Tensor>::imag; // of real tensors
     Tensor<precision_of<T>> real() const
         requires detail::is_complex<T>;
     Tensor<precision_of<T>> imag() const
         requires detail::is_complex<T>;
 
-    // In-location operations overwrite the memory, and are recorded where a gradient is required;
+    // In-place operations overwrite the memory, and are recorded where a gradient is required;
     // see inplace.hpp, and inplace_forms.hpp for exp_(), clamp_() and others.
     template <detail::OperandLike X> Tensor& copy_(X const& x);
     template <detail::OperandLike X> Tensor& operator+=(X const& x);

@@ -7,6 +7,10 @@ using D = xg::Tensor<double>;
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 EXPORTED void apply(D const& x, D& y) { y = sum(sin(x) * x); }
+EXPORTED void use_constant(D const& constant) {
+    D const w({3., 4.}, xg::requires_grad);
+    (sum(w * constant) + dot(w, constant) + sum(xg::cat({w, constant}))).backward();
+}
 EXPORTED bool records() { return xg::is_grad_enabled(); }
 EXPORTED void count_calls(D& x, int& calls) {
     x.register_hook([&calls](D const& g) {

@@ -5,6 +5,13 @@
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION void check_leaves_graph(AnyTensor const& t) {
+    if (t.requires_grad())
+        fail<GraphError>(
+            "a tensor that requires a gradient becomes an xtensor array, which records "
+            "nothing: write x.detach(), or x.array() for a view of its values");
+}
+
 XGRAD_FUNCTION std::unique_lock<std::mutex> ViewInfo::lock() {
     return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
 }

@@ -72,18 +72,29 @@ template <class M> M* give(AnyTensor const& t) {
 }
 
 template <class T> AnyTensor tensor_of(Array const& array) {
-    auto* const data =
-        reinterpret_cast<T*>(static_cast<std::byte*>(array.data) + array.byte_offset);
+    if (array.axes < 0 || (array.axes > 0 && !array.shape))
+        xgrad::detail::fail<ShapeError>("from_dlpack: the structure has no shape");
+    auto const axes = static_cast<std::size_t>(array.axes);
     Shape shape;
-    for (std::int32_t i = 0; i < array.axes; ++i) {
-        if (array.shape[i] < 0)
-            xgrad::detail::fail<ShapeError>("from_dlpack: an extent is negative");
+    for (std::size_t i = 0; i < axes; ++i) {
+        if (array.shape[i] < 0 ||
+            static_cast<std::uint64_t>(array.shape[i]) > xgrad::detail::max_elements)
+            xgrad::detail::fail<ShapeError>(
+                "from_dlpack: an extent is negative, or more than any memory holds");
         shape.push_back(static_cast<std::size_t>(array.shape[i]));
     }
     if (numel(shape) == 0) return Tensor<T>(xgrad::detail::Array<T>(shape));
+    if (!array.data) xgrad::detail::fail<Error>("from_dlpack: the pointer to the elements is null");
     auto strides = xgrad::detail::row_major(shape);
-    if (array.strides) std::copy_n(array.strides, shape.size(), strides.begin());
-    return xgrad::detail::external_tensor<T>({"from_dlpack", shape, strides}, data);
+    for (std::size_t i = 0; array.strides && i < axes; ++i)
+        if (shape[i] > 1) { // others are never taken
+            auto const in_range = std::in_range<std::ptrdiff_t>(array.strides[i]);
+            if (!in_range) xgrad::detail::fail<ShapeError>("from_dlpack: a stride is too large");
+            std::copy_n(array.strides + i, 1, strides.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    auto* const data = static_cast<std::byte*>(array.data) + array.byte_offset;
+    return xgrad::detail::external_tensor<T>(
+        {"from_dlpack", shape, strides}, reinterpret_cast<T*>(data));
 }
 
 XGRAD_FUNCTION AnyTensor tensor_of(Array const& array, DType type) {

@@ -46,7 +46,10 @@ XGRAD_FUNCTION void FusedGradientNode::pushforward(
                     of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
         return push_by_transposing(*this, std::move(zeros), tangents, results);
     }
-    if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
+    if (has_gradient_edge_ && tangents.back().defined()) {
+        NodeLock const lock(of_);
+        of_.apply_to(tangents.back(), results);
+    }
     if (std::ranges::none_of(
             tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
         return;

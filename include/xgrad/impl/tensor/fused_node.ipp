@@ -199,6 +199,8 @@ XGRAD_FUNCTION void FusedNode::repeat(
     auto* to = made->array.data;
     Strides const* const strides[] = {&grad_outputs.strides};
     if (grad_outputs.numel == 1) info.gather(to, grad_outputs.data, 0, made->array.numel);
+    else if (is_direct(grad_outputs, info, space_))
+        info.gather(to, grad_outputs.data, 1, made->array.numel);
     else
         for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
             info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
