@@ -493,7 +493,9 @@ std::from_chars_result parse_number(char const* first, char const* last, T& valu
     int const before = std::exchange(errno, 0);
     T const found = std::same_as<T, float> ? static_cast<T>(std::strtof(text.c_str(), nullptr))
                                            : static_cast<T>(std::strtod(text.c_str(), nullptr));
-    bool const is_outside = std::exchange(errno, before) == ERANGE;
+    // For a subnormal number, which is inside, the C library may report ERANGE, too.
+    bool const is_outside =
+        std::exchange(errno, before) == ERANGE && (found == 0 || found - found != 0);
     if (is_outside) return {end, std::errc::result_out_of_range};
     value = found;
     return {end, std::errc()};
@@ -859,7 +861,7 @@ XGRAD_FUNCTION void CsvLog::add(std::int64_t step, std::vector<NamedNumber> cons
 
 // ======== xgrad/data/dlpack.hpp
 // DLPack (https://dmlc.github.io/dlpack): tensors for other libraries of the process, and of them,
-// without a copy: NumPy, PyTorch, CuPy, JAX. to_dlpack() makes the structure of a capsule,
+// without a copy: NumPy, PyTorch, JAX. to_dlpack() makes the structure of a capsule,
 // from_dlpack() takes one.
 //
 // The structures below have the layout of dlpack.h, version 1.0, which need not be there. A program
@@ -872,16 +874,16 @@ namespace xgrad::data {
 
 namespace detail::dlpack {
 
-struct Device {
+struct XGRAD_MAY_ALIAS Device {
     std::int32_t type; // 1 is the memory of the processor
     std::int32_t id;
 };
-struct DataType {
+struct XGRAD_MAY_ALIAS DataType {
     std::uint8_t code; // 0: integer, 2: floating-point, 5: complex, 6: bool
     std::uint8_t bits; // of one element
     std::uint16_t lanes;
 };
-struct Array {
+struct XGRAD_MAY_ALIAS Array {
     void* data;
     Device device;
     std::int32_t axes;
@@ -890,12 +892,12 @@ struct Array {
     std::int64_t* strides; // in elements; null where the array is row-major
     std::uint64_t byte_offset;
 };
-struct Managed {
+struct XGRAD_MAY_ALIAS Managed {
     Array array;
     void* context;
     void (*deleter)(Managed*);
 };
-struct ManagedVersioned {
+struct XGRAD_MAY_ALIAS ManagedVersioned {
     std::uint32_t major, minor;
     void* context;
     void (*deleter)(ManagedVersioned*);
@@ -915,7 +917,7 @@ struct ManagedVersioned {
 /// A tensor of the memory of another library. It calls the deleter when its last tensor is gone.
 /// Throws an Error, and leaves the structure to the caller, for memory of another device, an
 /// element type that no tensor has (integers have 64 bits), negative strides, or a later major
-/// version. Elements that must not be written to are copied.
+/// version. Nothing is read before that. Elements that must not be written to are copied.
 AnyTensor from_dlpack(::DLManagedTensor* managed);
 AnyTensor from_dlpack(::DLManagedTensorVersioned* managed);
 /// As a Tensor<T>; throws, and leaves the structure to the caller, for another element type.
@@ -1019,18 +1021,29 @@ template <class M> M* give(AnyTensor const& t) {
 }
 
 template <class T> AnyTensor tensor_of(Array const& array) {
-    auto* const data =
-        reinterpret_cast<T*>(static_cast<std::byte*>(array.data) + array.byte_offset);
+    if (array.axes < 0 || (array.axes > 0 && !array.shape))
+        xgrad::detail::fail<ShapeError>("from_dlpack: the structure has no shape");
+    auto const axes = static_cast<std::size_t>(array.axes);
     Shape shape;
-    for (std::int32_t i = 0; i < array.axes; ++i) {
-        if (array.shape[i] < 0)
-            xgrad::detail::fail<ShapeError>("from_dlpack: an extent is negative");
+    for (std::size_t i = 0; i < axes; ++i) {
+        if (array.shape[i] < 0 ||
+            static_cast<std::uint64_t>(array.shape[i]) > xgrad::detail::max_elements)
+            xgrad::detail::fail<ShapeError>(
+                "from_dlpack: an extent is negative, or more than any memory holds");
         shape.push_back(static_cast<std::size_t>(array.shape[i]));
     }
     if (numel(shape) == 0) return Tensor<T>(xgrad::detail::Array<T>(shape));
+    if (!array.data) xgrad::detail::fail<Error>("from_dlpack: the pointer to the elements is null");
     auto strides = xgrad::detail::row_major(shape);
-    if (array.strides) std::copy_n(array.strides, shape.size(), strides.begin());
-    return xgrad::detail::external_tensor<T>({"from_dlpack", shape, strides}, data);
+    for (std::size_t i = 0; array.strides && i < axes; ++i)
+        if (shape[i] > 1) { // others are never taken
+            auto const in_range = std::in_range<std::ptrdiff_t>(array.strides[i]);
+            if (!in_range) xgrad::detail::fail<ShapeError>("from_dlpack: a stride is too large");
+            std::copy_n(array.strides + i, 1, strides.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    auto* const data = static_cast<std::byte*>(array.data) + array.byte_offset;
+    return xgrad::detail::external_tensor<T>(
+        {"from_dlpack", shape, strides}, reinterpret_cast<T*>(data));
 }
 
 XGRAD_FUNCTION AnyTensor tensor_of(Array const& array, DType type) {

@@ -217,6 +217,12 @@
 #else
 #    define XGRAD_INLINE_LAMBDA
 #endif
+// A struct whose objects are also accessed as another struct of the same layout.
+#if defined(__GNUC__)
+#    define XGRAD_MAY_ALIAS __attribute__((may_alias))
+#else
+#    define XGRAD_MAY_ALIAS
+#endif
 #if defined(_MSC_VER) && !defined(__clang__)
 #    define XGRAD_NOINLINE __declspec(noinline)
 #else
@@ -677,13 +683,14 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 
 
 // ======== xgrad/core/link_check.hpp
-// Files of one program that were compiled for different instruction sets, with and without BLAS, or
-// with different versions of xgrad do not link: the linker keeps one copy of each inline function,
-// and that could have instructions that another file was to avoid. Each kind of file defines the
-// symbol below in a section group of its own: files of one kind share the group, two kinds define
-// the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS leaves the check out:
-// then the program needs a processor that has the instruction sets of all its files. A file that
-// defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ from them.
+// Files of one program that were compiled for different instruction sets, with and without BLAS or
+// the address sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
+// of each inline function, and that could have instructions that another file was to avoid. Each
+// kind of file defines the symbol below in a section group of its own: files of one kind share the
+// group, two kinds define the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS
+// leaves the check out: then the program needs a processor that has the instruction sets of all its
+// files. A file that defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ
+// from them.
 
 #if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
     !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
@@ -709,11 +716,22 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 #    else
 #        define XGRAD_BUILT_WITH_BLAS no_blas
 #    endif
-#    define XGRAD_JOIN_OF(a, b, c, d, e) a##_##b##_##c##_##d##_##e
-#    define XGRAD_JOIN(a, b, c, d, e) XGRAD_JOIN_OF(a, b, c, d, e)
+#    if XGRAD_SIMD
+#        define XGRAD_BUILT_WITH_SIMD simd
+#    else
+#        define XGRAD_BUILT_WITH_SIMD no_simd
+#    endif
+#    if XGRAD_ADDRESS_SANITIZER
+#        define XGRAD_BUILT_WITH_SANITIZER address_sanitizer
+#    else
+#        define XGRAD_BUILT_WITH_SANITIZER no_address_sanitizer
+#    endif
+#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g) a##_##b##_##c##_##d##_##e##_##f##_##g
+#    define XGRAD_JOIN(a, b, c, d, e, f, g) XGRAD_JOIN_OF(a, b, c, d, e, f, g)
 #    define XGRAD_BUILD                                                                            \
-        XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_BLAS,                   \
-            XGRAD_VERSION_MAJOR, XGRAD_VERSION_MINOR)
+        XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_SIMD,                   \
+            XGRAD_BUILT_WITH_BLAS, XGRAD_BUILT_WITH_SANITIZER, XGRAD_VERSION_MAJOR,                \
+            XGRAD_VERSION_MINOR)
 #    define XGRAD_TEXT_OF(name) #name
 #    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
 #    define XGRAD_MUST_AGREE                                                                       \
@@ -734,6 +752,8 @@ namespace xgrad::detail::link_check {
 #    undef XGRAD_BUILT_FOR
 #    undef XGRAD_BUILT_WITH_FMA
 #    undef XGRAD_BUILT_WITH_BLAS
+#    undef XGRAD_BUILT_WITH_SIMD
+#    undef XGRAD_BUILT_WITH_SANITIZER
 #    undef XGRAD_JOIN_OF
 #    undef XGRAD_JOIN
 #    undef XGRAD_BUILD
@@ -3247,6 +3267,12 @@ std::string describe(AnyTensor const& t);
 /// A tensor with a shape and without memory.
 AnyTensor shape_only(TypeInfo const& type, Shape const& shape);
 
+/// Throws for a tensor that requires a gradient: values that leave xgrad take no graph with them.
+[[gnu::cold]] void check_leaves_graph(AnyTensor const& t);
+
+/// In a deleted conversion between scalar types: compilers print its name.
+struct convert_by_cast_or_real_or_abs2 {};
+
 /// A second tensor of the same memory, without grad_fn.
 AnyTensor alias(AnyTensor const& t, Caller in = {});
 
@@ -3280,6 +3306,13 @@ private:
 // Bodies of any_tensor.hpp.
 
 namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_leaves_graph(AnyTensor const& t) {
+    if (t.requires_grad())
+        fail<GraphError>(
+            "a tensor that requires a gradient becomes an xtensor array, which records "
+            "nothing: write x.detach(), or x.array() for a view of its values");
+}
 
 XGRAD_FUNCTION std::unique_lock<std::mutex> ViewInfo::lock() {
     return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
@@ -3487,11 +3520,11 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
 /// a leaf, or an empty edge.
 [[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t) {
     auto& impl = current(t.impl());
+    if (!impl.grad_fn && !impl.requires_grad) return {};
     if (impl.type->library != &library_identity) [[unlikely]]
         fail_two_libraries();
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
-    if (impl.requires_grad) return AccumulateGrad::edge(impl);
-    return {};
+    return AccumulateGrad::edge(impl);
 }
 
 /// A second tensor of the same memory with the current grad_fn of t. A later in-place change gives
@@ -5792,8 +5825,8 @@ template <class Derived> struct FunctionForms {
     XGRAD_REDUCTIONS(XGRAD_MEMBER)
 #undef XGRAD_MEMBER
 #define XGRAD_MEMBER(f)                                                                            \
-    auto f(AxisList const& axes, bool keepdims = false) const {                                    \
-        return detail::call_##f(self(), axes, keepdims);                                           \
+    template <class... A> auto f(AxisList const& axes, A const&... a) const {                      \
+        return detail::call_##f(self(), axes, a...);                                               \
     }
     XGRAD_REDUCTIONS(XGRAD_MEMBER)
 #undef XGRAD_MEMBER
@@ -11962,7 +11995,8 @@ XGRAD_FUNCTION bool are_last(Axes const& over, std::size_t rank) {
 // FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
 // creates the gradients of every pass of a FusedNode.
 // The early gradients save a second evaluation of the expression where backward() follows
-// (benchmark: rational). The rule has no state: every full sum that is recorded does it.
+// (benchmark: rational). The rule has no state: every full sum of a real expression whose gradients
+// take no more than max_early_bytes does it.
 
 
 // ======== xgrad/tensor/fused_operands.hpp
@@ -12823,7 +12857,9 @@ class FusedSum : public FusedOperands {
 public:
     /// True where a full sum that is recorded computes its gradients too.
     static bool sums_at_once(BoundOperands const& in) {
-        return in.count() != 0 && !default_packing;
+        auto const element = in.plan->table.kernels.largest_element;
+        return in.count() != 0 && !default_packing &&
+               in.count() <= max_early_bytes / (in.plan->edges * element);
     }
     /// Computes the scaled sum; stores the gradients until backward().
     double sum_at_once(BoundOperands const& in) {
@@ -12843,6 +12879,9 @@ protected:
         AnyArray const* result, std::span<AnyTensor> gradients) const;
 
 private:
+    /// They live until a pass takes them, and a program may keep many sums.
+    static constexpr std::size_t max_early_bytes = std::size_t{16} << 20;
+
     double make_ready(AnyArray const* const* arrays, bool contiguous);
     double run(
         void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
@@ -13271,6 +13310,8 @@ XGRAD_FUNCTION void FusedNode::repeat(
     auto* to = made->array.data;
     Strides const* const strides[] = {&grad_outputs.strides};
     if (grad_outputs.numel == 1) info.gather(to, grad_outputs.data, 0, made->array.numel);
+    else if (is_direct(grad_outputs, info, space_))
+        info.gather(to, grad_outputs.data, 1, made->array.numel);
     else
         for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
             info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
@@ -13569,7 +13610,10 @@ XGRAD_FUNCTION void FusedGradientNode::pushforward(
                     of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
         return push_by_transposing(*this, std::move(zeros), tangents, results);
     }
-    if (has_gradient_edge_ && tangents.back().defined()) of_.apply_to(tangents.back(), results);
+    if (has_gradient_edge_ && tangents.back().defined()) {
+        NodeLock const lock(of_);
+        of_.apply_to(tangents.back(), results);
+    }
     if (std::ranges::none_of(
             tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
         return;
@@ -16488,11 +16532,6 @@ struct BackwardOptions;
 
 template <Scalar T> class MaskedTensor;
 
-namespace detail {
-/// In a deleted conversion between scalar types: compilers print its name.
-struct convert_by_cast_or_real_or_abs2 {};
-} // namespace detail
-
 template <Scalar T>
 class Tensor : public AnyTensor,
                public InplaceForms<Tensor<T>>,
@@ -16617,11 +16656,13 @@ public:
     /// An xtensor expression of this tensor's memory; the tensor must outlive it.
     auto array() const& { return xtensor_view(static_cast<T const*>(array_of().begin())); }
     /// A temporary returns a copy of the elements.
-    /// A copy: xt::xarray<double> a = x.
-    operator xt::xarray<T>() const { return xt::xarray<T>(array()); }
     xt::xarray<T> array() && { return xt::xarray<T>(static_cast<Tensor const&>(*this).array()); }
-    /// A writable xtensor expression of this tensor's memory. The call counts as an in-location
-    /// change.
+    /// A copy: xt::xarray<double> a = x.detach(). Throws where a graph would be lost.
+    operator xt::xarray<T>() const {
+        detail::check_leaves_graph(*this);
+        return xt::xarray<T>(array());
+    }
+    /// A writable xtensor expression of this tensor's memory; counts as a change in place.
     auto mutable_array() & {
         impl().array.storage->bump();
         return xtensor_view(array_of().begin());
@@ -16670,7 +16711,7 @@ public:
     /// A tensor of the same memory and version without grad_fn.
     Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
     /// Removes the grad_fn of this tensor, in location; throws for views. Views of it keep their
-    /// grad_fn until the next in-location change of the memory; then their gradient ends at this
+    /// grad_fn until the next change of the memory in place; then their gradient ends at this
     /// tensor too.
     Tensor& detach_();
     /// A recorded copy with memory of its own.
@@ -16723,12 +16764,13 @@ public:
     std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
+    using FunctionForms<Tensor>::real, FunctionForms<Tensor>::imag; // of real tensors
     Tensor<precision_of<T>> real() const
         requires detail::is_complex<T>;
     Tensor<precision_of<T>> imag() const
         requires detail::is_complex<T>;
 
-    // In-location operations overwrite the memory, and are recorded where a gradient is required;
+    // In-place operations overwrite the memory, and are recorded where a gradient is required;
     // see inplace.hpp, and inplace_forms.hpp for exp_(), clamp_() and others.
     template <detail::OperandLike X> Tensor& copy_(X const& x);
     template <detail::OperandLike X> Tensor& operator+=(X const& x);
@@ -18843,12 +18885,13 @@ template <class F>
 concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
-/// An input of a transform in t(f)(x...): a number becomes a Tensor<double>.
+/// An input of a transform in t(f)(x...), as a tensor: a number becomes a Tensor<double>, and a
+/// parameter of a module stays the tensor that it is, where a copy of it would be another one.
 template <class X>
 concept TransformInput = TensorLike<X> || (std::is_arithmetic_v<X> && !std::same_as<X, bool>);
 template <class X> auto tensor_input(X const& x) {
     if constexpr (std::is_arithmetic_v<X>) return Tensor<double>(static_cast<double>(x));
-    else return x;
+    else return tensor_type<X>(materialize(x));
 }
 /// Calls a transform with one input, or with a tuple of several.
 template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
@@ -22692,8 +22735,9 @@ Tensor<T> tensor(std::initializer_list<detail::NestedList<std::type_identity_t<T
     return Tensor<T>(values, g);
 }
 /// Without dimensions.
-template <Scalar T = double>
-Tensor<T> tensor(std::type_identity_t<T> value, std::type_identity_t<GradFlag<T>> g = {}) {
+template <Scalar T = double, Number N>
+    requires std::convertible_to<N, T>
+Tensor<T> tensor(N value, std::type_identity_t<GradFlag<T>> g = {}) {
     return Tensor<T>(value, g);
 }
 
