@@ -158,9 +158,9 @@
 
 
 // ======== xgrad/core/compiler.hpp
-// What differs between compilers and standard libraries: attributes, builtins, and what stands in
-// for them elsewhere. The branches for MSVC follow its documentation. tools/check (compiler) holds
-// GNU extensions here, and in the files of vector types, which stand behind XGRAD_SIMD.
+// What differs between compilers and standard libraries: attributes, builtins, and what other
+// compilers have for them. The branches for MSVC follow its documentation. tools/check (compiler)
+// holds GNU extensions here, and in the files of vector types, which stand behind XGRAD_SIMD.
 
 #include <concepts>
 #include <limits>
