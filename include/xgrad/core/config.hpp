@@ -28,8 +28,7 @@
 // The elementary functions need sums and products that are rounded to their type. The x87 unit,
 // which 32-bit x86 compilers use unless they are told otherwise, keeps more digits: wrong sines.
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
-#    error                                                                                         \
-        "xgrad: this target computes with more digits than its types have; on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#    error "xgrad: results keep too many digits; on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif
 
 // XGRAD_USE_BLAS: matrix products call a BLAS that the program links, by its Fortran symbols.
