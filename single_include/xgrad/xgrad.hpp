@@ -311,8 +311,7 @@ template <class T> consteval std::string_view pretty_function() {
 // The elementary functions need sums and products that are rounded to their type. The x87 unit,
 // which 32-bit x86 compilers use unless they are told otherwise, keeps more digits: wrong sines.
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
-#    error                                                                                         \
-        "xgrad: this target computes with more digits than its types have; on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#    error "xgrad: results keep too many digits; on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif
 
 // XGRAD_USE_BLAS: matrix products call a BLAS that the program links, by its Fortran symbols.
@@ -5799,21 +5798,22 @@ namespace xgrad {
 // clang-format off
 #define XGRAD_FUNCTIONS(f)                                                                         \
     f(abs) f(acos) f(angle) f(asin) f(atan) f(atan2) f(ceil) f(clamp) f(conj) f(cos) f(cosh)       \
-    f(cumprod) f(cumsum) f(dot) f(erf) f(erfc) f(exp) f(expm1) f(flip) f(floor) f(gelu) f(imag)            \
+    f(cumprod) f(cumsum) f(dot) f(erf) f(erfc) f(exp) f(expm1) f(floor) f(gelu) f(imag)            \
     f(isfinite) f(isinf) f(isnan) f(log) f(log10) f(log1p) f(log2) f(log_softmax) f(matmul)        \
-    f(maximum) f(minimum) f(norm) f(pow) f(real) f(reciprocal) f(relu) f(repeat) f(round) f(rsqrt)           \
-    f(sigmoid) f(sign) f(sin) f(sinh) f(softmax) f(softplus) f(sqrt) f(square) f(tan) f(tanh)      \
-    f(trunc)
-#define XGRAD_REDUCTIONS(f)                                                                        \
-    f(all_of) f(amax) f(amin) f(any_of) f(argmax) f(argmin) f(logsumexp) f(max) f(mean) f(min)     \
-    f(prod) f(stddev) f(sum) f(var)
+    f(maximum) f(minimum) f(norm) f(pow) f(real) f(reciprocal) f(relu) f(repeat) f(round)          \
+    f(rsqrt) f(sigmoid) f(sign) f(sin) f(sinh) f(softmax) f(softplus) f(sqrt) f(square) f(tan)     \
+    f(tanh) f(trunc)
+// Functions whose first argument is a list of axes, which may stand in braces.
+#define XGRAD_FUNCTIONS_OF_AXES(f)                                                                 \
+    f(all_of) f(amax) f(amin) f(any_of) f(argmax) f(argmin) f(flip) f(logsumexp) f(max) f(mean)    \
+    f(min) f(prod) f(stddev) f(sum) f(var)
 // clang-format on
 
 namespace detail {
 #define XGRAD_CALL(f)                                                                              \
     template <class X, class... A> auto call_##f(X const& x, A const&... a) { return f(x, a...); }
 XGRAD_FUNCTIONS(XGRAD_CALL)
-XGRAD_REDUCTIONS(XGRAD_CALL)
+XGRAD_FUNCTIONS_OF_AXES(XGRAD_CALL)
 #undef XGRAD_CALL
 } // namespace detail
 
@@ -5822,16 +5822,14 @@ template <class Derived> struct FunctionForms {
 #define XGRAD_MEMBER(f)                                                                            \
     template <class... A> auto f(A const&... a) const { return detail::call_##f(self(), a...); }
     XGRAD_FUNCTIONS(XGRAD_MEMBER)
-    XGRAD_REDUCTIONS(XGRAD_MEMBER)
+    XGRAD_FUNCTIONS_OF_AXES(XGRAD_MEMBER)
 #undef XGRAD_MEMBER
 #define XGRAD_MEMBER(f)                                                                            \
     template <class... A> auto f(AxisList const& axes, A const&... a) const {                      \
         return detail::call_##f(self(), axes, a...);                                               \
     }
-    XGRAD_REDUCTIONS(XGRAD_MEMBER)
+    XGRAD_FUNCTIONS_OF_AXES(XGRAD_MEMBER)
 #undef XGRAD_MEMBER
-    /// The elements of these axes in reverse.
-    auto flip(AxisList const& axes) const { return detail::call_flip(self(), axes); }
     /// matmul().
     template <class B> auto mm(B const& b) const { return detail::call_matmul(self(), b); }
     /// A copy along new or present axes: tile() of NumPy.
@@ -5842,7 +5840,7 @@ private:
 };
 
 #undef XGRAD_FUNCTIONS
-#undef XGRAD_REDUCTIONS
+#undef XGRAD_FUNCTIONS_OF_AXES
 
 } // namespace xgrad
 
