@@ -27,20 +27,37 @@ Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& in
 ///
 /// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
 /// work as without it. Hooks on saved tensors that are active around the call get the inputs.
-template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs) {
+template <class F, detail::TensorLike... X>
+    requires(sizeof...(X) > 0 || std::invocable<F&>)
+auto checkpoint(F&& f, X const&... inputs) {
     using Callable = detail::KeptCallable<F>;
     using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
     if constexpr (Of::fits) {
         detail::Tensors const x{detail::materialize(inputs)...};
         detail::check_defined("checkpoint", "input", x);
         auto const shared = std::make_shared<Callable>(std::forward<F>(f));
-        if (!detail::recording())
-            return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
-        auto const call = [shared](detail::Tensors const& arguments) {
-            return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments)));
+        // undefined tensors: the inputs themselves must not be kept here
+        typename Of::In const in;
+        if (!detail::recording()) return Of::Call::tensors(*shared, in, x);
+        std::optional<detail::structure<typename Of::Result>> first;
+        auto const place = std::make_shared<decltype(&first)>(&first);
+        auto const call = [shared, in, place](detail::Tensors const& arguments) {
+            auto results = Of::Call::tensors(*shared, in, arguments);
+            auto tensors = detail::erased(results);
+            if (*place) (*place)->emplace(std::move(results));
+            return tensors;
         };
-        return Of::like_outputs(detail::checkpointed(call, x));
+        auto const outputs = detail::checkpointed(call, x);
+        *place = nullptr;
+        return detail::with_tensors(*std::move(first), outputs);
     }
+}
+/// checkpoint() as a function of the inputs.
+template <class F>
+    requires(!std::invocable<F&>)
+auto checkpoint(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               auto const&... x) { return checkpoint(f, x...); };
 }
 
 } // namespace xgrad

@@ -1,13 +1,11 @@
-// Functions of tensors, as the transforms of this folder take them: any callable of one Tensor<T>
-// or several, of any scalar types, which returns a Tensor, an expression, or a std::tuple of such.
+// Functions of tensors, as the transforms of this folder take them: any callable of one structure
+// of tensors (structure.hpp) or several, of any scalar types, which returns another one.
 // An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
 // the code that computes derivatives is compiled once for all functions.
 #pragma once
 
-#include <tuple>
-
 #include <xgrad/core/callable.hpp>
-#include <xgrad/tensor/backward.hpp>
+#include <xgrad/functional/structure.hpp>
 
 namespace xgrad {
 
@@ -25,39 +23,22 @@ struct TransformOptions {
 
 namespace detail {
 
-using Tensors = std::vector<AnyTensor>;
-using TensorSpan = std::span<AnyTensor const>;
-
-/// One tensor or several, as a tuple of tensors.
-template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) {
-    return {materialize(x)};
-}
-template <TensorLike... X> std::tuple<tensor_type<X>...> tensors_of(std::tuple<X...> const& x) {
-    return std::apply(
-        [](X const&... each) { return std::tuple<tensor_type<X>...>(materialize(each)...); }, x);
-}
-template <class X>
-concept TensorsLike = requires(X const& x) { tensors_of(x); };
-template <class X> struct TensorsType {
-    using type = std::tuple<>;
-};
-template <TensorsLike X> struct TensorsType<X> {
-    using type = decltype(tensors_of(std::declval<X const&>()));
-};
-template <class X> using tensors_type = typename TensorsType<X>::type;
-
 /// The argument of a transform t(f), in contrast to the outputs and gradients of other overloads.
 template <class F>
 concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
-/// An input of a transform in t(f)(x...), as a tensor: a number becomes a Tensor<double>, and a
-/// parameter of a module stays the tensor that it is, where a copy of it would be another one.
+/// An input of a transform in t(f)(x...): a number becomes a Tensor<double>, and a parameter of a
+/// module stays the tensor that it is, where a copy of it would be another one.
 template <class X>
-concept TransformInput = TensorLike<X> || (std::is_arithmetic_v<X> && !std::same_as<X, bool>);
+concept TransformInput = StructureLike<X> || (std::is_arithmetic_v<X> && !std::same_as<X, bool>);
 template <class X> auto tensor_input(X const& x) {
     if constexpr (std::is_arithmetic_v<X>) return Tensor<double>(static_cast<double>(x));
-    else return tensor_type<X>(materialize(x));
+    else return structure<X>(StructureOf<X>::make(x));
+}
+/// f(x...) for inputs as tensors.
+template <class F, class... X> auto call_with(F& f, X const&... x) {
+    return std::invoke(f, tensor_input(x)...);
 }
 /// Calls a transform with one input, or with a tuple of several.
 template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
@@ -65,37 +46,7 @@ template <class T, class... X> auto at_inputs(T const& transform, X const&... x)
     else return transform(std::tuple(tensor_input(x)...));
 }
 
-template <class X> inline constexpr bool is_tuple = false;
-template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
-template <class Tuple> inline constexpr bool all_differentiable = false;
-template <Scalar... T>
-inline constexpr bool all_differentiable<std::tuple<Tensor<T>...>> = (Differentiable<T> && ...);
-template <class Tuple> inline constexpr bool all_real = false;
-template <Scalar... T>
-inline constexpr bool all_real<std::tuple<Tensor<T>...>> = (RealScalar<T> && ...);
-template <class Tuple> inline constexpr bool all_complex = false;
-template <Scalar... T>
-inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
-
-template <Scalar... T> std::array<AnyTensor, sizeof...(T)> erased(std::tuple<Tensor<T>...> x) {
-    return std::apply(
-        [](auto&... each) { return std::array<AnyTensor, sizeof...(T)>{std::move(each)...}; }, x);
-}
 inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
-template <class Tuple> struct TypedTensors;
-template <Scalar... T> struct TypedTensors<std::tuple<Tensor<T>...>> {
-    static std::tuple<Tensor<T>...> from(TensorSpan x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return std::tuple<Tensor<T>...>{x[I].template as<T>()...};
-        }(std::index_sequence_for<T...>{});
-    }
-};
-/// Tensors of the types of Tuple; a single tensor instead of a tuple if the caller did not write a
-/// tuple.
-template <class Tuple, bool as_tuple> auto typed(TensorSpan x) {
-    if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
-    else return std::get<0>(TypedTensors<Tuple>::from(x));
-}
 
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
@@ -140,98 +91,106 @@ void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor
 /// create_graph asks for it.
 void become_values(bool create_graph, std::span<AnyTensor> outputs);
 
-/// F called with tensors of the types in the tuple In.
-template <class F, class In> struct CallOf;
-template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
-    static constexpr bool takes_inputs = std::is_invocable_v<F&, Tensor<T> const&...>;
-    static constexpr bool returns_tensors = [] {
-        if constexpr (takes_inputs)
-            return TensorsLike<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>;
-        else return false;
-    }();
-    /// The results as tensors: expressions are evaluated.
-    static auto tensors(F& f, TensorSpan x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return tensors_of(std::invoke(f, x[I].template as<T>()...));
-        }(std::index_sequence_for<T...>{});
+/// F called with a structure of type In: with its parts, if it is a tuple and F takes them.
+template <class F, class In> struct CallWith {
+    static constexpr bool spreads = false;
+};
+template <class F, class... X> struct CallWith<F, std::tuple<X...>> {
+    static constexpr bool spreads = std::is_invocable_v<F&, X const&...>;
+};
+template <class F, class In> struct CallOf {
+    static constexpr bool spreads = CallWith<F, In>::spreads,
+                          takes_inputs = spreads || std::is_invocable_v<F&, In const&>;
+    static auto call(F& f, In const& in)
+        requires takes_inputs
+    {
+        if constexpr (spreads)
+            return std::apply([&f](auto const&... x) { return std::invoke(f, x...); }, in);
+        else return std::invoke(f, in);
     }
     static auto result() {
-        if constexpr (returns_tensors)
-            return std::type_identity<
-                std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>{};
+        if constexpr (takes_inputs)
+            return std::type_identity<decltype(call(std::declval<F&>(), std::declval<In>()))>{};
         else return std::type_identity<void>{};
+    }
+    using Result = typename decltype(result())::type;
+    static constexpr bool returns_tensors = StructureLike<Result>;
+    /// The results for these tensors in the structure of the inputs; expressions are evaluated.
+    static auto tensors(F& f, In const& like, TensorSpan x) {
+        return structure<Result>(StructureOf<Result>::make(call(f, with_tensors(like, x))));
     }
 };
 
 /// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
 /// reported why.
 template <class F, class X> struct CheckedCall {
-    static_assert(TensorsLike<X>,
+    static_assert(StructureLike<X>,
         "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
-    using In = tensors_type<X>;
+    static auto in() {
+        if constexpr (StructureLike<X>) return std::type_identity<structure<X>>{};
+        else return std::type_identity<std::tuple<>>{};
+    }
+    using In = typename decltype(in())::type;
     using Call = CallOf<std::remove_reference_t<F>, In>;
-    static_assert(!TensorsLike<X> || Call::takes_inputs,
+    static_assert(!StructureLike<X> || Call::takes_inputs,
         "the function cannot be called with these inputs: "
         "it takes a Tensor<T> const& for each of them");
-    static_assert(!TensorsLike<X> || !Call::takes_inputs || Call::returns_tensors,
+    static_assert(!StructureLike<X> || !Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
-    static constexpr bool fits = TensorsLike<X> && Call::returns_tensors;
+    static constexpr bool fits = StructureLike<X> && Call::returns_tensors;
 
-    using Result = typename decltype(Call::result())::type;
-    static auto like_outputs(TensorSpan y) {
-        return typed<tensors_type<Result>, is_tuple<Result>>(y);
-    }
+    using Result = typename Call::Result;
 };
 
 /// The types of a function and its inputs for a transform, whose inputs must be differentiable.
 template <class F, class X> struct Transform : CheckedCall<F, X> {
     using In = typename CheckedCall<F, X>::In;
     using Call = typename CheckedCall<F, X>::Call;
+    using Result = typename CheckedCall<F, X>::Result;
     static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
                                           "let the function capture masks and indices");
     static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In>;
-    static constexpr bool many_inputs = is_tuple<X>,
-                          many_outputs = is_tuple<typename CheckedCall<F, X>::Result>;
-    using CheckedCall<F, X>::like_outputs;
+    /// Whether the function returns one tensor, of real numbers.
+    static constexpr bool returns_real = [] {
+        if constexpr (TensorLike<Result>) return all_real<Result>;
+        else return false;
+    }();
 
-    static constexpr std::size_t
-        inputs = std::tuple_size_v<In>,
-        outputs = std::tuple_size_v<tensors_type<typename CheckedCall<F, X>::Result>>;
-
-    /// Calls the function and then body(evaluation), both in grad mode, whatever the modes of the
-    /// caller. Returns the body's result, together with the values of the function if they are
-    /// asked for.
+    /// Calls the function and then body(evaluation, inputs, outputs), both in grad mode, whatever
+    /// the modes of the caller. Returns the body's result, together with the values of the function
+    /// if they are asked for.
     template <bool with_values = false, class Body>
     static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options,
         Body const& body) {
-        auto at = erased(tensors_of(x));
+        In const in(StructureOf<X>::make(x));
+        Tensors at = erased(in);
         bool const create_graph = options.create_graph.value_or(differentiated && recording());
         InferenceMode const normal(false);
         become_inputs(name, create_graph, at);
-        auto results = [&] {
+        auto const out = [&] {
             DifferentiatedScope const scope;
-            return erased(Call::tensors(f, at));
+            return Call::tensors(f, in, at);
         }();
+        Tensors results = erased(out);
         check_defined(name, "the function's output", results);
         Evaluation const e{name, create_graph, options.strict, at, results};
-        if constexpr (!with_values) return body(e);
+        if constexpr (!with_values) return body(e, in, out);
         else {
-            auto result = body(e);
+            auto result = body(e, in, out);
             become_values(create_graph, results);
-            return std::pair(like_outputs(results), std::move(result));
+            return std::pair(with_tensors(out, results), std::move(result));
         }
     }
     /// The values, and the derivatives for the inputs, which `derivative` writes.
     template <class Derivative>
     static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options,
         Derivative const& derivative) {
-        return run<true>(name, f, x, options, [&](Evaluation const& e) {
-            std::array<AnyTensor, inputs> derivatives;
+        return run<true>(name, f, x, options, [&](Evaluation const& e, In const& in, auto const&) {
+            Tensors derivatives(e.inputs.size());
             derivative(e, std::span<AnyTensor>(derivatives));
-            return like_inputs(derivatives);
+            return with_tensors(in, derivatives);
         });
     }
-    static auto like_inputs(TensorSpan x) { return typed<In, many_inputs>(x); }
 };
 
 } // namespace detail

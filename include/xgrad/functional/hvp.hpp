@@ -16,10 +16,10 @@ void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTens
 template <class F, class X, class V = X> constexpr bool check_hessian_product() {
     using Of = Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_number = !Of::many_outputs && all_real<tensors_type<typename Of::Result>>;
+        constexpr bool is_number = Of::returns_real;
         static_assert(
             is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
-        constexpr bool v_fits = std::same_as<tensors_type<V>, typename Of::In>;
+        constexpr bool v_fits = std::same_as<structure<V>, typename Of::In>;
         static_assert(
             v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
         return is_number && v_fits;
@@ -32,10 +32,10 @@ template <class F, class X, class V = X> constexpr bool check_hessian_product() 
 /// of tensors, and v and the product have their structure, shapes and types. As H is symmetric,
 /// this is also H v, at a lower cost than hvp(). For complex inputs it is the derivative of the
 /// gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
-template <class F, class X, detail::TensorsLike V>
+template <class F, class X, detail::StructureLike V>
 auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(detail::tensors_of(v));
+        auto const vector = detail::erased(v);
         return detail::Transform<F, X>::value_and(
             "vhp", f, inputs, options, [&](auto const& e, auto products) {
                 detail::vector_hessian_product(e, vector, products);
@@ -53,10 +53,10 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
 /// tangent is pushed along the graph of the gradient. It differs from vhp() only where a gradient
 /// is not the derivative of f (for instance because a tensor hook in f changes it: vhp() runs that
 /// hook twice, hvp() once), or where second derivatives are not continuous.
-template <class F, class X, detail::TensorsLike V>
+template <class F, class X, detail::StructureLike V>
 auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(detail::tensors_of(v));
+        auto const vector = detail::erased(v);
         return detail::Transform<F, X>::value_and(
             "hvp", f, inputs, options, [&](auto const& e, auto products) {
                 detail::hessian_vector_product(e, vector, products);
@@ -68,6 +68,16 @@ template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions co
     if constexpr (detail::check_hessian_product<F, X>())
         return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
             [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
+}
+
+/// hvp() and vhp() as functions: hvp(f)(x, v).
+template <detail::TransformedFunction F> auto hvp(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               auto const& x, auto const& v) { return hvp(f, x, v); };
+}
+template <detail::TransformedFunction F> auto vhp(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               auto const& x, auto const& v) { return vhp(f, x, v); };
 }
 
 } // namespace xgrad

@@ -2,6 +2,7 @@
 // each column.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/functional/jvp.hpp>
 #include <xgrad/tensor/rows.hpp>
 
@@ -12,11 +13,12 @@ namespace xgrad {
 /// element): for functions with few inputs and many outputs. `automatic` takes the mode with fewer
 /// passes, and reverse mode with create_graph or strict.
 enum class Mode { reverse, forward, automatic };
+constexpr std::string_view choice_names(Mode) { return "strategy: reverse forward automatic"; }
 
 struct JacobianOptions {
     std::optional<bool> create_graph = {}; // as in TransformOptions
     bool strict = false;
-    Mode strategy = Mode::reverse;
+    Choice<Mode> strategy = Mode::reverse;
 };
 
 namespace detail {
@@ -40,15 +42,19 @@ namespace detail {
 
 [[gnu::cold]] std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy);
 
-/// The blocks of derivatives, nested as the outputs are, and each entry as the inputs are.
-template <class Of, class Outputs, bool many_outputs>
-auto structured(std::vector<Tensors> const& blocks) {
-    if constexpr (many_outputs)
+/// The blocks of derivatives: for each output a structure like the inputs, in a std::tuple where
+/// the outputs are one.
+template <class In, class Out>
+auto structured(std::vector<Tensors> const& blocks, In const& in, Out const&) {
+    if constexpr (is_tuple<Out>)
         return [&]<std::size_t... K>(std::index_sequence<K...>) {
-            return std::tuple{Of::like_inputs(blocks[K])...};
-        }(std::make_index_sequence<std::tuple_size_v<Outputs>>{});
-    else return Of::like_inputs(blocks[0]);
+            return std::tuple{with_tensors(in, blocks[K])...};
+        }(std::make_index_sequence<std::tuple_size_v<Out>>{});
+    else return with_tensors(in, blocks[0]);
 }
+/// True for a tensor and a tuple of tensors.
+template <class X> inline constexpr bool is_flat = TensorLike<X>;
+template <class... X> inline constexpr bool is_flat<std::tuple<X...>> = (TensorLike<X> && ...);
 
 /// The recorded gradient of a real scalar: the Hessian is its Jacobian.
 Tensors recorded_gradient(Evaluation const& e);
@@ -68,27 +74,45 @@ template <class F, class X>
 auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        using Outputs = detail::tensors_type<typename Of::Result>;
+        using Outputs = typename Of::Result;
+        static_assert(detail::is_flat<Outputs>,
+            "jacobian: the function must return a tensor or a std::tuple of them");
         static_assert(detail::all_differentiable<Outputs>,
             "jacobian: the function must return tensors of real or complex numbers");
         constexpr bool keeps_all =
             detail::all_real<Outputs> || detail::all_complex<typename Of::In>;
         static_assert(keeps_all, "jacobian: derivatives of complex outputs for real inputs have no "
                                  "place in real tensors: let the function return view_as_real(y)");
-        if constexpr (detail::all_differentiable<Outputs> && keeps_all)
-            return Of::run(
-                "jacobian", f, inputs, {options.create_graph, options.strict}, [&](auto const& e) {
-                    return detail::structured<Of, Outputs, Of::many_outputs>(
-                        detail::jacobian_blocks(e, options.strategy));
+        if constexpr (detail::is_flat<Outputs> && detail::all_differentiable<Outputs> && keeps_all)
+            return Of::run("jacobian", f, inputs, {options.create_graph, options.strict},
+                [&](auto const& e, auto const& in, auto const& out) {
+                    return detail::structured(
+                        detail::jacobian_blocks(e, options.strategy), in, out);
                 });
     }
 }
 
+template <detail::TransformedFunction F, detail::TransformInput... X>
+    requires(sizeof...(X) > 1)
+auto jacobian(F&& f, X const&... x) {
+    return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+}
 /// jacobian() as a function of the inputs.
 template <detail::TransformedFunction F> auto jacobian(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
                X const&... x) {
         return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+    };
+}
+
+/// jacobian() in reverse and in forward mode, under JAX's names.
+template <detail::TransformedFunction F> auto jacrev(F&& f) { return jacobian(std::forward<F>(f)); }
+template <detail::TransformedFunction F> auto jacfwd(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&](auto const& inputs) { return jacobian(f, inputs, {.strategy = Mode::forward}); },
+            x...);
     };
 }
 
@@ -100,20 +124,27 @@ template <class F, class X>
 auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_number =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        constexpr bool is_number = Of::returns_real;
         static_assert(
             is_number, "hessian: the function should return a single Tensor of real numbers");
         static_assert(detail::all_real<typename Of::In>,
             "hessian: second derivatives of complex inputs do not fit into complex tensors: let "
             "the function take view_as_real(z)");
-        if constexpr (is_number && detail::all_real<typename Of::In>)
-            return Of::run("hessian", f, inputs, options, [](auto const& e) {
-                auto const gradient = detail::recorded_gradient(e);
-                return detail::structured<Of, typename Of::In, Of::many_inputs>(
-                    detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse));
-            });
+        constexpr bool is_flat = detail::is_flat<typename Of::In>;
+        static_assert(is_flat, "hessian: the inputs are a tensor or a std::tuple of them");
+        if constexpr (is_number && is_flat && detail::all_real<typename Of::In>)
+            return Of::run(
+                "hessian", f, inputs, options, [](auto const& e, auto const& in, auto const&) {
+                    auto const gradient = detail::recorded_gradient(e);
+                    return detail::structured(
+                        detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse), in, in);
+                });
     }
+}
+template <detail::TransformedFunction F, detail::TransformInput... X>
+    requires(sizeof...(X) > 1)
+auto hessian(F&& f, X const&... x) {
+    return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
 }
 /// hessian() as a function of the inputs.
 template <detail::TransformedFunction F> auto hessian(F&& f) {

@@ -18,11 +18,12 @@ void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTen
 template <class F, class X>
 auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
     using Of = Transform<F, X>;
-    return Of::template run<true>("jvp", f, inputs, options, [&](Evaluation const& e) {
-        std::array<AnyTensor, Of::outputs> products;
-        jacobian_vector_product(e, v, products);
-        return Of::like_outputs(products);
-    });
+    return Of::template run<true>(
+        "jvp", f, inputs, options, [&](Evaluation const& e, auto const&, auto const& out) {
+            Tensors products(e.outputs.size());
+            jacobian_vector_product(e, v, products);
+            return with_tensors(out, products);
+        });
 }
 
 } // namespace detail
@@ -33,19 +34,48 @@ auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options
 /// pushed along the graph by the rules that gradients use. A fused Node takes one pass over dual
 /// numbers. For complex numbers it is the derivative of f as a real linear map: lim (f(z + t v) -
 /// f(z))/t for real t, which is df/dz v + df/d(conj z) conj(v).
-template <class F, class X, detail::TensorsLike V>
+template <class F, class X, detail::StructureLike V>
 auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool v_fits = std::same_as<detail::tensors_type<V>, typename Of::In>;
+        constexpr bool v_fits = std::same_as<detail::structure<V>, typename Of::In>;
         static_assert(v_fits, "jvp: v must have the structure and the scalar types of the inputs");
-        if constexpr (v_fits)
-            return detail::jvp_of(f, inputs, detail::erased(detail::tensors_of(v)), options);
+        if constexpr (v_fits) return detail::jvp_of(f, inputs, detail::erased(v), options);
     }
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     if constexpr (detail::Transform<F, X>::fits) return detail::jvp_of(f, inputs, {}, options);
+}
+
+/// jvp() as a function: jvp(f)(x, v).
+template <detail::TransformedFunction F> auto jvp(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               auto const& x, auto const& v) { return jvp(f, x, v); };
+}
+/// linearize(f)(x...) is f(x...), and a function that computes J v from a v with the structure of
+/// the inputs, as often as it is called. The graph of f lives as long as that function.
+template <detail::TransformedFunction F> auto linearize(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&]<class In>(In const& inputs) {
+                return detail::Transform<decltype(f) const, In>::template run<true>(
+                    "linearize", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
+                        return [of = detail::KeptEvaluation(e), in,
+                                   out]<detail::StructureLike... V>(V const&... v) {
+                            return detail::with_tensors(
+                                out, of.push_forward(detail::erased(std::tuple(v...))));
+                        };
+                    });
+            },
+            x...);
+    };
+}
+template <detail::TransformedFunction F, detail::TransformInput... X>
+    requires(sizeof...(X) > 0)
+auto linearize(F&& f, X const&... x) {
+    return linearize(std::forward<F>(f))(x...);
 }
 
 } // namespace xgrad

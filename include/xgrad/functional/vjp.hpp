@@ -29,6 +29,20 @@ void fill_in(Evaluation const& e, std::string_view what, std::string_view deriva
 
 void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
+/// An evaluation whose graph is kept.
+struct KeptEvaluation {
+    std::string_view transform;
+    Tensors inputs, outputs;
+
+    explicit KeptEvaluation(Evaluation const& e);
+    /// v^T J and J v.
+    Tensors pull_back(Tensors const& v) const;
+    Tensors push_forward(Tensors const& v) const;
+
+private:
+    Evaluation evaluation() const;
+};
+
 } // namespace detail
 
 /// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the
@@ -36,16 +50,16 @@ void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTen
 /// of what f returns, and the gradients those of the inputs. For complex numbers this is the
 /// gradient of Re <v, f> = Re sum conj(v) f, as everywhere: g = v conj(df/dz) + conj(v) df/d(conj
 /// z); of a holomorphic f, v conj(f').
-template <class F, class X, detail::TensorsLike V>
+template <class F, class X, detail::StructureLike V>
 auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
         constexpr bool v_fits =
-            std::same_as<detail::tensors_type<V>, detail::tensors_type<typename Of::Result>>;
+            std::same_as<detail::structure<V>, detail::structure<typename Of::Result>>;
         static_assert(v_fits,
             "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (v_fits) {
-            auto const vector = detail::erased(detail::tensors_of(v));
+            auto const vector = detail::erased(v);
             return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) {
                 detail::vector_jacobian_product(e, vector, products);
             });
@@ -56,8 +70,7 @@ auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
 template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_real =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        constexpr bool is_real = Of::returns_real;
         static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
                                "a single tensor of real numbers");
         if constexpr (is_real)
@@ -74,8 +87,7 @@ template <class F, class X>
 auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_real =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        constexpr bool is_real = Of::returns_real;
         static_assert(
             is_real, "value_and_grad: the function must return a single tensor of real numbers");
         if constexpr (is_real)
@@ -86,29 +98,117 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
     }
 }
 
+/// Options of grad(f).
+struct DerivativeOptions {
+    std::optional<bool> create_graph = {}; // as in TransformOptions
+    bool strict = false;
+    /// The function has complex results, and the result is its complex derivative.
+    bool holomorphic = false;
+};
+
+namespace detail {
+
+/// value_and_grad() with respect to the inputs at these positions, or all of them.
+template <std::size_t... positions, class F, class... X>
+auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
+    if constexpr (sizeof...(positions) == 0)
+        return at_inputs(
+            [&](auto const& inputs) { return value_and_grad(f, inputs, options); }, x...);
+    else {
+        std::tuple const all(tensor_input(x)...);
+        auto const of_some = [&](auto const&... some)
+            requires(sizeof...(some) == sizeof...(positions))
+        {
+            auto arguments = all;
+            ((std::get<positions>(arguments) = some), ...);
+            return std::apply([&](auto const&... a) { return std::invoke(f, a...); }, arguments);
+        };
+        return at_inputs(
+            [&](auto const& inputs) { return value_and_grad(of_some, inputs, options); },
+            std::get<positions>(all)...);
+    }
+}
+
+/// The derivative of a function of one complex number: the gradient is its conjugate.
+template <class F, class X> auto derivative(F& f, X const& x, DerivativeOptions const& o) {
+    static_assert(TensorLike<X>, "grad: a holomorphic function has one complex input");
+    if (!o.holomorphic)
+        fail<TypeError>("grad: the function returns complex numbers, and not a real one: with "
+                        "{.holomorphic = true} the result is its complex derivative");
+    Tensor<typename X::scalar> const one(typename X::scalar(1));
+    auto const [value, g] =
+        vjp([&f](auto const& z) { return sum(f(z)); }, x, one, {o.create_graph, o.strict});
+    return structure<X>(conj(g));
+}
+
+} // namespace detail
+
+// Of transforms as functions: t(f) is a function of the inputs, and t(f, x...) calls it. A module
+// that the caller owns is stored by reference.
+
 /// The gradient of a function as a function: grad(f)(x) is the gradient of the real scalar f(x),
 /// and grad(f)(x, w) a std::tuple of the gradients with respect to x and w. It can be transformed
-/// again: grad(grad(f)). A module that the caller owns is stored by reference.
-template <detail::TransformedFunction F> auto grad(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
-    };
+/// again: grad(grad(f)). With positions, as in grad<1>(f) or grad<0, 2>(f), it is the gradient with
+/// respect to these inputs.
+template <std::size_t... positions, detail::TransformedFunction F> auto grad(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+            X const&... x) { return detail::value_and_grad_at<positions...>(f, {}, x...).second; };
 }
 /// grad(f)(x...).
-template <detail::TransformedFunction F, detail::TransformInput... X>
+template <std::size_t... positions, detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 0)
 auto grad(F&& f, X const&... x) {
-    return detail::at_inputs(
-        [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
+    return detail::value_and_grad_at<positions...>(f, {}, x...).second;
 }
-/// value_and_grad() as a function of the inputs.
-template <detail::TransformedFunction F> auto value_and_grad(F&& f) {
+/// grad(f) with options.
+template <std::size_t... positions, detail::TransformedFunction F>
+auto grad(F&& f, DerivativeOptions const& options) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f)), options]<detail::TransformInput... X>(
+               X const&... x) {
+        constexpr bool is_complex = [] {
+            using Result = decltype(detail::call_with(f, x...));
+            if constexpr (detail::TensorLike<Result>) return detail::all_complex<Result>;
+            else return false;
+        }();
+        if constexpr (is_complex) return detail::derivative(f, detail::tensor_input(x)..., options);
+        else
+            return detail::value_and_grad_at<positions...>(
+                f, {options.create_graph, options.strict}, x...)
+                .second;
+    };
+}
+/// value_and_grad() as a function of the inputs, or of those at some positions.
+template <std::size_t... positions, detail::TransformedFunction F> auto value_and_grad(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) { return detail::value_and_grad_at<positions...>(f, {}, x...); };
+}
+template <detail::TransformedFunction F, detail::TransformInput... X>
+    requires(sizeof...(X) > 1)
+auto value_and_grad(F&& f, X const&... x) {
+    return detail::value_and_grad_at<>(f, {}, x...);
+}
+/// vjp(f)(x...) is f(x...), and a function that computes v^T J from a v with the structure of that
+/// result, as often as it is called. The graph of f lives as long as that function.
+template <detail::TransformedFunction F> auto vjp(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
                X const&... x) {
         return detail::at_inputs(
-            [&](auto const& inputs) { return value_and_grad(f, inputs); }, x...);
+            [&]<class In>(In const& inputs) {
+                return detail::Transform<decltype(f) const, In>::template run<true>(
+                    "vjp", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
+                        return [of = detail::KeptEvaluation(e), in, out]<detail::StructureLike V>(
+                                   V const& v) {
+                            constexpr bool fits = std::same_as<detail::structure<V>,
+                                std::remove_cvref_t<decltype(out)>>;
+                            static_assert(fits, "vjp: v must have the structure and the scalar "
+                                                "types of what the function returns");
+                            if constexpr (fits)
+                                return detail::with_tensors(in, of.pull_back(detail::erased(v)));
+                        };
+                    });
+            },
+            x...);
     };
 }
 

@@ -30,9 +30,10 @@ namespace detail {
 [[gnu::cold]] bool check_second_gradients(
     TensorFunction const& f, Tensors inputs, Tensors grad_outputs, GradcheckOptions const& options);
 
-template <class F, class X> TensorFunction tensor_function(F& f) {
-    return
-        [&f](Tensors const& x) { return listed(erased(CheckedCall<F, X>::Call::tensors(f, x))); };
+template <class F, class X> TensorFunction tensor_function(F& f, X const& inputs) {
+    using Of = CheckedCall<F, X>;
+    return [&f, in = typename Of::In(StructureOf<X>::make(inputs))](
+               Tensors const& x) { return erased(Of::Call::tensors(f, in, x)); };
 }
 
 } // namespace detail
@@ -53,8 +54,8 @@ template <class F, class X> TensorFunction tensor_function(F& f) {
 template <class F, class X>
 bool gradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {}) {
     if constexpr (detail::CheckedCall<F, X>::fits)
-        return detail::check_gradients("gradcheck", detail::tensor_function<F, X>(f),
-            detail::listed(detail::erased(detail::tensors_of(inputs))), options);
+        return detail::check_gradients(
+            "gradcheck", detail::tensor_function<F, X>(f, inputs), detail::erased(inputs), options);
     else return false;
 }
 
@@ -63,19 +64,18 @@ bool gradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {}) {
 template <class F, class X>
 bool gradgradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {}) {
     if constexpr (detail::CheckedCall<F, X>::fits)
-        return detail::check_second_gradients(detail::tensor_function<F, X>(f),
-            detail::listed(detail::erased(detail::tensors_of(inputs))), {}, options);
+        return detail::check_second_gradients(
+            detail::tensor_function<F, X>(f, inputs), detail::erased(inputs), {}, options);
     else return false;
 }
 /// Checks second derivatives for given gradients of those outputs that require one: a Tensor or a
 /// std::tuple.
-template <class F, class X, detail::TensorsLike G>
+template <class F, class X, detail::StructureLike G>
 bool gradgradcheck(
     F&& f, X const& inputs, G const& gradients, GradcheckOptions const& options = {}) {
     if constexpr (detail::CheckedCall<F, X>::fits)
-        return detail::check_second_gradients(detail::tensor_function<F, X>(f),
-            detail::listed(detail::erased(detail::tensors_of(inputs))),
-            detail::listed(detail::erased(detail::tensors_of(gradients))), options);
+        return detail::check_second_gradients(detail::tensor_function<F, X>(f, inputs),
+            detail::erased(inputs), detail::erased(gradients), options);
     else return false;
 }
 

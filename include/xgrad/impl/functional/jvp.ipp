@@ -26,4 +26,10 @@ XGRAD_FUNCTION void jacobian_vector_product(
     }
 }
 
+XGRAD_FUNCTION Tensors KeptEvaluation::push_forward(Tensors const& v) const {
+    Tensors products(outputs.size());
+    jacobian_vector_product(evaluation(), v, products);
+    return products;
+}
+
 } // namespace xgrad::detail

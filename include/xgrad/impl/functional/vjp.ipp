@@ -9,6 +9,9 @@ XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, Tenso
     if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
         fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
                                     "tensor with a single element to multiply it with");
+    if (!v.empty() && v.size() != fits.size())
+        fail<ShapeError>(
+            transform, ": v has ", v.size(), " tensors, where ", fits.size(), " are needed");
     for (std::size_t i = 0; i < v.size(); ++i)
         if (!v[i].defined() || v[i].shape() != fits[i].shape())
             fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
@@ -68,6 +71,22 @@ XGRAD_FUNCTION void vector_jacobian_product(
     check_vector(e.transform, v, e.outputs);
     pull_back(e, v, e.create_graph, e.create_graph, products);
     fill_in(e, "The output of the user-provided function", "jacobian", products);
+}
+
+XGRAD_FUNCTION KeptEvaluation::KeptEvaluation(Evaluation const& e)
+    : transform(e.transform), inputs(listed(e.inputs)), outputs(listed(e.outputs)) {}
+
+XGRAD_FUNCTION Evaluation KeptEvaluation::evaluation() const {
+    return {transform, differentiated && recording(), false, inputs, outputs};
+}
+
+XGRAD_FUNCTION Tensors KeptEvaluation::pull_back(Tensors const& v) const {
+    auto const e = evaluation();
+    check_vector(transform, v, outputs);
+    Tensors products(inputs.size());
+    xgrad::detail::pull_back(e, v, e.create_graph, true, products);
+    fill_in(e, "The output of the user-provided function", "jacobian", products);
+    return products;
 }
 
 } // namespace xgrad::detail

@@ -1,0 +1,34 @@
+// Choice: an argument that is one of several alternatives, given by its enumerator or by its name.
+#pragma once
+
+#include <xgrad/core/error.hpp>
+
+namespace xgrad {
+
+namespace detail {
+/// The position of a name in "option: first second third"; throws where it is not there.
+std::size_t choice_named(std::string_view names, std::string_view name);
+} // namespace detail
+
+/// One of the alternatives of an enumeration E: `Reduction::sum` or "sum". A function
+/// choice_names(E), found by its argument, returns the name of the option and those of the
+/// enumerators, in their order: "reduction: none mean sum". Another name is an Error.
+template <class E> class Choice {
+public:
+    using value_type = E;
+
+    constexpr Choice(E value) noexcept : value_(value) {}
+    template <std::convertible_to<std::string_view> Text>
+    Choice(Text const& name)
+        : value_(static_cast<E>(detail::choice_named(choice_names(E()), name))) {}
+    constexpr operator E() const noexcept { return value_; }
+
+private:
+    E value_;
+};
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/core/choice.ipp>
+#endif
