@@ -14,6 +14,16 @@
 #include <xgrad/linalg/triangular.hpp>
 #include <xgrad/xgrad.hpp>
 
+namespace xgrad::linalg {
+// Of NumPy's and PyTorch's linalg.
+using xgrad::cross;
+using xgrad::diagonal;
+using xgrad::matmul;
+using xgrad::norm;
+using xgrad::outer;
+using xgrad::trace;
+} // namespace xgrad::linalg
+
 namespace xgrad {
 // Found by their arguments: inv(a).
 using linalg::cholesky;

@@ -18,18 +18,18 @@
 #include <xgrad/ops/special.hpp>
 #include <xgrad/ops/triangle.hpp>
 #include <xgrad/ops/trigonometric.hpp>
-#include <xgrad/tensor/aliases.hpp>
 #include <xgrad/tensor/backward.hpp>
+#include <xgrad/tensor/composed.hpp>
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/from_memory.hpp>
 #include <xgrad/tensor/function.hpp>
 #include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/join.hpp>
-#include <xgrad/tensor/mask_indexing.hpp>
 #include <xgrad/tensor/ordering.hpp>
 #include <xgrad/tensor/print.hpp>
 #include <xgrad/tensor/quantile.hpp>
 #include <xgrad/tensor/state_dict.hpp>
+#include <xgrad/tensor/tensor_indexing.hpp>
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION) &&                        \
     !defined(XGRAD_INSTANCES_ELSEWHERE)
 #    include <xgrad/impl/instances.ipp>

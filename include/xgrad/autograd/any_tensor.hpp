@@ -209,6 +209,21 @@ public:
     /// True for a tensor that was created in an InferenceMode.
     bool is_inference() const { return impl().inference; }
 
+    /// Sets requires_grad of a leaf. Returns the tensor itself.
+    AnyTensor& requires_grad_(bool on = true);
+    /// The accumulated gradient; undefined where there is none.
+    AnyTensor grad() const;
+    /// Replaces the accumulated gradient by a tensor of the same shape and type, or an undefined
+    /// one.
+    void set_grad(AnyTensor const& g) const;
+    /// Sets .grad to an undefined tensor.
+    void zero_grad() const { impl().grad = nullptr; }
+    /// Overwrites the values by those of a tensor of the same shape; precision is converted. It is
+    /// not recorded, and throws where it would have to be: as<T>().copy_() records.
+    AnyTensor& copy_(AnyTensor const& from);
+    /// The square root of the sum of |x|^2 over all elements.
+    double norm() const;
+
     /// This tensor as a Tensor<T>; throws TypeError where it has another element type.
     template <Scalar T> Tensor<T> as() const;
 

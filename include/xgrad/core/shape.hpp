@@ -201,7 +201,8 @@ public:
         requires detail::is_dims_number<I>
     ListArgument(I number) : Dims<T>({detail::DimsElement<T>(number)}) {}
     template <std::ranges::forward_range V>
-        requires(!std::derived_from<V, Dims<T>> && std::integral<std::ranges::range_value_t<V>>)
+        requires(!std::derived_from<V, Dims<T>> && std::integral<std::ranges::range_value_t<V>> &&
+                 !std::same_as<std::ranges::range_value_t<V>, char>) // "ortho" is no list
     ListArgument(V const& list) : Dims<T>(list) {}
 };
 using AxisList = ListArgument<std::ptrdiff_t>;

@@ -14,6 +14,9 @@
 
 namespace xgrad {
 
+/// Options of backward(); see tensor/backward.hpp.
+struct BackwardOptions;
+
 namespace detail {
 
 /// The scalar constant of an expression. A complex<float> is stored as two floats: GCC would warn
@@ -55,6 +58,13 @@ template <Number X> struct OperandTraits<X> {
 template <class X> using operand_type = typename OperandTraits<std::remove_cvref_t<X>>::type;
 template <class X>
 concept OperandLike = requires { typename operand_type<X>; };
+/// xt::keep and xt::drop.
+template <class I>
+concept XtensorList = requires(I i) { i.normalize(std::size_t{}); };
+/// A list of positions of an axis.
+template <class I>
+concept TensorIndex =
+    XtensorList<I> || (Operand<I> && std::same_as<typename I::scalar, std::int64_t>);
 template <class X> using kind_in = typename operand_type<X>::kind;
 
 /// The operands of an Expression: a tuple that is cheaper to compile than std::tuple.
@@ -146,8 +156,18 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     {
         return item();
     }
+    /// The values, which record no gradient.
+    auto detach() const { return materialize_expression(*this).detach(); }
     /// Evaluates and records the expression, then calls Tensor::backward().
     void backward() const { materialize_expression(*this).backward(); }
+    template <class GradientOrOptions = BackwardOptions>
+    void backward(GradientOrOptions const& g) const {
+        materialize_expression(*this).backward(g);
+    }
+    template <class Gradient, class Options = BackwardOptions>
+    void backward(Gradient const& g, Options const& options) const {
+        materialize_expression(*this).backward(g, options);
+    }
 
 private:
     template <class First, class... Rest>

@@ -10,22 +10,27 @@ namespace xgrad {
 // A member of the name of a function hides the function, so that a helper calls it.
 // clang-format off
 #define XGRAD_FUNCTIONS(f)                                                                         \
-    f(abs) f(acos) f(angle) f(asin) f(atan) f(atan2) f(ceil) f(clamp) f(conj) f(cos) f(cosh)       \
-    f(cumprod) f(cumsum) f(dot) f(erf) f(erfc) f(exp) f(expm1) f(floor) f(gelu) f(imag)            \
-    f(isfinite) f(isinf) f(isnan) f(log) f(log10) f(log1p) f(log2) f(log_softmax) f(matmul)        \
-    f(maximum) f(minimum) f(norm) f(pow) f(real) f(reciprocal) f(relu) f(repeat) f(round)          \
-    f(rsqrt) f(sigmoid) f(sign) f(sin) f(sinh) f(softmax) f(softplus) f(sqrt) f(square) f(tan)     \
-    f(tanh) f(trunc)
+    f(abs) f(acos) f(add) f(addmm) f(allclose) f(angle) f(argsort) f(asin) f(atan) f(atan2)        \
+    f(bmm) f(ceil) f(clamp) f(clamp_max) f(clamp_min) f(conj) f(cos) f(cosh) f(cross) f(cumprod)   \
+    f(cumsum) f(diff) f(div) f(dot) f(equal) f(erf) f(erfc) f(exp) f(expm1) f(floor) f(gather)     \
+    f(gelu) f(imag) f(index_add) f(index_select) f(isclose) f(isfinite) f(isinf) f(isnan) f(lerp)  \
+    f(log) f(log10) f(log1p) f(log2) f(log_softmax) f(logical_not) f(masked_fill) f(matmul)        \
+    f(maximum) f(median) f(minimum) f(mul) f(mv) f(nan_to_num) f(neg) f(norm) f(outer) f(pow)      \
+    f(quantile) f(real) f(reciprocal) f(relu) f(remainder) f(repeat_interleave) f(roll) f(round)   \
+    f(rsqrt) f(scatter_add) f(sigmoid) f(sign) f(sin) f(sinh) f(softmax) f(softplus) f(sort)       \
+    f(sqrt) f(square) f(sub) f(take) f(tan) f(tanh) f(tile) f(topk) f(trace) f(tril) f(triu)       \
+    f(trunc) f(vdot)
 // Functions whose first argument is a list of axes, which may stand in braces.
 #define XGRAD_FUNCTIONS_OF_AXES(f)                                                                 \
-    f(all_of) f(amax) f(amin) f(any_of) f(argmax) f(argmin) f(flip) f(logsumexp) f(max) f(mean)    \
-    f(min) f(prod) f(stddev) f(sum) f(var)
+    f(all_of) f(amax) f(amin) f(any_of) f(argmax) f(argmin) f(count_nonzero) f(flip)              \
+    f(logsumexp) f(max) f(mean) f(min) f(prod) f(stddev) f(sum) f(var)
 // clang-format on
 
 namespace detail {
 #define XGRAD_CALL(f)                                                                              \
     template <class X, class... A> auto call_##f(X const& x, A const&... a) { return f(x, a...); }
 XGRAD_FUNCTIONS(XGRAD_CALL)
+XGRAD_CALL(repeat)
 XGRAD_FUNCTIONS_OF_AXES(XGRAD_CALL)
 #undef XGRAD_CALL
 } // namespace detail
@@ -46,7 +51,23 @@ template <class Derived> struct FunctionForms {
     /// matmul().
     template <class B> auto mm(B const& b) const { return detail::call_matmul(self(), b); }
     /// A copy along new or present axes: tile() of NumPy.
-    auto repeat(Shape const& counts) const { return detail::call_repeat(self(), counts); }
+    auto repeat(ShapeArgument const& counts) const { return detail::call_repeat(self(), counts); }
+    template <std::integral... N>
+        requires(sizeof...(N) > 1)
+    auto repeat(N... counts) const {
+        return detail::call_repeat(self(), ShapeArgument{counts...});
+    }
+    /// stddev().
+    template <class... A> auto std(A const&... a) const {
+        return detail::call_stddev(self(), a...);
+    }
+    /// any_of() and all_of().
+    template <class... A> auto any(A const&... a) const {
+        return detail::call_any_of(self(), a...);
+    }
+    template <class... A> auto all(A const&... a) const {
+        return detail::call_all_of(self(), a...);
+    }
 
 private:
     Derived const& self() const { return static_cast<Derived const&>(*this); }

@@ -1,14 +1,26 @@
 // nn::functional: functions of modules that are composed of other operations.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/ops/activation.hpp>
 #include <xgrad/ops/comparison.hpp>
+#include <xgrad/ops/padding.hpp>
 #include <xgrad/ops/reduction.hpp>
 #include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/reduce.hpp>
 
 namespace xgrad::nn {
+
+/// How GELU computes the normal distribution function.
+enum class Approximate : unsigned char { none, tanh };
+constexpr std::string_view choice_names(Approximate) { return "approximate: none tanh"; }
+
+/// Options of dropout().
+struct DropoutFuncOptions {
+    double p = 0.5;
+    bool training = true;
+};
 
 namespace detail {
 /// Sets elements to zero with probability p; a mask of shape `mask` is broadcast to x.
@@ -40,6 +52,12 @@ template <Operand X> auto gelu_tanh(X const& x) {
     return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
 }
 
+/// gelu(x), or its approximation: gelu(x, "tanh").
+template <Operand X> auto gelu(X const& x, Choice<Approximate> approximate) {
+    using Result = decltype(materialize_expression(xgrad::gelu(x)));
+    return approximate == Approximate::none ? Result(xgrad::gelu(x)) : Result(gelu_tanh(x));
+}
+
 /// log(1 + e^(beta x)) / beta.
 template <Operand X> auto softplus(X const& x, double beta) {
     xgrad::detail::check_defined("softplus", x);
@@ -68,6 +86,9 @@ template <Differentiable T>
 Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) {
     return detail::dropped("dropout", x, x.shape(), p, training);
 }
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, DropoutFuncOptions const& o) {
+    return dropout(x, o.p, o.training);
+}
 
 /// Dropout of whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
 template <Differentiable T>
@@ -82,27 +103,33 @@ Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
 /// The result is a view if the strides allow.
 template <Scalar T>
 Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1) {
-    if (x.dim() == 0) return xgrad::reshape(x, {1});
-    auto const from = xgrad::detail::normalize_axis("flatten", first, x.shape()),
-               to = xgrad::detail::normalize_axis("flatten", last, x.shape());
-    if (from > to)
-        xgrad::detail::fail<ShapeError>(
-            "flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
-    Axes shape;
-    std::ptrdiff_t together = 1;
-    for (std::size_t d = 0; d < x.dim(); ++d) {
-        auto const n = static_cast<std::ptrdiff_t>(x.shape()[d]);
-        if (d >= from && d <= to) together *= n;
-        if (d < from || d > to) shape.push_back(n);
-        else if (d == to) shape.push_back(together);
-    }
-    return xgrad::reshape(x, shape);
+    return xgrad::flatten(x, x.dim() ? first : 0, x.dim() ? last : -1);
+}
+
+/// x / max(norm, eps) with the p-norm along an axis.
+template <Operand X>
+auto normalize(X const& x, double p = 2, std::ptrdiff_t axis = 1, double eps = 1e-12) {
+    auto const values = materialize_expression(x);
+    using P = precision_of<typename X::scalar>;
+    return materialize_expression(
+        values / clamp_min(norm(values, p, {axis}, keepdims), static_cast<P>(eps)));
+}
+/// Of vectors along an axis: x1 . x2 / (max(|x1|, eps) max(|x2|, eps)).
+template <Operand X, Operand Y>
+auto cosine_similarity(X const& x1, Y const& x2, std::ptrdiff_t axis = 1, double eps = 1e-8) {
+    using P = precision_of<typename X::scalar>;
+    auto const length = [&](auto const& x) {
+        return materialize_expression(clamp_min(norm(x, 2., {axis}), static_cast<P>(eps)));
+    };
+    return materialize_expression(sum(x1 * x2, {axis}) / (length(x1) * length(x2)));
 }
 
 // Functions of arrays that xgrad has, too.
 using xgrad::elu;
 using xgrad::gelu;
 using xgrad::leaky_relu;
+using xgrad::one_hot;
+using xgrad::pad;
 using xgrad::relu;
 using xgrad::sigmoid;
 using xgrad::tanh;
@@ -112,8 +139,11 @@ using xgrad::tanh;
 
 namespace xgrad {
 // Found by their arguments, as functions of arrays are: softmax(x, 1).
+using nn::functional::cosine_similarity;
 using nn::functional::dropout;
+using nn::functional::gelu;
 using nn::functional::log_softmax;
+using nn::functional::normalize;
 using nn::functional::silu;
 using nn::functional::softmax;
 using nn::functional::softplus;

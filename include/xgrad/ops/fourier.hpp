@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/fuse/element_type.hpp>
 #include <xgrad/kernels/fft.hpp>
 #include <xgrad/ops/complex.hpp>
@@ -14,6 +15,7 @@ namespace xgrad {
 /// Where the factor 1/n goes: to the inverse transform, to the forward one, or as 1/sqrt(n) to
 /// both.
 enum class FftNorm { backward, ortho, forward };
+constexpr std::string_view choice_names(FftNorm) { return "norm: backward ortho forward"; }
 
 namespace detail {
 
@@ -192,37 +194,37 @@ auto complex_transform(std::string_view operation, X const& x, Axes const& axes,
 /// or complex input.
 template <Operand X>
 auto fft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("fft", x, {axis}, n ? Shape{*n} : Shape(), norm, false);
 }
 template <Operand X>
 auto ifft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("ifft", x, {axis}, n ? Shape{*n} : Shape(), norm, true);
 }
 /// Transform over several axes, by default all.
 template <Operand X>
 auto fftn(X const& x, AxisList const& axes = {}, Shape const& lengths = {},
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("fftn", x, axes, lengths, norm, false);
 }
 template <Operand X>
 auto ifftn(X const& x, AxisList const& axes = {}, Shape const& lengths = {},
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("ifftn", x, axes, lengths, norm, true);
 }
 /// Transform over the last two axes.
-template <Operand X> auto fft2(X const& x, FftNorm norm = FftNorm::backward) {
+template <Operand X> auto fft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("fft2", x, {-2, -1}, {}, norm, false);
 }
-template <Operand X> auto ifft2(X const& x, FftNorm norm = FftNorm::backward) {
+template <Operand X> auto ifft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("ifft2", x, {-2, -1}, {}, norm, true);
 }
 
 /// Transform of a real array along one axis: the n/2 + 1 bins that are not mirror images.
 template <Operand X>
 auto rfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     static_assert(!std::same_as<typename X::kind, C>,
         "rfft: a real operand is needed; fft transforms complex ones");
     auto const t = materialize_expression(x);
@@ -236,7 +238,7 @@ auto rfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -
 /// of bins that are their own mirror image are ignored, and get no gradient.
 template <Operand X>
 auto irfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     detail::check_defined("irfft", x);
     auto const z = detail::as_complex(x);
     auto const at = detail::normalize_axis("irfft", axis, z.shape());
@@ -247,8 +249,8 @@ auto irfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = 
 }
 /// Transform of a real array over several axes, by default all; the last of them is the halved one.
 template <Operand X>
-auto rfftn(
-    X const& x, AxisList axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
+auto rfftn(X const& x, AxisList axes = {}, Shape const& lengths = {},
+    Choice<FftNorm> norm = FftNorm::backward) {
     detail::check_real_axes("rfftn", axes, lengths, x.shape());
     auto const z =
         rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
@@ -259,8 +261,8 @@ auto rfftn(
 }
 /// The inverse of rfftn; `lengths` are those of the real array.
 template <Operand X>
-auto irfftn(
-    X const& x, AxisList axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
+auto irfftn(X const& x, AxisList axes = {}, Shape const& lengths = {},
+    Choice<FftNorm> norm = FftNorm::backward) {
     detail::check_real_axes("irfftn", axes, lengths, x.shape());
     auto z = detail::as_complex(x);
     if (axes.size() > 1) {
@@ -270,6 +272,18 @@ auto irfftn(
     }
     return irfft(
         z, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
+}
+
+// With all points and axes, and a norm: fft(x, "ortho").
+template <Operand X> auto fft(X const& x, Choice<FftNorm> norm) { return fft(x, {}, -1, norm); }
+template <Operand X> auto ifft(X const& x, Choice<FftNorm> norm) { return ifft(x, {}, -1, norm); }
+template <Operand X> auto fftn(X const& x, Choice<FftNorm> norm) { return fftn(x, {}, {}, norm); }
+template <Operand X> auto ifftn(X const& x, Choice<FftNorm> norm) { return ifftn(x, {}, {}, norm); }
+template <Operand X> auto rfft(X const& x, Choice<FftNorm> norm) { return rfft(x, {}, -1, norm); }
+template <Operand X> auto irfft(X const& x, Choice<FftNorm> norm) { return irfft(x, {}, -1, norm); }
+template <Operand X> auto rfftn(X const& x, Choice<FftNorm> norm) { return rfftn(x, {}, {}, norm); }
+template <Operand X> auto irfftn(X const& x, Choice<FftNorm> norm) {
+    return irfftn(x, {}, {}, norm);
 }
 
 } // namespace xgrad

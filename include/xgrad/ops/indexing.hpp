@@ -23,7 +23,11 @@ inline Slice slice(std::optional<std::ptrdiff_t> start = {},
 }
 
 // Names of indices, as xtensor has them: x(all, 1), x(range(0, 2)), x(ellipsis, newaxis).
+// all(mask) is all_of(mask), as in NumPy.
 inline constexpr struct All {
+    template <class X, class... A> auto operator()(X const& mask, A const&... a) const {
+        return all_of(mask, a...);
+    }
 } all{}; // for several tensors in a hook: all of them
 inline Slice range(std::optional<std::ptrdiff_t> start, std::optional<std::ptrdiff_t> stop,
     std::ptrdiff_t step = 1) {
@@ -137,7 +141,7 @@ public:
                                                    "slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>,
                 "an index is a whole number, xg::slice(...), xg::range(...), xg::all, "
-                "xg::newaxis or xg::ellipsis");
+                "xg::newaxis, xg::ellipsis or a tensor of integers");
             if (axis_ == shape_.size())
                 fail<IndexError>("too many indices for an array with ", shape_.size(),
                     " dimensions: ", named_, " of them for shape ", shape_);

@@ -1,6 +1,7 @@
 // Padding: arrays extended or cropped at their borders.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/ops/shaping.hpp>
 
 namespace xgrad {
@@ -8,6 +9,9 @@ namespace xgrad {
 /// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2
 /// 3 4] 1 2.
 enum class PadMode { constant, reflect, replicate, circular };
+constexpr std::string_view choice_names(PadMode) {
+    return "mode: constant reflect replicate circular";
+}
 
 /// Adds slices of one value before and after x along each axis; a negative width removes slices of
 /// x. The adjoint has the opposite widths and pads with zeros.
@@ -129,7 +133,7 @@ void check_border(PadBorder const& b, std::size_t extent);
 /// Pads x by the widths: two for the last axis, then two for the one before it, and so on, as in
 /// PyTorch. Negative widths crop first. A copy.
 template <Operand X>
-auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant,
+auto pad(X const& x, Axes const& widths, Choice<PadMode> mode = PadMode::constant,
     std::type_identity_t<typename X::scalar> value = {}) {
     using T = typename X::scalar;
     auto y = materialize_expression(x);

@@ -74,11 +74,12 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count) {
 /// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along
 /// axis 1, and so on; or the first two the other way round, as in pictures.
 enum class Indexing { ij, xy };
+constexpr std::string_view choice_names(Indexing) { return "indexing: ij xy"; }
 
 /// The coordinates of the points of a grid: each vector along an axis of its own, repeated along
 /// those of the others. Views. A number counts as a vector.
 template <Operand X>
-std::vector<X> meshgrid(std::vector<X> const& x, Indexing indexing = Indexing::ij) {
+std::vector<X> meshgrid(std::vector<X> const& x, Choice<Indexing> indexing = Indexing::ij) {
     auto const axis_of = [&](std::size_t i) {
         return indexing == Indexing::xy && x.size() > 1 && i < 2 ? 1 - i : i;
     };

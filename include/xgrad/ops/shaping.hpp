@@ -70,6 +70,26 @@ template <Operand X> auto in_one_row(char const* name, X const& x) {
 } // namespace detail
 /// All elements as a vector.
 template <Operand X> auto flatten(X const& x) { return detail::in_one_row("flatten", x); }
+/// The axes first to last, inclusive, as one; a tensor of no dimensions becomes a vector. A view
+/// if the strides allow.
+template <Operand X> auto flatten(X const& x, std::ptrdiff_t first, std::ptrdiff_t last = -1) {
+    Shape const extents = x.shape();
+    if (extents.size() == 0) return express(Reshape{{}, Axes{1}, "flatten"}, x);
+    auto const from = detail::normalize_axis("flatten", first, extents),
+               to = detail::normalize_axis("flatten", last, extents);
+    if (from > to)
+        detail::fail<ShapeError>(
+            "flatten: axis ", first, " lies behind axis ", last, " of shape ", extents);
+    Axes shape;
+    std::ptrdiff_t together = 1;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        auto const n = static_cast<std::ptrdiff_t>(extents[d]);
+        if (d >= from && d <= to) together *= n;
+        if (d < from || d > to) shape.push_back(n);
+        else if (d == to) shape.push_back(together);
+    }
+    return express(Reshape{{}, shape, "flatten"}, x);
+}
 
 namespace detail {
 /// The inverse permutation.

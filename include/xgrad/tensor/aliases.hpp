@@ -6,6 +6,8 @@
 #include <xgrad/ops/counting.hpp>
 #include <xgrad/ops/extremum.hpp>
 #include <xgrad/ops/linalg.hpp>
+#include <xgrad/ops/rounding.hpp>
+#include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/reduce.hpp>
 
 namespace xgrad {
@@ -16,8 +18,65 @@ template <class X, class L, class U>
 auto clip(X const& x, L const& lower, U const& upper) {
     return clamp(x, lower, upper);
 }
-/// angle().
-template <Operand X> auto arg(X const& x) { return angle(x); }
+// Other names of functions: of NumPy, and of PyTorch, which has them beside the operators.
+#define XGRAD_ALIAS(alias, name)                                                                   \
+    template <class... X>                                                                          \
+        requires AnyOperand<X...>                                                                  \
+    auto alias(X const&... x) {                                                                    \
+        return name(x...);                                                                         \
+    }
+XGRAD_ALIAS(absolute, abs)
+XGRAD_ALIAS(arccos, acos)
+XGRAD_ALIAS(arccosh, acosh)
+XGRAD_ALIAS(arcsin, asin)
+XGRAD_ALIAS(arcsinh, asinh)
+XGRAD_ALIAS(arctan, atan)
+XGRAD_ALIAS(arctan2, atan2)
+XGRAD_ALIAS(arctanh, atanh)
+XGRAD_ALIAS(arg, angle)
+XGRAD_ALIAS(mod, remainder)
+XGRAD_ALIAS(power, pow)
+#undef XGRAD_ALIAS
+#define XGRAD_OPERATOR(name, op)                                                                   \
+    template <class A, class B>                                                                    \
+        requires AnyOperand<A, B>                                                                  \
+    auto name(A const& a, B const& b) {                                                            \
+        return a op b;                                                                             \
+    }
+XGRAD_OPERATOR(add, +)
+XGRAD_OPERATOR(sub, -)
+XGRAD_OPERATOR(subtract, -)
+XGRAD_OPERATOR(mul, *)
+XGRAD_OPERATOR(multiply, *)
+XGRAD_OPERATOR(div, /)
+XGRAD_OPERATOR(divide, /)
+XGRAD_OPERATOR(logical_and, &&)
+XGRAD_OPERATOR(logical_or, ||)
+#undef XGRAD_OPERATOR
+/// -x and !x.
+template <Operand X> auto neg(X const& x) { return -x; }
+template <Operand X> auto negative(X const& x) { return -x; }
+template <Operand X> auto logical_not(X const& x) { return !x; }
+/// x itself: +x.
+template <Operand X> X operator+(X const& x) { return x; }
+/// stddev(); a function of this name is no obstacle for names in namespace std.
+template <Operand X, class... A> auto std(X const& x, A const&... a) { return stddev(x, a...); }
+template <Operand X, class... A> auto std(X const& x, AxisList const& axes, A const&... a) {
+    return stddev(x, axes, a...);
+}
+/// The axes in another order: permute(). An axis at another place: movedim().
+template <Operand X> auto transpose(X const& x, AxisList const& axes) { return permute(x, axes); }
+template <Operand X> auto swapaxes(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1) {
+    return transpose(x, axis0, axis1);
+}
+template <Operand X> auto moveaxis(X const& x, AxisList const& from, AxisList const& to) {
+    return movedim(x, from, to);
+}
+/// unsqueeze() and flatten().
+template <Operand X> auto expand_dims(X const& x, std::ptrdiff_t axis) {
+    return unsqueeze(x, axis);
+}
+template <Operand X> auto ravel(X const& x) { return flatten(x); }
 /// amax().
 template <Operand X> auto max(X const& x) { return amax(x); }
 template <Operand X> auto max(X const& x, AxisList const& axes, bool keep = false) {

@@ -27,6 +27,11 @@ Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}
     return ones<T>(t.shape(), g);
 }
 
+/// Without values: its memory is not initialised.
+template <Scalar T = double> Tensor<T> empty(ShapeArgument const& shape) {
+    return Tensor<T>::empty(shape);
+}
+
 /// The identity matrix.
 template <Scalar T = double>
 Tensor<T> eye(std::size_t n, std::type_identity_t<GradFlag<T>> g = {}) {
@@ -192,6 +197,20 @@ Tensor<T> randn(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g 
         detail::fill_normal(x, n, detail::is_complex<T> ? std::sqrt(P(0.5)) : P(1));
     });
 }
+
+// With several extents: zeros(2, 3).
+#define XGRAD_CREATION(f, Numbers)                                                                 \
+    template <Numbers T = double, std::integral... N>                                              \
+        requires(sizeof...(N) > 1 && (!std::same_as<N, bool> && ...))                              \
+    Tensor<T> f(N... extents) {                                                                    \
+        return f<T>(ShapeArgument{extents...});                                                    \
+    }
+XGRAD_CREATION(empty, Scalar)
+XGRAD_CREATION(zeros, Scalar)
+XGRAD_CREATION(ones, Scalar)
+XGRAD_CREATION(rand, Differentiable)
+XGRAD_CREATION(randn, Differentiable)
+#undef XGRAD_CREATION
 
 /// rand() of the shape and type of another tensor.
 template <Differentiable T>

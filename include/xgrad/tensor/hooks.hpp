@@ -10,7 +10,11 @@
 namespace xgrad {
 
 /// With `all`, of ops/indexing.hpp: when register_multi_grad_hook() calls its hook.
+/// any(mask) is any_of(mask), as in NumPy.
 inline constexpr struct Any {
+    template <class X, class... A> auto operator()(X const& mask, A const&... a) const {
+        return any_of(mask, a...);
+    }
 } any{};
 
 namespace detail {

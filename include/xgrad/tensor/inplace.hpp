@@ -4,6 +4,7 @@
 // Invariant: everything that can throw is done before the first element is written.
 #pragma once
 
+#include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/views.hpp>
 
 namespace xgrad {
@@ -174,6 +175,24 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     impl().requires_grad = false;
     impl().retains_grad = false;
     return *this;
+}
+
+/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
+/// both parts.
+template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double high = 1) {
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    Tensor<T> values = rand<T>(t.shape());
+    if constexpr (detail::is_complex<T>)
+        t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
+}
+/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
+/// the variance.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
 }
 
 } // namespace xgrad

@@ -10,7 +10,17 @@ namespace xgrad {
 namespace detail {
 template <class Self, class F, class... X>
 Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x);
+
+// A member of the name of a function hides the function, so that a helper calls it.
+template <class Self> Self& call_uniform(Self& x, double low, double high) {
+    uniform_(x, low, high);
+    return x;
 }
+template <class Self> Self& call_normal(Self& x, double mean, double deviation) {
+    normal_(x, mean, deviation);
+    return x;
+}
+} // namespace detail
 
 /// Base of Tensor. Each form returns the tensor itself.
 template <class Self> struct InplaceForms {
@@ -132,6 +142,14 @@ template <class Self> struct InplaceForms {
     /// apply_() with a default-constructed operation: x.apply_<MyOp>(y).
     template <class Op, detail::OperandLike... X> Self& apply_(X const&... more) {
         return apply_(Op{}, more...);
+    }
+
+    /// Random numbers, not recorded: uniform on [low, high), or normal.
+    Self& uniform_(double low = 0, double high = 1) {
+        return detail::call_uniform(static_cast<Self&>(*this), low, high);
+    }
+    Self& normal_(double mean = 0, double deviation = 1) {
+        return detail::call_normal(static_cast<Self&>(*this), mean, deviation);
     }
 
 private:

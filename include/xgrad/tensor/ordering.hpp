@@ -5,10 +5,13 @@
 
 namespace xgrad {
 
-/// Elements, and their indices along the axis.
+/// Elements, and their indices along the axis: auto [values, indices] = sort(x). Where a tensor is
+/// expected, it is the values.
 template <Scalar T> struct Ordered {
     Tensor<T> values;
     Tensor<std::int64_t> indices;
+
+    operator Tensor<T> const&() const { return values; }
 };
 
 namespace detail {

@@ -18,6 +18,23 @@ Tensor<T> narrow(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, 
 template <class Derived> struct ShapeForms {
     /// All elements along one axis.
     auto flatten() const { return xgrad::flatten(self()); }
+    /// The axes first to last, inclusive, as one.
+    auto flatten(std::ptrdiff_t first, std::ptrdiff_t last = -1) const {
+        return xgrad::flatten(self(), first, last);
+    }
+    auto ravel() const { return xgrad::flatten(self()); }
+    // Functions of a list of integers with several integers: x.view(2, 3).
+#define XGRAD_OF_INTEGERS(f)                                                                       \
+    template <std::integral... N>                                                                  \
+        requires(sizeof...(N) > 1)                                                                 \
+    auto f(N... n) const {                                                                         \
+        return self().f(AxisList{n...});                                                           \
+    }
+    XGRAD_OF_INTEGERS(expand)
+    XGRAD_OF_INTEGERS(permute)
+    XGRAD_OF_INTEGERS(reshape)
+    XGRAD_OF_INTEGERS(view)
+#undef XGRAD_OF_INTEGERS
     /// Without the axes of extent 1.
     auto squeeze() const { return xgrad::squeeze(self()); }
     /// Without an axis, if its extent is 1.
@@ -57,6 +74,7 @@ template <class Derived> struct ShapeForms {
     auto mT() const { return xgrad::mT(self()); }
     /// The elements converted to another type: cast<U>(x).
     template <Scalar U> auto to() const { return xgrad::cast<U>(self()); }
+    template <Scalar U> auto astype() const { return xgrad::cast<U>(self()); }
     /// The extent of an axis.
     std::size_t size(std::ptrdiff_t axis) const {
         return self().shape()[detail::normalize_axis("size", axis, self().shape())];
@@ -65,6 +83,7 @@ template <class Derived> struct ShapeForms {
     std::size_t size() const { return self().numel(); }
     std::size_t dimension() const { return self().dim(); }
     std::size_t ndim() const { return self().dim(); }
+    Shape const& sizes() const { return self().shape(); }
 
 private:
     Derived const& self() const { return static_cast<Derived const&>(*this); }

@@ -27,6 +27,9 @@ public:
     bool contains(std::string_view name) const { return find(name); }
     /// The tensor of that name; throws IndexError where there is none.
     AnyTensor const& at(std::string_view name) const;
+    AnyTensor const& operator[](std::string_view name) const { return at(name); }
+    /// The same, to assign to; set() adds an entry.
+    AnyTensor& operator[](std::string_view name);
 
     /// The entries, in the order in which they were set.
     std::size_t size() const noexcept { return entries_.size(); }
@@ -66,6 +69,9 @@ constexpr bool converts(DType from, DType to) noexcept {
     return from == to || (is_differentiable(from) && is_differentiable(to) &&
                              (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
+
+/// The sum of |x|^p over the elements; for infinity the largest |x|.
+double sum_of_powers(AnyTensor const& t, double p);
 
 /// A copy of the values, converted to `type`.
 AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type);

@@ -16,10 +16,8 @@
 
 namespace xgrad {
 
-/// Options of backward() and grad(); see backward.hpp.
-struct BackwardOptions;
-
 template <Scalar T> class MaskedTensor;
+template <Scalar T> class IndexedTensor;
 
 template <Scalar T>
 class Tensor : public AnyTensor,
@@ -70,6 +68,11 @@ public:
         requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
     explicit Tensor(V const& numbers, GradFlag<T> g)
         : Tensor(detail::ArrayOf<T>::from_range(numbers), g) {}
+    /// The same in a shape with as many elements, row-major.
+    template <detail::NumberRange V>
+        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
+    Tensor(V const& numbers, Shape const& shape, GradFlag<T> g = {})
+        : Tensor(detail::ArrayOf<T>::from_range(numbers, shape), g) {}
     /// Rejects `Tensor<double> x = vector`, and a range of ranges.
     template <detail::NumberRange V, class... None>
         requires(sizeof...(None) == 0)
@@ -118,12 +121,12 @@ public:
     Tensor& operator=(Tensor const& x) && { return copy_(x); }
     template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
 
-    /// The value of a tensor with one element.
-    T item() const {
+    /// The value of a tensor with one element; as another type: item<int>().
+    template <class U = T> U item() const {
         if (numel() != 1)
             detail::fail<ShapeError>(
                 "item: a tensor with one element is needed, this one has shape ", shape());
-        return *array_of().begin();
+        return static_cast<U>(*array_of().begin());
     }
     /// The same, as double(x).
     template <class U>
@@ -151,6 +154,15 @@ public:
         detail::check_leaves_graph(*this);
         return xt::xarray<T>(array());
     }
+    /// A copy with N dimensions; throws where the tensor has another number, or requires a
+    /// gradient.
+    template <std::size_t N> xt::xtensor<T, N> to_xtensor() const {
+        detail::check_leaves_graph(*this);
+        if (dim() != N)
+            detail::fail<ShapeError>(
+                "to_xtensor: a tensor of shape ", shape(), " has ", dim(), " dimensions, not ", N);
+        return xt::xtensor<T, N>(array());
+    }
     /// A writable xtensor expression of this tensor's memory; counts as a change in place.
     auto mutable_array() & {
         impl().array.storage->bump();
@@ -161,41 +173,16 @@ public:
     Tensor& requires_grad_(bool on = true) {
         static_assert(detail::has_gradients<T>,
             "only Tensors of floating point and complex dtype can require gradients");
-        auto& self = impl();
-        if (!on && !is_leaf())
-            detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. "
-                                     "If you want to use a computed variable in a subgraph that "
-                                     "doesn't require differentiation use detach()");
-        if (on && is_inference() && !is_inference_mode_enabled())
-            detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside "
-                                     "InferenceMode is not allowed.");
-        if (is_leaf()) self.requires_grad = on;
+        AnyTensor::requires_grad_(on);
         return *this;
     }
     using AnyTensor::requires_grad;
 
     /// The accumulated gradient; undefined where there is none.
-    Tensor grad() const {
-        if (!impl().grad && !impl().retains_grad && !is_leaf())
-            detail::warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
-                ".grad attribute won't be populated during backward(). If you "
-                "indeed want the .grad field to be populated for a non-leaf Tensor, use "
-                ".retain_grad() on it.");
-        return Tensor(impl().grad);
-    }
+    Tensor grad() const { return Tensor(AnyTensor::grad().handle()); }
     /// Replaces the accumulated gradient by a tensor of the same shape, or an undefined one.
-    void set_grad(Tensor const& g) {
-        if (g.defined() && g.shape() != shape())
-            detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(),
-                "' to a tensor of size '", shape(),
-                "'. Please ensure that the gradient and the tensor are the same size");
-        if (g.is_same(*this))
-            detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
-        impl().grad = g.handle();
-    }
-    /// Sets .grad to an undefined tensor.
-    void zero_grad() { impl().grad = nullptr; }
+    void set_grad(Tensor const& g) { AnyTensor::set_grad(g); }
+    void zero_grad() { AnyTensor::zero_grad(); }
 
     /// A tensor of the same memory and version without grad_fn.
     Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
@@ -205,6 +192,7 @@ public:
     Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
+    Tensor copy() const { return clone(); }
     /// This tensor itself where it is contiguous (row-major), a recorded contiguous copy otherwise.
     Tensor contiguous() const { return this->is_contiguous() ? *this : clone(); }
 
@@ -230,6 +218,10 @@ public:
 
     // Views share the memory of this tensor, and their gradients arrive at it; see views.hpp.
     template <class... Index> Tensor operator()(Index const&... index) const;
+    /// Slices at given positions, to read or to assign; see tensor_indexing.hpp.
+    template <class... Index>
+        requires(detail::TensorIndex<Index> || ...)
+    IndexedTensor<T> operator()(Index const&... index) const;
     template <class I> auto operator[](I const& index) const { return (*this)(index); }
     /// The elements where the mask is true, to read or to assign; see mask_indexing.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
@@ -240,10 +232,12 @@ public:
     }
     Tensor reshape(AxisList const& shape) const;
     Tensor view(AxisList const& shape) const;
-    Tensor expand(Shape const& shape) const;
+    Tensor expand(AxisList const& shape) const;
     Tensor transpose() const;
     Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
     Tensor permute(AxisList const& axes) const;
+    using ShapeForms<Tensor>::expand, ShapeForms<Tensor>::permute, ShapeForms<Tensor>::reshape,
+        ShapeForms<Tensor>::view; // of several integers
     Tensor t() const {
         detail::check_defined("t", *this);
         return transpose();
@@ -253,6 +247,7 @@ public:
     std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
+    using FunctionForms<Tensor>::norm;
     using FunctionForms<Tensor>::real, FunctionForms<Tensor>::imag; // of real tensors
     Tensor<precision_of<T>> real() const
         requires detail::is_complex<T>;
@@ -267,6 +262,7 @@ public:
     template <detail::OperandLike X> Tensor& operator*=(X const& x);
     template <detail::OperandLike X> Tensor& operator/=(X const& x);
     Tensor& fill_(T value);
+    Tensor& fill(T value) { return fill_(value); }
     Tensor& zero_();
     /// Writes `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);

@@ -104,6 +104,12 @@ template <class T> struct ArrayOf {
             *out++ = converted<T>(std::ranges::range_value_t<V>(number));
         return a;
     }
+    template <class V> static Array<T> from_range(V const& numbers, Shape const& shape) {
+        auto a = from_range(numbers);
+        if (numel(shape) != a.numel)
+            fail<ShapeError>("Tensor: ", a.numel, " numbers do not fill an array of shape ", shape);
+        return a.view(shape, row_major(shape));
+    }
     template <class U> static Array<T> from_pointer(U const* data, Shape const& shape) {
         Array<T> a(shape);
         if (!data && a.numel) fail("Tensor: the pointer is null");

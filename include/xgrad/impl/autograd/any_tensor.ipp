@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/autograd/any_tensor.hpp>
+#include <xgrad/core/warning.hpp>
 
 namespace xgrad::detail {
 
@@ -66,6 +67,45 @@ XGRAD_FUNCTION bool AnyTensor::requires_grad(detail::Caller in) const {
         return t.requires_grad || t.grad_fn;
     auto const lock = t.view->lock(); // another thread may be refreshing the view
     return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
+}
+
+XGRAD_FUNCTION AnyTensor& AnyTensor::requires_grad_(bool on) {
+    auto& self = impl();
+    if (on && !is_differentiable(self.type->dtype))
+        detail::fail<TypeError>(
+            "only Tensors of floating point and complex dtype can require gradients");
+    if (!on && !is_leaf())
+        detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. "
+                                 "If you want to use a computed variable in a subgraph that "
+                                 "doesn't require differentiation use detach()");
+    if (on && is_inference() && !is_inference_mode_enabled())
+        detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside "
+                                 "InferenceMode is not allowed.");
+    if (is_leaf()) self.requires_grad = on;
+    return *this;
+}
+
+XGRAD_FUNCTION AnyTensor AnyTensor::grad() const {
+    if (!impl().grad && !impl().retains_grad && !is_leaf())
+        detail::warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+            ".grad attribute won't be populated during backward(). If you "
+            "indeed want the .grad field to be populated for a non-leaf Tensor, use "
+            ".retain_grad() on it.");
+    return AnyTensor(impl().grad);
+}
+
+XGRAD_FUNCTION void AnyTensor::set_grad(AnyTensor const& g) const {
+    if (g.defined() && g.shape() != shape())
+        detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(),
+            "' to a tensor of size '", shape(),
+            "'. Please ensure that the gradient and the tensor are the same size");
+    if (g.defined() && g.dtype() != dtype())
+        detail::fail<TypeError>("attempting to assign a gradient of type ", name(g.dtype()),
+            " to a tensor of type ", name(dtype()));
+    if (g.is_same(*this))
+        detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
+    impl().grad = g.handle();
 }
 
 XGRAD_FUNCTION detail::TensorImpl& AnyTensor::impl(detail::Caller in) const {

@@ -25,6 +25,10 @@ XGRAD_FUNCTION AnyTensor const* StateDict::find(std::string_view name) const {
     return nullptr;
 }
 
+XGRAD_FUNCTION AnyTensor& StateDict::operator[](std::string_view name) {
+    return const_cast<AnyTensor&>(at(name));
+}
+
 XGRAD_FUNCTION AnyTensor const& StateDict::at(std::string_view name) const {
     if (auto const* const t = find(name)) return *t;
     detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
@@ -53,9 +57,48 @@ XGRAD_FUNCTION AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& t
     return copy;
 }
 
+XGRAD_FUNCTION double sum_of_powers(AnyTensor const& t, double p) {
+    bool const largest = p == std::numeric_limits<double>::infinity();
+    double total = 0;
+    with_type(t, [&]<Scalar T>(Tensor<T> const& tensor) {
+        if constexpr (Differentiable<T>)
+            for (T const v : contiguous(tensor.array_of())) {
+                double const modulus = static_cast<double>(std::abs(v));
+                if (largest) total = modulus > total || modulus != modulus ? modulus : total;
+                else total += p == 2 ? modulus * modulus : std::pow(modulus, p);
+            }
+    });
+    return total;
+}
+
 XGRAD_FUNCTION void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().array.storage->bump();
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
+    if (from.shape("copy_") != shape("copy_"))
+        detail::fail<ShapeError>(
+            "copy_: a tensor of shape ", from.shape(), " does not fit one of shape ", shape());
+    if (!detail::converts(from.dtype(), dtype()))
+        detail::fail<TypeError>(
+            "copy_: ", name(from.dtype()), " does not convert to ", name(dtype()), " without loss");
+    if (is_grad_enabled() && (requires_grad() || from.requires_grad()))
+        detail::fail<GraphError>("copy_: the copy of an AnyTensor is not recorded: use a "
+                                 "NoGradGuard, or as<T>() on both sides");
+    detail::overwrite(*this, detail::converted_copy(from, *impl().type));
+    return *this;
+}
+
+XGRAD_FUNCTION double AnyTensor::norm() const {
+    if (!is_differentiable(dtype("norm")))
+        detail::fail<TypeError>(
+            "norm: a tensor of real or complex numbers is needed, not ", name(dtype()));
+    return std::sqrt(detail::sum_of_powers(*this, 2));
+}
+
+} // namespace xgrad

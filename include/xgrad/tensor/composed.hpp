@@ -1,0 +1,190 @@
+// Functions of NumPy and PyTorch that are composed of other operations, in a line or two each.
+#pragma once
+
+#include <numbers>
+
+#include <xgrad/ops/flipping.hpp>
+#include <xgrad/ops/masking.hpp>
+#include <xgrad/ops/rounding.hpp>
+#include <xgrad/tensor/aliases.hpp>
+#include <xgrad/tensor/create.hpp>
+#include <xgrad/tensor/index_select.hpp>
+#include <xgrad/tensor/join.hpp>
+#include <xgrad/tensor/quantile.hpp>
+
+namespace xgrad {
+
+// Of elements.
+
+/// Degrees to radians, and radians to degrees.
+template <Operand X> auto deg2rad(X const& x) { return (std::numbers::pi / 180) * x; }
+template <Operand X> auto rad2deg(X const& x) { return (180 / std::numbers::pi) * x; }
+/// a / b rounded down.
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto floor_divide(A const& a, B const& b) {
+    return floor(a / b);
+}
+/// `value` where the mask is true, else x.
+template <Operand X, Operand M, detail::OperandLike V>
+auto masked_fill(X const& x, M const& mask, V const& value) {
+    if constexpr (Number<V>) return where(mask, typename X::scalar(value), x);
+    else return where(mask, value, x);
+}
+/// True where |a - b| <= absolute + relative |b|, and for equal infinities.
+template <Operand A, Operand B>
+auto isclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
+    return a == b || (isfinite(b) && abs(a - b) <= absolute + relative * abs(b));
+}
+/// True if shapes and all elements are the same.
+template <Operand A, Operand B> bool equal(A const& a, B const& b) {
+    NoGradGuard const off;
+    return Shape(a.shape()) == Shape(b.shape()) && all_of(a == b).item();
+}
+
+// Of one axis.
+
+/// The elements in reverse order along all axes.
+template <Operand X> auto flip(X const& x) { return flip(x, detail::all_axes(x.dim())); }
+/// flip() along axis 0 or 1.
+template <Operand X> auto flipud(X const& x) { return flip(x, 0); }
+template <Operand X> auto fliplr(X const& x) { return flip(x, 1); }
+/// x(i + 1) - x(i) along an axis, n times.
+template <Operand X> auto diff(X const& x, std::size_t n = 1, std::ptrdiff_t axis = -1) {
+    auto y = materialize_expression(x);
+    for (; n > 0; --n) {
+        auto const at =
+            static_cast<std::ptrdiff_t>(detail::normalize_axis("diff", axis, y.shape()));
+        auto const count = y.shape()[static_cast<std::size_t>(at)];
+        auto const less = count ? count - 1 : 0;
+        y = narrow(y, at, count ? 1 : 0, less) - narrow(y, at, 0, less);
+    }
+    return y;
+}
+/// The integral of y along an axis by the trapezoidal rule, for a distance dx, or for positions x,
+/// a vector.
+template <Operand Y> auto trapezoid(Y const& y, double dx = 1, std::ptrdiff_t axis = -1) {
+    auto const t = materialize_expression(y);
+    auto const n = t.shape()[detail::normalize_axis("trapezoid", axis, t.shape())];
+    auto const less = n ? n - 1 : 0;
+    return sum((0.5 * dx) * (narrow(t, axis, n ? 1 : 0, less) + narrow(t, axis, 0, less)), axis);
+}
+template <Operand Y, Operand X> auto trapezoid(Y const& y, X const& x, std::ptrdiff_t axis = -1) {
+    auto const t = movedim(materialize_expression(y), axis, -1);
+    auto const n = t.shape().back(), less = n ? n - 1 : 0;
+    return sum(0.5 * diff(x) * (narrow(t, -1, n ? 1 : 0, less) + narrow(t, -1, 0, less)), -1);
+}
+template <class... A>
+    requires AnyOperand<A...>
+auto trapz(A const&... a) {
+    return trapezoid(a...);
+}
+/// The cross product of vectors of three elements along an axis.
+template <Operand A, Operand B> auto cross(A const& a, B const& b, std::ptrdiff_t axis = -1) {
+    for (Shape const& shape : {Shape(a.shape()), Shape(b.shape())})
+        if (shape[detail::normalize_axis("cross", axis, shape)] != 3)
+            detail::fail<ShapeError>(
+                "cross: the axis needs 3 elements, shapes are ", a.shape(), " and ", b.shape());
+    return materialize_expression(
+        roll(a, -1, axis) * roll(b, -2, axis) - roll(a, -2, axis) * roll(b, -1, axis));
+}
+/// quantile() of a percentage.
+template <Operand X> auto percentile(X const& x, double percent) {
+    return quantile(x, percent / 100);
+}
+template <Operand X> auto percentile(X const& x, double percent, std::ptrdiff_t axis) {
+    return quantile(x, percent / 100, axis);
+}
+/// The elements of x with these row-major indices, in the shape of `index`.
+template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index) {
+    return detail::only_reshaped(
+        reshape(index_select(flatten(x), 0, flatten(index)), Axes(index.shape())));
+}
+/// The slices of x along an axis with these indices; the shape of `index` replaces the axis.
+template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, std::ptrdiff_t axis) {
+    auto const at = detail::normalize_axis("take", axis, x.shape());
+    Axes shape;
+    for (std::size_t d = 0; d < x.dim(); ++d)
+        if (d != at) shape.push_back(static_cast<std::ptrdiff_t>(x.shape()[d]));
+        else
+            for (auto const n : index.shape()) shape.push_back(static_cast<std::ptrdiff_t>(n));
+    return detail::only_reshaped(reshape(index_select(x, axis, flatten(index)), shape));
+}
+
+// Products of matrices: matmul() of two matrices, of two stacks of them, or of a matrix and a
+// vector.
+template <Operand A, Operand B> auto mm(A const& a, B const& b) { return matmul(a, b); }
+template <Operand A, Operand B> auto bmm(A const& a, B const& b) { return matmul(a, b); }
+template <Operand A, Operand B> auto mv(A const& a, B const& b) { return matmul(a, b); }
+/// c + a b.
+template <Operand C, Operand A, Operand B> auto addmm(C const& c, A const& a, B const& b) {
+    return c + matmul(a, b);
+}
+template <Operand C, Operand A, Operand B> auto baddbmm(C const& c, A const& a, B const& b) {
+    return c + matmul(a, b);
+}
+
+// Joining, and creation.
+
+/// cat() along axis 0, where vectors are rows.
+template <Scalar T> Tensor<T> vstack(std::vector<Tensor<T>> x) {
+    for (auto& t : x)
+        if (t.dim() < 2) t = reshape(t, {1, -1});
+    return cat(x, 0);
+}
+/// cat() along axis 1, or of vectors along their only one.
+template <Scalar T> Tensor<T> hstack(std::vector<Tensor<T>> const& x) {
+    return cat(x, x.empty() || x[0].dim() == 1 ? 0 : 1);
+}
+/// cat() along axis 1, where vectors are columns.
+template <Scalar T> Tensor<T> column_stack(std::vector<Tensor<T>> x) {
+    for (auto& t : x)
+        if (t.dim() < 2) t = reshape(t, {-1, 1});
+    return cat(x, 1);
+}
+#define XGRAD_LIST_IN_BRACES(f)                                                                    \
+    template <Scalar T> Tensor<T> f(std::initializer_list<Tensor<T>> x) {                          \
+        return f(std::vector<Tensor<T>>(x));                                                       \
+    }                                                                                              \
+    inline Tensor<double> f(std::initializer_list<Tensor<double>> x) {                             \
+        return f(std::vector<Tensor<double>>(x));                                                  \
+    }
+XGRAD_LIST_IN_BRACES(vstack)
+XGRAD_LIST_IN_BRACES(hstack)
+XGRAD_LIST_IN_BRACES(column_stack)
+#undef XGRAD_LIST_IN_BRACES
+/// cat() of what xt::xtuple() made.
+template <Operand... X> auto concatenate(std::tuple<X...> const& x, std::ptrdiff_t axis = 0) {
+    return cat(std::apply([](auto const&... each) { return std::vector{eval(each)...}; }, x), axis);
+}
+/// The coordinates of a grid; see meshgrid() of a std::vector.
+template <Scalar T>
+std::vector<Tensor<T>> meshgrid(
+    std::initializer_list<Tensor<T>> x, Choice<Indexing> indexing = Indexing::ij) {
+    return meshgrid(std::vector<Tensor<T>>(x), indexing);
+}
+template <Scalar T, std::same_as<Tensor<T>>... More>
+std::array<Tensor<T>, 1 + sizeof...(More)> meshgrid(Tensor<T> const& x, More const&... more) {
+    auto const grids = meshgrid(std::vector<Tensor<T>>{x, more...});
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return std::array<Tensor<T>, sizeof...(I)>{grids[I]...};
+    }(std::make_index_sequence<1 + sizeof...(More)>());
+}
+/// base^y for n equidistant y from start to stop.
+template <RealScalar T = double>
+Tensor<T> logspace(double start, double stop, std::size_t n, double base = 10) {
+    return pow(T(base), linspace<T>(T(start), T(stop), n));
+}
+
+/// The values of x, with which no gradient is recorded: JAX's name of detach().
+template <Operand X> auto stop_gradient(X const& x) { return materialize_expression(x).detach(); }
+
+/// x(index...), for templates that name no namespace; xt::view() is found for xtensor's arrays. The
+/// template parameters are those of xt::view(), so that this one is the more constrained.
+template <class E, class... S>
+    requires Operand<std::remove_cvref_t<E>>
+auto view(E&& e, S&&... slices) {
+    return materialize_expression(e)(slices...);
+}
+
+} // namespace xgrad

@@ -1,0 +1,110 @@
+// Functions of namespace xt for tensors: a template that calls xt::exp(x), xt::sum(x, {0}) or
+// xt::view(x, ...) takes a Tensor, too. A program includes this header before such templates; in
+// templates of its own it leaves `xt::` out instead, and needs none of this.
+#pragma once
+
+#include <xgrad/xgrad.hpp>
+
+#if __has_include(<xtensor/core/xmath.hpp>)
+#    include <xtensor/core/xmath.hpp>
+#    include <xtensor/misc/xmanipulation.hpp>
+#    include <xtensor/views/xview.hpp>
+#else
+#    include <xtensor/xmanipulation.hpp>
+#    include <xtensor/xmath.hpp>
+#    include <xtensor/xview.hpp>
+#endif
+
+#include <xgrad/core/begin_headers.inc>
+
+namespace xt {
+
+// xtensor's own functions of elements do not take part in a call without an array.
+using xgrad::abs;
+using xgrad::acos;
+using xgrad::acosh;
+using xgrad::asin;
+using xgrad::asinh;
+using xgrad::atan;
+using xgrad::atan2;
+using xgrad::atanh;
+using xgrad::ceil;
+using xgrad::clip;
+using xgrad::conj;
+using xgrad::cos;
+using xgrad::cosh;
+using xgrad::erf;
+using xgrad::erfc;
+using xgrad::exp;
+using xgrad::expm1;
+using xgrad::floor;
+using xgrad::hypot;
+using xgrad::imag;
+using xgrad::isfinite;
+using xgrad::isinf;
+using xgrad::isnan;
+using xgrad::lgamma;
+using xgrad::log;
+using xgrad::log10;
+using xgrad::log1p;
+using xgrad::log2;
+using xgrad::maximum;
+using xgrad::minimum;
+using xgrad::pow;
+using xgrad::real;
+using xgrad::round;
+using xgrad::sign;
+using xgrad::sin;
+using xgrad::sinh;
+using xgrad::sqrt;
+using xgrad::tan;
+using xgrad::tanh;
+using xgrad::trunc;
+using xgrad::where;
+
+// Others take anything, so that overloads for tensors must be the more specialised, in each value
+// category.
+#define XGRAD_TAKES(f, ref)                                                                        \
+    template <xgrad::Scalar T> auto f(xgrad::Tensor<T> ref x) { return xgrad::f(x); }              \
+    template <xgrad::Scalar T, class A> auto f(xgrad::Tensor<T> ref x, A&& axes) {                 \
+        return xgrad::f(x, axes);                                                                  \
+    }                                                                                              \
+    template <xgrad::Scalar T, class I, std::size_t n>                                             \
+    auto f(xgrad::Tensor<T> ref x, I const(&axes)[n]) {                                            \
+        return xgrad::f(x, xgrad::Axes(axes, axes + n));                                           \
+    }                                                                                              \
+    template <class Op, class... X> auto f(xgrad::Expression<Op, X...> ref x) {                    \
+        return xgrad::f(x);                                                                        \
+    }                                                                                              \
+    template <class Op, class... X, class A> auto f(xgrad::Expression<Op, X...> ref x, A&& axes) { \
+        return xgrad::f(x, axes);                                                                  \
+    }                                                                                              \
+    template <class Op, class... X, class I, std::size_t n>                                        \
+    auto f(xgrad::Expression<Op, X...> ref x, I const(&axes)[n]) {                                 \
+        return xgrad::f(x, xgrad::Axes(axes, axes + n));                                           \
+    }
+#define XGRAD_TAKES_ALL(f) XGRAD_TAKES(f, &) XGRAD_TAKES(f, const&) XGRAD_TAKES(f, &&)
+XGRAD_TAKES_ALL(amax)
+XGRAD_TAKES_ALL(amin)
+XGRAD_TAKES_ALL(cumsum)
+XGRAD_TAKES_ALL(expand_dims)
+XGRAD_TAKES_ALL(flip)
+XGRAD_TAKES_ALL(mean)
+XGRAD_TAKES_ALL(prod)
+XGRAD_TAKES_ALL(square)
+XGRAD_TAKES_ALL(squeeze)
+XGRAD_TAKES_ALL(sum)
+XGRAD_TAKES_ALL(transpose)
+#undef XGRAD_TAKES_ALL
+#undef XGRAD_TAKES
+
+/// x(slices...).
+template <class E, class... S>
+    requires xgrad::Operand<std::remove_cvref_t<E>>
+auto view(E&& e, S&&... slices) {
+    return xgrad::view(e, slices...);
+}
+
+} // namespace xt
+
+#include <xgrad/core/end_headers.inc>
