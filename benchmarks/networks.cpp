@@ -34,8 +34,8 @@ struct Block : nn::Module<Block> {
     nn::Child<nn::Conv2d<float>> conv;
     nn::Child<nn::BatchNorm2d<float>> norm;
     Block(std::size_t in, std::size_t out)
-        : conv(*this, "conv", in, out, 3, nn::ConvOptions<2>{.padding = 1}, false),
-          norm(*this, "norm", out) {}
+        : conv(*this, "conv", in, out, 3, {.padding = 1, .bias = false}), norm(*this, "norm", out) {
+    }
     F forward(F const& x) { return relu(norm(conv(x))); }
 };
 struct ConvNet : nn::Module<ConvNet> {

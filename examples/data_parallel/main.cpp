@@ -62,8 +62,8 @@ struct Net : nn::Module<Net> {
     nn::Child<nn::Linear<double>> last{*this, "last", 16 * 2 * 2, 10};
 
     explicit Net(dist::ProcessGroup const& group)
-        : first(*this, "first", 1, 8, 3, nn::ConvOptions<2>{.padding = 1}, false),
-          second(*this, "second", 8, 16, 3, nn::ConvOptions<2>{.padding = 1}, false),
+        : first(*this, "first", 1, 8, 3, {.padding = 1, .bias = false}),
+          second(*this, "second", 8, 16, 3, {.padding = 1, .bias = false}),
           first_norm(*this, "first_norm", 8, group), second_norm(*this, "second_norm", 16, group) {}
     D forward(D const& images) {
         D const a = relu(first_norm(first(images)));

@@ -40,9 +40,9 @@ struct Recorded {
 TEST_CASE("LBFGS makes the steps of PyTorch") {
     auto const wolfe = optim::LineSearch::strong_wolfe;
     Recorded const all[] = {
-        {{.max_iter = 4, .line_search = wolfe}, {27.7876, 7.70663710731544, 5.33932767152464}, 15,
-            11, {-0.857819244382763, 0.738411670264035}, {1.30466712804846, 0.8232200381253}},
-        {{.max_iter = 30, .history_size = 3, .line_search = wolfe}, {27.7876, 0.880550129267885},
+        {{.max_iter = 4, .line_search_fn = wolfe}, {27.7876, 7.70663710731544, 5.33932767152464},
+            15, 11, {-0.857819244382763, 0.738411670264035}, {1.30466712804846, 0.8232200381253}},
+        {{.max_iter = 30, .history_size = 3, .line_search_fn = wolfe}, {27.7876, 0.880550129267885},
             53, 43, {0.374652908092804, 0.140364899175584}, {1.25069061849432, 0.786074545048552}},
         {{.lr = 0.05, .max_iter = 3, .history_size = 2},
             {27.7876, 19.0424682383087, 17.1130871287949}, 9, 6,
@@ -65,7 +65,7 @@ TEST_CASE("LBFGS makes the steps of PyTorch") {
 TEST_CASE("LBFGS resumed is uninterrupted, bit for bit") {
     Problem p, q;
     optim::LBFGS whole({p.w, p.z},
-        {.max_iter = 3, .history_size = 4, .line_search = optim::LineSearch::strong_wolfe}),
+        {.max_iter = 3, .history_size = 4, .line_search_fn = optim::LineSearch::strong_wolfe}),
         resumed({q.w, q.z});
     p.step(whole), p.step(whole);
     auto const state = whole.state_dict();
@@ -88,13 +88,13 @@ TEST_CASE("LBFGS with parameters of low precision, and where the function is not
     F a({5.f, -3.f}, xg::requires_grad);
     D b({9.}, xg::requires_grad);
     optim::LBFGS o(
-        {a, b}, {.lr = 100, .max_iter = 60, .line_search = optim::LineSearch::strong_wolfe});
+        {a, b}, {.lr = 100, .max_iter = 60, .line_search_fn = optim::LineSearch::strong_wolfe});
     auto const loss = o.step([&] {
         o.zero_grad();
-        D loss = sum(b - log(b)) +
-                 cast<double>(sum(square(a - 1.f))); // log of the first points is not a number
-        loss.backward();
-        return loss;
+        // the logarithms of the first points are not numbers
+        D value = sum(b - log(b)) + cast<double>(sum(square(a - 1.f)));
+        value.backward();
+        return value;
     });
     CHECK(loss.item() == doctest::Approx(32 + 9 - std::log(9.)));
     CHECK(difference(a.detach(), {1.f, 1.f}, 1e-4) == "");
@@ -103,7 +103,7 @@ TEST_CASE("LBFGS with parameters of low precision, and where the function is not
 
 TEST_CASE("a closure that throws leaves the parameters of the last iteration") {
     Problem p;
-    optim::LBFGS o({p.w, p.z}, {.max_iter = 1, .line_search = optim::LineSearch::strong_wolfe});
+    optim::LBFGS o({p.w, p.z}, {.max_iter = 1, .line_search_fn = optim::LineSearch::strong_wolfe});
     p.step(o);
     auto const before = values(p.w);
     int calls = 0;

@@ -73,19 +73,14 @@ TEST_CASE("Adam and AdamW") {
             };
         };
         check(path<optim::Adam>({.lr = 0.1,
-                                    .beta1 = 0.8,
-                                    .beta2 = 0.9,
+                                    .betas = {0.8, 0.9},
                                     .eps = 1e-3,
                                     .weight_decay = 0.05,
                                     .amsgrad = amsgrad},
                   30),
             recurrence(30, adam(0.05, 0)));
-        auto const got = path<optim::AdamW>({.lr = 0.1,
-                                                .beta1 = 0.8,
-                                                .beta2 = 0.9,
-                                                .eps = 1e-3,
-                                                .weight_decay = 0.05,
-                                                .amsgrad = amsgrad},
+        auto const got = path<optim::AdamW>(
+            {.lr = 0.1, .betas = {0.8, 0.9}, .eps = 1e-3, .weight_decay = 0.05, .amsgrad = amsgrad},
             30);
         check(got, recurrence(30, adam(0, 0.05)));
     }

@@ -52,7 +52,7 @@ TEST_CASE("OneCycleLR: rate up and down, momentum down and up") {
     optim::OneCycleLR s(t.o, {.max_lr = 2,
                                  .total_steps = 11,
                                  .pct_start = 5. / 11,
-                                 .cosine = false,
+                                 .anneal_strategy = "linear",
                                  .div_factor = 10,
                                  .final_div_factor = 100});
     std::vector<double> const rates{0.2, 0.65, 1.1, 1.55, 2};
@@ -92,7 +92,7 @@ TEST_CASE("ReduceLROnPlateau: patience, cooldown, threshold, a lowest rate") {
     }
     CHECK(s.best() == 5);
     Trained up;
-    optim::ReduceLROnPlateau m(up.o, {.maximize = true, .patience = 0, .absolute = true});
+    optim::ReduceLROnPlateau m(up.o, {.mode = "max", .patience = 0, .threshold_mode = "abs"});
     m.step(1), m.step(2);
     CHECK(up.o.lr(0) == 1);
     m.step(2);

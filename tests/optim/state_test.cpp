@@ -127,7 +127,7 @@ TEST_CASE("what cannot be trained, and options that cannot be") {
         optim::SGD({a}, {.lr = -1}), doctest::Contains("Invalid learning rate"), xg::Error);
     CHECK_THROWS_WITH_AS(optim::SGD({a}, {.nesterov = true}),
         "Nesterov momentum requires a momentum and zero dampening", xg::Error);
-    CHECK_THROWS_WITH_AS(optim::Adam({a}, {.beta2 = 1}),
+    CHECK_THROWS_WITH_AS(optim::Adam({a}, {.betas = {0.9, 1}}),
         doctest::Contains("Invalid beta parameter at index 1"), xg::Error);
 }
 

@@ -71,6 +71,23 @@ void save_safetensors(
 
 } // namespace xgrad::data
 
+namespace xgrad {
+
+/// Saves what has a state_dict() (a module, an optimiser, a schedule) as a safetensors file.
+template <class M>
+    requires requires(M const& m) { StateDict(m.state_dict()); }
+void save(M const& m, std::filesystem::path const& path) {
+    data::save_safetensors(path, m.state_dict());
+}
+/// Loads a state that save() wrote into an object of the same kind; an error leaves it unchanged.
+template <class M>
+    requires requires(M& m, StateDict const& state) { m.load_state_dict(state); }
+void load(M& m, std::filesystem::path const& path) {
+    m.load_state_dict(data::load_safetensors(path));
+}
+
+} // namespace xgrad
+
 #ifdef XGRAD_IMPLEMENTATION
 #    include <xgrad/impl/data/safetensors.ipp>
 #endif

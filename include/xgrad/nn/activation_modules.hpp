@@ -8,37 +8,50 @@
 
 namespace xgrad::nn {
 
+/// The input unchanged.
+struct Identity : Module<Identity> {
+    template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const { return x; }
+};
 /// x where it is positive, else 0.
 struct ReLU : Module<ReLU> {
     template <Operand X> auto forward(X const& x) const { return relu(x); }
 };
+struct LeakyReLUOptions {
+    double negative_slope = 0.01;
+};
 /// x where it is positive, else x times the slope.
 struct LeakyReLU : Module<LeakyReLU> {
+    using Options = LeakyReLUOptions;
     double negative_slope;
-    explicit LeakyReLU(double slope = 0.01) : negative_slope(slope) {}
+    explicit LeakyReLU(double slope) : negative_slope(slope) {}
+    explicit LeakyReLU(Options const& o = {}) : negative_slope(o.negative_slope) {}
     template <Operand X> auto forward(X const& x) const { return leaky_relu(x, negative_slope); }
     std::string extra_repr() const override {
         return "negative_slope=" + xgrad::detail::number_text(negative_slope);
     }
 };
+struct ELUOptions {
+    double alpha = 1;
+};
 /// x where it is positive, else alpha (e^x - 1).
 struct ELU : Module<ELU> {
-    double alpha;
-    explicit ELU(double a = 1) : alpha(a) {}
+    using Options = ELUOptions;
+    double alpha; // see ELUOptions
+    explicit ELU(double a) : alpha(a) {}
+    explicit ELU(Options const& o = {}) : alpha(o.alpha) {}
     template <Operand X> auto forward(X const& x) const { return elu(x, alpha); }
     std::string extra_repr() const override { return "alpha=" + xgrad::detail::number_text(alpha); }
 };
-/// How GELU computes the normal distribution function.
-enum class Approximate : unsigned char { none, tanh };
+struct GELUOptions {
+    Choice<Approximate> approximate = Approximate::none; // or tanh, see functional::gelu_tanh()
+};
 /// x times the normal distribution function at x.
 struct GELU : Module<GELU> {
-    Approximate approximate;
-    explicit GELU(Approximate how = Approximate::none) : approximate(how) {}
-    template <Operand X> auto forward(X const& x) const {
-        using Result = decltype(materialize_expression(gelu(x)));
-        return approximate == Approximate::none ? Result(gelu(x))
-                                                : Result(functional::gelu_tanh(x));
-    }
+    using Options = GELUOptions;
+    Approximate approximate; // see GELUOptions
+    explicit GELU(Choice<Approximate> how) : approximate(how) {}
+    explicit GELU(Options const& o = {}) : approximate(o.approximate) {}
+    template <Operand X> auto forward(X const& x) const { return functional::gelu(x, approximate); }
     std::string extra_repr() const override {
         return approximate == Approximate::none ? "" : "approximate=tanh";
     }
@@ -47,13 +60,19 @@ struct GELU : Module<GELU> {
 struct SiLU : Module<SiLU> {
     template <Operand X> auto forward(X const& x) const { return functional::silu(x); }
 };
+struct SoftplusOptions {
+    double beta = 1;
+};
 /// log(1 + e^(beta x)) / beta.
 struct Softplus : Module<Softplus> {
+    using Options = SoftplusOptions;
     double beta;
-    explicit Softplus(double b = 1) : beta(b) {}
+    explicit Softplus(double b) : beta(b) {}
+    explicit Softplus(Options const& o = {}) : beta(o.beta) {}
     template <Operand X> auto forward(X const& x) const { return functional::softplus(x, beta); }
     std::string extra_repr() const override { return "beta=" + xgrad::detail::number_text(beta); }
 };
+/// Hyperbolic tangent.
 struct Tanh : Module<Tanh> {
     template <Operand X> auto forward(X const& x) const { return tanh(x); }
 };
@@ -61,26 +80,38 @@ struct Tanh : Module<Tanh> {
 struct Sigmoid : Module<Sigmoid> {
     template <Operand X> auto forward(X const& x) const { return sigmoid(x); }
 };
+struct SoftmaxOptions {
+    std::ptrdiff_t dim;
+};
 /// e^x, divided by its sum over an axis.
 struct Softmax : Module<Softmax> {
+    using Options = SoftmaxOptions;
     std::ptrdiff_t axis;
     explicit Softmax(std::ptrdiff_t over) : axis(over) {}
+    explicit Softmax(Options const& o) : axis(o.dim) {}
     template <Operand X> auto forward(X const& x) const { return functional::softmax(x, axis); }
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 /// The logarithm of Softmax.
 struct LogSoftmax : Module<LogSoftmax> {
+    using Options = SoftmaxOptions;
     std::ptrdiff_t axis;
     explicit LogSoftmax(std::ptrdiff_t over) : axis(over) {}
+    explicit LogSoftmax(Options const& o) : axis(o.dim) {}
     template <Operand X> auto forward(X const& x) const { return functional::log_softmax(x, axis); }
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 
+struct DropoutOptions {
+    double p = 0.5;
+};
 /// In training mode each element is 0 with probability p, else multiplied by 1/(1 - p), which keeps
 /// its expectation.
 struct Dropout : Module<Dropout> {
+    using Options = DropoutOptions;
     double p;
-    explicit Dropout(double probability = 0.5);
+    explicit Dropout(double probability);
+    explicit Dropout(Options const& o = {}) : Dropout(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout(x, p, is_training());
     }
@@ -88,17 +119,24 @@ struct Dropout : Module<Dropout> {
 };
 /// Dropout of whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
+    using Options = DropoutOptions;
     double p;
-    explicit Dropout2d(double probability = 0.5);
+    explicit Dropout2d(double probability);
+    explicit Dropout2d(Options const& o = {}) : Dropout2d(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout2d(x, p, is_training());
     }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
+struct FlattenOptions {
+    std::ptrdiff_t start_dim = 1, end_dim = -1;
+};
 /// Flattens a range of axes to one; by default all but the first.
 struct Flatten : Module<Flatten> {
+    using Options = FlattenOptions;
     std::ptrdiff_t first, last;
-    explicit Flatten(std::ptrdiff_t from = 1, std::ptrdiff_t to = -1) : first(from), last(to) {}
+    explicit Flatten(std::ptrdiff_t from, std::ptrdiff_t to = -1) : first(from), last(to) {}
+    explicit Flatten(Options const& o = {}) : first(o.start_dim), last(o.end_dim) {}
     template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::flatten(x, first, last);
     }

@@ -137,10 +137,9 @@ template <RealScalar T = double> struct MultiheadAttentionMasks {
 /// where kdim or vdim differ from E there are q_proj_weight, k_proj_weight and v_proj_weight
 /// instead.
 template <RealScalar T = double> class MultiheadAttention : public Module<MultiheadAttention<T>> {
-    using Options = MultiheadAttentionOptions;
     using Masks = MultiheadAttentionMasks<T>;
     std::size_t heads_;
-    Options options_;
+    MultiheadAttentionOptions options_;
     bool same_;
 
     static Tensor<T> xavier(bool there, std::size_t out, std::size_t in) {
@@ -151,6 +150,7 @@ template <RealScalar T = double> class MultiheadAttention : public Module<Multih
     }
 
 public:
+    using Options = MultiheadAttentionOptions;
     Parameter<T> in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias;
     Child<Linear<T>> out_proj;
 

@@ -10,6 +10,7 @@ namespace xgrad::nn {
 template <std::size_t D> struct ConvOptions {
     PerAxis<D> stride = 1, padding = 0, dilation = 1;
     std::size_t groups = 1;
+    bool bias = true; // of layers: functions get a bias, or none
 };
 /// Options of a transposed convolution; output_padding adds to the output size, which is ambiguous
 /// for strides above 1.
@@ -17,6 +18,7 @@ template <std::size_t D> struct ConvTransposeOptions {
     PerAxis<D> stride = 1, padding = 0, output_padding = 0;
     std::size_t groups = 1;
     PerAxis<D> dilation = 1;
+    bool bias = true;
 };
 
 namespace detail {

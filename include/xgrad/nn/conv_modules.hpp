@@ -13,19 +13,20 @@ namespace detail {
 /// uniformly on
 /// +-1/sqrt(fan_in), where fan_in is the product of the weight's extents after the first; for
 /// complex numbers both parts are.
-template <class Self, Differentiable T, std::size_t D, class Options>
+template <class Self, Differentiable T, std::size_t D, class OptionsOf>
 struct ConvLayer : Module<Self> {
+    using Options = OptionsOf;
     Options options;
     Parameter<T> weight, bias;
 
     ConvLayer(std::string_view name, std::size_t in, std::size_t out, bool transposed,
-        PerAxis<D> kernel, Options const& o, bool has_bias)
+        PerAxis<D> kernel, Options const& o)
         : options(checked(name, in, out, kernel, o)),
           weight(
               *this, "weight", begin(transposed ? in : out, transposed ? out : in, kernel, true)),
           bias(*this, "bias",
-              has_bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out)
-                       : Tensor<T>()) {}
+              o.bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out)
+                     : Tensor<T>()) {}
     std::string extra_repr() const override {
         PerAxis<D> kernel(0);
         for (std::size_t d = 0; d < D; ++d)
@@ -74,9 +75,13 @@ private:
 template <Differentiable T = double>
 struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
     Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        ConvOptions<1> const& o = {}, bool has_bias = true)
+        ConvOptions<1> const& o = {})
         : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>(
-              "Conv1d", in_channels, out_channels, false, kernel_size, o, has_bias) {}
+              "Conv1d", in_channels, out_channels, false, kernel_size, o) {}
+    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
+        PerAxis<1> stride, PerAxis<1> padding = 0)
+        : Conv1d(in_channels, out_channels, kernel_size,
+              ConvOptions<1>{.stride = stride, .padding = padding}) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv1d(x, this->weight, this->bias, this->options);
     }
@@ -85,9 +90,13 @@ struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
 template <Differentiable T = double>
 struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
     Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        ConvOptions<2> const& o = {}, bool has_bias = true)
+        ConvOptions<2> const& o = {})
         : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>(
-              "Conv2d", in_channels, out_channels, false, kernel_size, o, has_bias) {}
+              "Conv2d", in_channels, out_channels, false, kernel_size, o) {}
+    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
+        PerAxis<2> stride, PerAxis<2> padding = 0)
+        : Conv2d(in_channels, out_channels, kernel_size,
+              ConvOptions<2>{.stride = stride, .padding = padding}) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv2d(x, this->weight, this->bias, this->options);
     }
@@ -97,9 +106,13 @@ struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
 template <Differentiable T = double>
 struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
     ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        ConvTransposeOptions<1> const& o = {}, bool has_bias = true)
+        ConvTransposeOptions<1> const& o = {})
         : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>(
-              "ConvTranspose1d", in_channels, out_channels, true, kernel_size, o, has_bias) {}
+              "ConvTranspose1d", in_channels, out_channels, true, kernel_size, o) {}
+    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
+        PerAxis<1> stride, PerAxis<1> padding = 0)
+        : ConvTranspose1d(in_channels, out_channels, kernel_size,
+              ConvTransposeOptions<1>{.stride = stride, .padding = padding}) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv_transpose1d(x, this->weight, this->bias, this->options);
     }
@@ -108,9 +121,13 @@ struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTranspo
 template <Differentiable T = double>
 struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
     ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        ConvTransposeOptions<2> const& o = {}, bool has_bias = true)
+        ConvTransposeOptions<2> const& o = {})
         : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>(
-              "ConvTranspose2d", in_channels, out_channels, true, kernel_size, o, has_bias) {}
+              "ConvTranspose2d", in_channels, out_channels, true, kernel_size, o) {}
+    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
+        PerAxis<2> stride, PerAxis<2> padding = 0)
+        : ConvTranspose2d(in_channels, out_channels, kernel_size,
+              ConvTransposeOptions<2>{.stride = stride, .padding = padding}) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv_transpose2d(x, this->weight, this->bias, this->options);
     }

@@ -9,7 +9,7 @@ namespace xgrad::nn {
 template <RealScalar T> struct ClassLossOptions {
     /// A weight for each class; undefined means ones.
     Tensor<T> weight = {};
-    Reduction reduction = Reduction::mean;
+    Choice<Reduction> reduction = Reduction::mean;
     /// Targets of this class have no loss and no gradient and are not counted in the mean.
     std::int64_t ignore_index = -100;
     /// This part of the target is distributed evenly among all classes (cross_entropy() only).

@@ -35,16 +35,23 @@ Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight,
 
 } // namespace functional
 
+struct EmbeddingOptions {
+    std::optional<std::int64_t> padding_idx = {};
+};
+
 /// A learnable vector for each of num_embeddings indices. weight is initialised normally; the row
 /// padding_idx is zero and not trained.
 template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
+    using Options = EmbeddingOptions;
     std::optional<std::int64_t> padding_idx;
     Parameter<T> weight;
 
-    Embedding(std::size_t num_embeddings, std::size_t embedding_dim,
-        std::optional<std::int64_t> padding = {})
-        : padding_idx(padding),
-          weight(*this, "weight", begin(num_embeddings, embedding_dim, padding)) {}
+    Embedding(std::size_t num_embeddings, std::size_t embedding_dim, Options const& o = {})
+        : padding_idx(o.padding_idx),
+          weight(*this, "weight", begin(num_embeddings, embedding_dim, o.padding_idx)) {}
+    Embedding(
+        std::size_t num_embeddings, std::size_t embedding_dim, std::optional<std::int64_t> padding)
+        : Embedding(num_embeddings, embedding_dim, Options{padding}) {}
     Tensor<T> forward(Tensor<std::int64_t> const& input) const {
         return functional::embedding(input, weight.handle_of(), padding_idx);
     }

@@ -217,6 +217,23 @@ private:
     Self& self_;
 };
 
+/// An argument as a tensor of this precision; what is no real or complex operand stays as it is.
+template <class P, class A> struct WithPrecision {
+    using type = A;
+};
+template <class P, Operand A>
+    requires RealScalar<typename A::scalar>
+struct WithPrecision<P, A> {
+    using type = Tensor<P>;
+};
+template <class P, Operand A>
+    requires ComplexScalar<typename A::scalar>
+struct WithPrecision<P, A> {
+    using type = Tensor<std::complex<P>>;
+};
+template <class P, class A>
+using with_precision = typename WithPrecision<P, std::remove_cvref_t<A>>::type;
+
 /// A hook that may replace a T may return nothing, a T, or an optional T.
 template <class R, class V>
 inline constexpr bool returns =

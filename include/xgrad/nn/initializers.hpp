@@ -18,7 +18,11 @@ using nn::uniform_;
 /// Whether a Kaiming rule preserves the variance of the values in the forward pass, or of the
 /// gradients in the backward pass.
 enum class FanMode : unsigned char { fan_in, fan_out };
+constexpr std::string_view choice_names(FanMode) { return "mode: fan_in fan_out"; }
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
+constexpr std::string_view choice_names(Nonlinearity) {
+    return "nonlinearity: linear conv sigmoid tanh relu leaky_relu selu";
+}
 
 /// Fills a parameter with one value; not recorded.
 template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value) {
@@ -29,7 +33,7 @@ template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
 template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
 
 /// The recommended gain of a nonlinearity; param is the slope of leaky_relu (default 0.01).
-double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {});
+double calculate_gain(Choice<Nonlinearity> nonlinearity, std::optional<double> param = {});
 
 namespace detail {
 
@@ -68,15 +72,27 @@ template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) {
 
 /// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
 template <Differentiable T>
-void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in,
-    Nonlinearity nonlinearity = Nonlinearity::leaky_relu) {
+void kaiming_uniform_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu) {
     detail::uniform_with(
         t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
 }
 template <Differentiable T>
-void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in,
-    Nonlinearity nonlinearity = Nonlinearity::leaky_relu) {
+void kaiming_normal_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu) {
     normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
+}
+
+struct KaimingOptions {
+    double a = 0;
+    Choice<FanMode> mode = FanMode::fan_in;
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu;
+};
+template <Differentiable T> void kaiming_uniform_(Tensor<T> t, KaimingOptions const& o) {
+    kaiming_uniform_(t, o.a, o.mode, o.nonlinearity);
+}
+template <Differentiable T> void kaiming_normal_(Tensor<T> t, KaimingOptions const& o) {
+    kaiming_normal_(t, o.a, o.mode, o.nonlinearity);
 }
 
 /// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain;

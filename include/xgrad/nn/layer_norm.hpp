@@ -39,21 +39,33 @@ Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape,
 
 } // namespace functional
 
+struct LayerNormOptions {
+    double eps = 1e-5;
+    bool elementwise_affine = true;
+};
+
 /// layer_norm() with a weight (initially ones) and a bias (zeros) of normalized_shape, unless
 /// elementwise_affine is false.
 template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
+    using Options = LayerNormOptions;
+    using Extents = std::initializer_list<xgrad::detail::DimsElement<std::size_t>>;
+
     Shape normalized_shape;
     double eps;
     Parameter<T> weight, bias;
 
-    explicit LayerNorm(Shape const& shape, double epsilon = 1e-5, bool elementwise_affine = true)
-        : normalized_shape(shape), eps(epsilon),
-          weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()),
-          bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>()) {}
-    explicit LayerNorm(std::initializer_list<xgrad::detail::DimsElement<std::size_t>> shape,
-        double epsilon = 1e-5, bool elementwise_affine = true)
+    explicit LayerNorm(Shape const& shape, Options const& o = {})
+        : normalized_shape(shape), eps(o.eps),
+          weight(*this, "weight", o.elementwise_affine ? ones<T>(shape) : Tensor<T>()),
+          bias(*this, "bias", o.elementwise_affine ? zeros<T>(shape) : Tensor<T>()) {}
+    explicit LayerNorm(Extents shape, Options const& o = {}) : LayerNorm(Shape(shape), o) {}
+    explicit LayerNorm(std::size_t features, Options const& o = {})
+        : LayerNorm(Shape{features}, o) {}
+    LayerNorm(Shape const& shape, double epsilon, bool elementwise_affine = true)
+        : LayerNorm(shape, Options{epsilon, elementwise_affine}) {}
+    LayerNorm(Extents shape, double epsilon, bool elementwise_affine = true)
         : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
-    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true)
+    LayerNorm(std::size_t features, double epsilon, bool elementwise_affine = true)
         : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::layer_norm(x, normalized_shape, weight, bias, eps);

@@ -68,13 +68,20 @@ Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x
 
 } // namespace functional
 
+struct LinearOptions {
+    bool bias = true;
+};
+
 /// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin
 /// uniform on
 /// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
 template <Differentiable T = double> struct Linear : Module<Linear<T>> {
+    using Options = LinearOptions;
     Parameter<T> weight, bias;
 
-    Linear(std::size_t in_features, std::size_t out_features, bool has_bias = true)
+    Linear(std::size_t in_features, std::size_t out_features, Options const& o = {})
+        : Linear(in_features, out_features, o.bias) {}
+    Linear(std::size_t in_features, std::size_t out_features, bool has_bias)
         : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
           bias(*this, "bias",
               has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>()) {}
@@ -90,10 +97,14 @@ template <Differentiable T = double> struct Linear : Module<Linear<T>> {
 /// bias begin uniform on
 /// +-1/sqrt(in1_features).
 template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
+    using Options = LinearOptions;
     Parameter<T> weight, bias;
 
     Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features,
-        bool has_bias = true)
+        Options const& o = {})
+        : Bilinear(in1_features, in2_features, out_features, o.bias) {}
+    Bilinear(
+        std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias)
         : weight(*this, "weight",
               detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
           bias(*this, "bias",

@@ -8,31 +8,39 @@
 namespace xgrad::nn {
 
 struct MSELoss : Module<MSELoss> {
+    using Options = LossOptions;
     Reduction reduction;
-    explicit MSELoss(Reduction r = Reduction::mean) : reduction(r) {}
+    explicit MSELoss(Options const& o = {}) : reduction(o.reduction) {}
+    explicit MSELoss(Choice<Reduction> r) : reduction(r) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::mse_loss(input, target, reduction);
     }
 };
 struct L1Loss : Module<L1Loss> {
+    using Options = LossOptions;
     Reduction reduction;
-    explicit L1Loss(Reduction r = Reduction::mean) : reduction(r) {}
+    explicit L1Loss(Options const& o = {}) : reduction(o.reduction) {}
+    explicit L1Loss(Choice<Reduction> r) : reduction(r) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::l1_loss(input, target, reduction);
     }
 };
 struct HuberLoss : Module<HuberLoss> {
+    using Options = HuberLossOptions;
     Reduction reduction;
     double delta;
-    explicit HuberLoss(Reduction r = Reduction::mean, double d = 1) : reduction(r), delta(d) {}
+    explicit HuberLoss(Options const& o = {}) : reduction(o.reduction), delta(o.delta) {}
+    explicit HuberLoss(Choice<Reduction> r, double d = 1) : reduction(r), delta(d) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::huber_loss(input, target, reduction, delta);
     }
 };
 struct SmoothL1Loss : Module<SmoothL1Loss> {
+    using Options = SmoothL1LossOptions;
     Reduction reduction;
     double beta;
-    explicit SmoothL1Loss(Reduction r = Reduction::mean, double b = 1) : reduction(r), beta(b) {}
+    explicit SmoothL1Loss(Options const& o = {}) : reduction(o.reduction), beta(o.beta) {}
+    explicit SmoothL1Loss(Choice<Reduction> r, double b = 1) : reduction(r), beta(b) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::smooth_l1_loss(input, target, reduction, beta);
     }
@@ -41,6 +49,7 @@ namespace detail {
 
 /// A loss over classes. The class weights are a buffer: part of the state, copied with the module.
 template <class Self, RealScalar T> struct ClassLoss : Module<Self> {
+    using Options = ClassLossOptions<T>;
     ClassLossOptions<T> options; // without the weight
     Buffer<T> weight;
 
@@ -75,11 +84,26 @@ struct CrossEntropyLoss : detail::ClassLoss<CrossEntropyLoss<T>, T> {
         return functional::cross_entropy(input, target, this->options_with_weight());
     }
 };
+/// Of probabilities; BCEWithLogitsLoss takes logits.
+template <RealScalar T = double> struct BCELoss : Module<BCELoss<T>> {
+    using Options = BCELossOptions<T>;
+    Reduction reduction;
+    Buffer<T> weight;
+    explicit BCELoss(Options const& o = {}) : BCELoss(o.reduction, o.weight) {}
+    explicit BCELoss(Choice<Reduction> r, Tensor<T> const& w = {})
+        : reduction(r), weight(*this, "weight", w) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
+        return functional::binary_cross_entropy(input, target, reduction, weight);
+    }
+};
 template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
+    using Options = BCEWithLogitsLossOptions<T>;
     Reduction reduction;
     Buffer<T> weight, pos_weight;
+    explicit BCEWithLogitsLoss(Options const& o = {})
+        : BCEWithLogitsLoss(o.reduction, o.weight, o.pos_weight) {}
     explicit BCEWithLogitsLoss(
-        Reduction r = Reduction::mean, Tensor<T> const& w = {}, Tensor<T> const& pos = {})
+        Choice<Reduction> r, Tensor<T> const& w = {}, Tensor<T> const& pos = {})
         : reduction(r), weight(*this, "weight", w), pos_weight(*this, "pos_weight", pos) {}
     Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
         return functional::binary_cross_entropy_with_logits(
@@ -87,29 +111,36 @@ template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogits
     }
 };
 template <RealScalar T = double> struct KLDivLoss : Module<KLDivLoss<T>> {
+    using Options = KLDivLossOptions;
     Reduction reduction;
     bool log_target;
-    explicit KLDivLoss(Reduction r = Reduction::mean, bool log = false)
-        : reduction(r), log_target(log) {}
+    explicit KLDivLoss(Options const& o = {}) : KLDivLoss(o.reduction, o.log_target) {}
+    explicit KLDivLoss(Choice<Reduction> r, bool log = false) : reduction(r), log_target(log) {}
     Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
         return functional::kl_div(input, target, reduction, log_target);
     }
 };
 template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbeddingLoss<T>> {
+    using Options = CosineEmbeddingLossOptions;
     double margin;
     Reduction reduction;
-    explicit CosineEmbeddingLoss(double m = 0, Reduction r = Reduction::mean)
+    explicit CosineEmbeddingLoss(Options const& o = {})
+        : CosineEmbeddingLoss(o.margin, o.reduction) {}
+    explicit CosineEmbeddingLoss(double m, Choice<Reduction> r = Reduction::mean)
         : margin(m), reduction(r) {}
     Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2, Tensor<T> const& target) const {
         return functional::cosine_embedding_loss(x1, x2, target, margin, reduction);
     }
 };
 template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMarginLoss<T>> {
+    using Options = TripletMarginLossOptions;
     double margin, p, eps;
     bool swap;
     Reduction reduction;
-    explicit TripletMarginLoss(double m = 1, double power = 2, double e = 1e-6, bool s = false,
-        Reduction r = Reduction::mean)
+    explicit TripletMarginLoss(Options const& o = {})
+        : TripletMarginLoss(o.margin, o.p, o.eps, o.swap, o.reduction) {}
+    explicit TripletMarginLoss(double m, double power = 2, double e = 1e-6, bool s = false,
+        Choice<Reduction> r = Reduction::mean)
         : margin(m), p(power), eps(e), swap(s), reduction(r) {}
     Tensor<T> forward(
         Tensor<T> const& anchor, Tensor<T> const& positive, Tensor<T> const& negative) const {

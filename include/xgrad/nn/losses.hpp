@@ -9,6 +9,43 @@ namespace xgrad::nn {
 /// How the losses of elements are reduced. batch_mean (kl_div() only) divides their sum by the
 /// extent of the first axis.
 enum class Reduction : unsigned char { none, mean, sum, batch_mean };
+constexpr std::string_view choice_names(Reduction) { return "reduction: none mean sum batchmean"; }
+
+// The options of the losses, of the functions and of the modules, with PyTorch's names.
+struct LossOptions {
+    Choice<Reduction> reduction = Reduction::mean;
+};
+struct HuberLossOptions {
+    Choice<Reduction> reduction = Reduction::mean;
+    double delta = 1;
+};
+struct SmoothL1LossOptions {
+    Choice<Reduction> reduction = Reduction::mean;
+    double beta = 1;
+};
+/// The weights of elements and of positive targets are broadcast; undefined means ones.
+template <RealScalar T> struct BCELossOptions {
+    Tensor<T> weight = {};
+    Choice<Reduction> reduction = Reduction::mean;
+};
+template <RealScalar T> struct BCEWithLogitsLossOptions {
+    Tensor<T> weight = {};
+    Choice<Reduction> reduction = Reduction::mean;
+    Tensor<T> pos_weight = {};
+};
+struct KLDivLossOptions {
+    Choice<Reduction> reduction = Reduction::mean;
+    bool log_target = false;
+};
+struct CosineEmbeddingLossOptions {
+    double margin = 0;
+    Choice<Reduction> reduction = Reduction::mean;
+};
+struct TripletMarginLossOptions {
+    double margin = 1, p = 2, eps = 1e-6;
+    bool swap = false;
+    Choice<Reduction> reduction = Reduction::mean;
+};
 
 namespace detail {
 
@@ -34,6 +71,17 @@ struct Huber : Elementwise<R(R)> {
     auto partial(wrt<0>, auto, auto x) const { return where(abs(x) <= delta, x, delta * sgn(x)); }
 };
 
+/// As in PyTorch, logarithms are at least -100, and the derivative at 0 and 1 is finite.
+struct BinaryCrossEntropy : Elementwise<R(R, R)> {
+    static auto bounded(auto logarithm) { return where(logarithm < -100, -100, logarithm); }
+    auto value(auto x, auto t) const { return (t - 1) * bounded(log1p(-x)) - t * bounded(log(x)); }
+    auto partial(wrt<0>, auto, auto x, auto t) const {
+        auto const variance = (1 - x) * x;
+        return (x - t) / where(variance < 1e-12, 1e-12, variance);
+    }
+    auto partial(wrt<1>, auto, auto x, auto) const { return bounded(log1p(-x)) - bounded(log(x)); }
+};
+
 /// Losses do not broadcast: a target of another shape is nearly always a mistake.
 template <class A, class B>
 void check_same_shape(std::string_view name, A const& input, B const& target) {
@@ -51,20 +99,20 @@ namespace functional {
 
 /// |input - target|^2.
 template <Operand X, Operand Y>
-auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean) {
+auto mse_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("mse_loss", input, target);
     return detail::reduced("mse_loss", abs2(input - target), reduction);
 }
 /// |input - target|, with gradient 0 where they are equal.
 template <Operand X, Operand Y>
-auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean) {
+auto l1_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("l1_loss", input, target);
     return detail::reduced("l1_loss", abs(input - target), reduction);
 }
 /// d^2/2 for a distance d = |input - target| below delta, else delta (d - delta/2).
 template <Operand X, Operand Y>
-auto huber_loss(
-    X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1) {
+auto huber_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean,
+    double delta = 1) {
     detail::check_same_shape("huber_loss", input, target);
     if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
     return detail::reduced(
@@ -72,8 +120,8 @@ auto huber_loss(
 }
 /// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
 template <Operand X, Operand Y>
-auto smooth_l1_loss(
-    X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1) {
+auto smooth_l1_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean,
+    double beta = 1) {
     detail::check_same_shape("smooth_l1_loss", input, target);
     if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
     if (beta == 0) return l1_loss(input, target, reduction);
@@ -85,7 +133,7 @@ auto smooth_l1_loss(
 /// `pos_weight` (w+) may be undefined; they are broadcast.
 template <RealScalar T>
 Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input,
-    std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
+    std::type_identity_t<Tensor<T>> const& target, Choice<Reduction> reduction = Reduction::mean,
     std::type_identity_t<Tensor<T>> const& weight = {},
     std::type_identity_t<Tensor<T>> const& pos_weight = {}) {
     std::string_view const name = "binary_cross_entropy_with_logits";
@@ -107,12 +155,30 @@ Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input,
     return detail::reduced(name, loss, reduction);
 }
 
+/// -(t log(input) + (1 - t) log(1 - input)) for an input between 0 and 1; logarithms below -100
+/// count as -100. Of logits take binary_cross_entropy_with_logits(), which does not overflow.
+template <RealScalar T>
+Tensor<T> binary_cross_entropy(Tensor<T> const& input,
+    std::type_identity_t<Tensor<T>> const& target, Choice<Reduction> reduction = Reduction::mean,
+    std::type_identity_t<Tensor<T>> const& weight = {}) {
+    std::string_view const name = "binary_cross_entropy";
+    detail::check_same_shape(name, input, target);
+    if (!all_of(input >= T(0) && input <= T(1)).item())
+        xgrad::detail::fail(name, ": all elements of input should be between 0 and 1");
+    if (weight.defined())
+        xgrad::detail::check_broadcasts(
+            name, "a weight", weight.shape(), "an input", input.shape());
+    Tensor<T> loss = express(detail::BinaryCrossEntropy{}, input, target);
+    if (weight.defined()) loss = loss * weight;
+    return detail::reduced(name, loss, reduction);
+}
+
 /// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose
 /// logarithm the input is. With log_target the target is a logarithm, too. The mean over all
 /// elements is no divergence: take batch_mean, or sum.
 template <RealScalar T>
 Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target,
-    Reduction reduction = Reduction::mean, bool log_target = false) {
+    Choice<Reduction> reduction = Reduction::mean, bool log_target = false) {
     detail::check_same_shape("kl_div", input, target);
     auto const finish = [&](auto const& losses) -> Tensor<T> {
         if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
@@ -130,7 +196,7 @@ Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& 
 template <RealScalar T>
 Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2,
     std::type_identity_t<Tensor<T>> const& target, double margin = 0,
-    Reduction reduction = Reduction::mean) {
+    Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("cosine_embedding_loss", x1, x2);
     T const tiny = T(1e-12);
     Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}),
@@ -151,7 +217,7 @@ template <RealScalar T>
 Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
     std::type_identity_t<Tensor<T>> const& positive,
     std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
-    double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean) {
+    double eps = 1e-6, bool swap = false, Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("triplet_margin_loss", anchor, positive);
     detail::check_same_shape("triplet_margin_loss", anchor, negative);
     auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) {
@@ -161,6 +227,51 @@ Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
     if (swap) far = minimum(far, distance(positive, negative));
     return detail::reduced("triplet_margin_loss",
         clamp_min(distance(anchor, positive) - far + static_cast<T>(margin), T(0)), reduction);
+}
+
+// With options by name: mse_loss(x, y, {.reduction = "sum"}).
+template <Operand X, Operand Y> auto mse_loss(X const& x, Y const& target, LossOptions const& o) {
+    return mse_loss(x, target, o.reduction);
+}
+template <Operand X, Operand Y> auto l1_loss(X const& x, Y const& target, LossOptions const& o) {
+    return l1_loss(x, target, o.reduction);
+}
+template <Operand X, Operand Y>
+auto huber_loss(X const& x, Y const& target, HuberLossOptions const& o) {
+    return huber_loss(x, target, o.reduction, o.delta);
+}
+template <Operand X, Operand Y>
+auto smooth_l1_loss(X const& x, Y const& target, SmoothL1LossOptions const& o) {
+    return smooth_l1_loss(x, target, o.reduction, o.beta);
+}
+template <RealScalar T>
+Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input,
+    std::type_identity_t<Tensor<T>> const& target,
+    std::type_identity_t<BCEWithLogitsLossOptions<T>> const& o) {
+    return binary_cross_entropy_with_logits(input, target, o.reduction, o.weight, o.pos_weight);
+}
+template <RealScalar T>
+Tensor<T> binary_cross_entropy(Tensor<T> const& input,
+    std::type_identity_t<Tensor<T>> const& target,
+    std::type_identity_t<BCELossOptions<T>> const& o) {
+    return binary_cross_entropy(input, target, o.reduction, o.weight);
+}
+template <RealScalar T>
+Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target,
+    KLDivLossOptions const& o) {
+    return kl_div(input, target, o.reduction, o.log_target);
+}
+template <RealScalar T>
+Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2,
+    std::type_identity_t<Tensor<T>> const& target, CosineEmbeddingLossOptions const& o) {
+    return cosine_embedding_loss(x1, x2, target, o.margin, o.reduction);
+}
+template <RealScalar T>
+Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
+    std::type_identity_t<Tensor<T>> const& positive,
+    std::type_identity_t<Tensor<T>> const& negative, TripletMarginLossOptions const& o) {
+    return triplet_margin_loss(
+        anchor, positive, negative, o.margin, o.p, o.eps, o.swap, o.reduction);
 }
 
 } // namespace functional

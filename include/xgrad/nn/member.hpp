@@ -109,6 +109,38 @@ public:
     template <class... A>
     explicit Child(AnyModule& owner, std::string_view name, A&&... arguments)
         : M(std::forward<A>(arguments)...) {
+        join(owner, name);
+    }
+    // With options in braces at the end: {*this, "conv", 3, 8, 5, {.padding = 2}}.
+    template <class M_ = M>
+    Child(AnyModule& owner, std::string_view name, typename M_::Options const& o) : M(o) {
+        join(owner, name);
+    }
+    template <class A, class M_ = M>
+    Child(AnyModule& owner, std::string_view name, A&& a, typename M_::Options const& o)
+        : M(std::forward<A>(a), o) {
+        join(owner, name);
+    }
+    template <class A, class B, class M_ = M>
+    Child(AnyModule& owner, std::string_view name, A&& a, B&& b, typename M_::Options const& o)
+        : M(std::forward<A>(a), std::forward<B>(b), o) {
+        join(owner, name);
+    }
+    template <class A, class B, class C, class M_ = M>
+    Child(
+        AnyModule& owner, std::string_view name, A&& a, B&& b, C&& c, typename M_::Options const& o)
+        : M(std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), o) {
+        join(owner, name);
+    }
+
+    /// Replaces the module by another one of its type: `net.fc = nn::Linear(16, 3);`
+    Child& operator=(M module) {
+        M::operator=(std::move(module));
+        return *this;
+    }
+
+private:
+    void join(AnyModule& owner, std::string_view name) {
         owner.register_member(
             name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
     }

@@ -75,14 +75,27 @@ private:
         return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any();
     }
 
+    template <class S, class... A>
+    static constexpr bool accepts =
+        !std::same_as<std::invoke_result_t<Calls, S&, A...>, NotCallable>;
+
     template <class S, class... A> static auto call(S& s, A&&... arguments) {
         using Result = std::invoke_result_t<Calls, S&, A...>;
-        constexpr bool fits = !std::same_as<Result, NotCallable>;
-        static_assert(fits || std::is_const_v<S>,
-            "forward of this module cannot be called with these arguments");
-        static_assert(fits || !std::is_const_v<S>,
-            "forward of this module, which is const here, cannot be "
-            "called with these arguments: it must be const itself");
+        constexpr bool fits = accepts<S, A...>;
+        if constexpr (!fits) {
+            constexpr bool with_double = accepts<S, detail::with_precision<double, A>...>,
+                           with_float = accepts<S, detail::with_precision<float, A>...>;
+            static_assert(!with_double,
+                "double against float: this module takes tensors of double "
+                "and gets one of float: cast<double>(x), or another module");
+            static_assert(!with_float, "float against double: this module takes tensors of float "
+                                       "and gets one of double: cast<float>(x), or another module");
+            static_assert(std::is_const_v<S> || with_double || with_float,
+                "forward of this module cannot be called with these arguments");
+            static_assert(!std::is_const_v<S> || with_double || with_float,
+                "forward of this module, which is const here, cannot be "
+                "called with these arguments: it must be const itself");
+        }
         if constexpr (fits) {
             static_cast<Module const&>(s).check_members_once();
             if (!static_cast<Module const&>(s).has_hooks()) [[likely]]

@@ -114,7 +114,8 @@ namespace detail {
 /// num_batches_tracked are 0, 1 and 0. Without running moments, evaluation uses those of the batch,
 /// too.
 template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
-    BatchNormOptions options;
+    using Options = BatchNormOptions;
+    Options options;
     Parameter<T> weight, bias;
     Buffer<T> running_mean, running_var;
     Buffer<std::int64_t> num_batches_tracked;
@@ -180,16 +181,24 @@ template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<Bat
         : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
+struct GroupNormOptions {
+    double eps = 1e-5;
+    bool affine = true;
+};
+
 /// functional::group_norm() with a weight (initially ones) and a bias (zeros) for each channel.
 template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
+    using Options = GroupNormOptions;
     std::size_t num_groups;
     double eps;
     Parameter<T> weight, bias;
 
-    GroupNorm(std::size_t groups, std::size_t num_channels, double e = 1e-5, bool affine = true)
-        : num_groups(groups), eps(e),
-          weight(*this, "weight", affine ? ones<T>({num_channels}) : Tensor<T>()),
-          bias(*this, "bias", affine ? zeros<T>({num_channels}) : Tensor<T>()) {
+    GroupNorm(std::size_t groups, std::size_t num_channels, double epsilon, bool affine = true)
+        : GroupNorm(groups, num_channels, Options{epsilon, affine}) {}
+    GroupNorm(std::size_t groups, std::size_t num_channels, Options const& o = {})
+        : num_groups(groups), eps(o.eps),
+          weight(*this, "weight", o.affine ? ones<T>({num_channels}) : Tensor<T>()),
+          bias(*this, "bias", o.affine ? zeros<T>({num_channels}) : Tensor<T>()) {
         if (groups == 0 || num_channels % groups != 0)
             xgrad::detail::fail<ShapeError>(
                 "GroupNorm: num_channels must be divisible by num_groups");

@@ -168,16 +168,24 @@ auto PickFromPlanes::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
     return express(PlaceOnPlanes{{}, windows, indices}, g);
 }
 
-/// The default stride is the kernel size. With ceil_mode the last window may exceed the input.
+/// The stride of a pooling; by default it is the kernel size.
+template <std::size_t D> struct PoolStride : std::optional<PerAxis<D>> {
+    PoolStride() = default;
+    PoolStride(PerAxis<D> const& stride) : std::optional<PerAxis<D>>(stride) {}
+    template <std::integral... I>
+        requires(sizeof...(I) == 1 || sizeof...(I) == D)
+    PoolStride(I... n) : std::optional<PerAxis<D>>(PerAxis<D>(n...)) {}
+};
+/// With ceil_mode the last window may exceed the input.
 template <std::size_t D> struct MaxPoolOptions {
-    std::optional<PerAxis<D>> stride = {};
+    PoolStride<D> stride = {};
     PerAxis<D> padding = 0, dilation = 1;
     bool ceil_mode = false;
 };
 /// With count_include_pad, the zeros of the padding count in the mean. divisor_override replaces
 /// the number of elements.
 template <std::size_t D> struct AvgPoolOptions {
-    std::optional<PerAxis<D>> stride = {};
+    PoolStride<D> stride = {};
     PerAxis<D> padding = 0;
     bool ceil_mode = false, count_include_pad = true;
     std::optional<double> divisor_override = {};

@@ -17,20 +17,26 @@ std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
 
 /// functional::max_pool1d() with a kernel size, which is the default stride, too.
 struct MaxPool1d : Module<MaxPool1d> {
+    using Options = MaxPoolOptions<1>;
     PerAxis<1> kernel_size;
-    MaxPoolOptions<1> options;
+    Options options;
     explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {})
         : kernel_size(kernel), options(o) {}
+    MaxPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
+        : MaxPool1d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::max_pool1d(x, kernel_size, options);
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 struct MaxPool2d : Module<MaxPool2d> {
+    using Options = MaxPoolOptions<2>;
     PerAxis<2> kernel_size;
-    MaxPoolOptions<2> options;
+    Options options;
     explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
+    MaxPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
+        : MaxPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::max_pool2d(x, kernel_size, options);
     }
@@ -38,20 +44,26 @@ struct MaxPool2d : Module<MaxPool2d> {
 };
 /// functional::avg_pool1d() with a kernel size.
 struct AvgPool1d : Module<AvgPool1d> {
+    using Options = AvgPoolOptions<1>;
     PerAxis<1> kernel_size;
-    AvgPoolOptions<1> options;
+    Options options;
     explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {})
         : kernel_size(kernel), options(o) {}
+    AvgPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
+        : AvgPool1d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::avg_pool1d(x, kernel_size, options);
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 struct AvgPool2d : Module<AvgPool2d> {
+    using Options = AvgPoolOptions<2>;
     PerAxis<2> kernel_size;
-    AvgPoolOptions<2> options;
+    Options options;
     explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
+    AvgPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
+        : AvgPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::avg_pool2d(x, kernel_size, options);
     }

@@ -21,7 +21,7 @@ struct RecurrentOptions {
     /// The extent of an LSTM's projected h; 0 means no projection.
     std::size_t proj_size = 0;
     /// For RNN only.
-    Nonlinearity nonlinearity = Nonlinearity::tanh;
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::tanh;
 };
 
 namespace detail {
@@ -31,6 +31,8 @@ namespace detail {
 /// initialised uniformly on +-1/sqrt(hidden_size).
 template <class Self, class Cell, RealScalar T> class RecurrentModule : public Module<Self> {
 public:
+    using Options = RecurrentOptions;
+
     std::size_t input_size() const noexcept { return input_size_; }
     std::size_t hidden_size() const noexcept { return hidden_size_; }
     RecurrentOptions const& options() const noexcept { return options_; }
@@ -173,6 +175,8 @@ template <RealScalar T = double>
 struct RNN : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T> {
     RNN(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T>(input_size, hidden_size, options) {}
+    RNN(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
+        : RNN(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({this->options().nonlinearity}, x, {h_0, {}});
@@ -186,6 +190,8 @@ template <RealScalar T = double>
 struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
     LSTM(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T>(input_size, hidden_size, options) {}
+    LSTM(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
+        : LSTM(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
     std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
     }
@@ -200,6 +206,8 @@ struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
 template <RealScalar T = double> struct GRU : detail::RecurrentModule<GRU<T>, detail::GruCell, T> {
     GRU(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<GRU<T>, detail::GruCell, T>(input_size, hidden_size, options) {}
+    GRU(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
+        : GRU(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({}, x, {h_0, {}});

@@ -2,6 +2,7 @@
 // GRUCell.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/nn/linear.hpp>
 #include <xgrad/ops/trigonometric.hpp>
 #include <xgrad/tensor/views.hpp>
@@ -10,6 +11,7 @@ namespace xgrad::nn {
 
 /// The activation of RNN and RNNCell.
 enum class Nonlinearity : unsigned char { tanh, relu };
+constexpr std::string_view choice_names(Nonlinearity) { return "nonlinearity: tanh relu"; }
 
 namespace detail {
 
@@ -219,15 +221,24 @@ protected:
 
 } // namespace detail
 
+struct RNNCellOptions {
+    bool bias = true;
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::tanh;
+};
+
 /// h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of the same. x is [N, in] and h [N, H], or
 /// both have no batch axis; without h it is zeros. Returns h'.
 template <RealScalar T = double>
 struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
+    using Options = RNNCellOptions;
     Nonlinearity nonlinearity;
-    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias = true,
-        Nonlinearity f = Nonlinearity::tanh)
-        : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, bias),
-          nonlinearity(f) {}
+
+    RNNCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
+        : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, o.bias),
+          nonlinearity(o.nonlinearity) {}
+    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias,
+        Choice<Nonlinearity> f = Nonlinearity::tanh)
+        : RNNCell(input_size, hidden_size, Options{bias, f}) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
     Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {
         return this->next({nonlinearity}, x, {h, {}}).h;
@@ -238,8 +249,12 @@ struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
 /// a state that is not given is zeros.
 template <RealScalar T = double>
 struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
-    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias = true)
-        : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, bias) {}
+    using Options = LinearOptions;
+
+    LSTMCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
+        : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, o.bias) {}
+    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias)
+        : LSTMCell(input_size, hidden_size, Options{bias}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
     }
@@ -254,8 +269,12 @@ struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
 /// is zeros.
 template <RealScalar T = double>
 struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
-    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias = true)
-        : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, bias) {}
+    using Options = LinearOptions;
+
+    GRUCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
+        : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, o.bias) {}
+    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias)
+        : GRUCell(input_size, hidden_size, Options{bias}) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
     Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {
         return this->next({}, x, {h, {}}).h;

@@ -41,11 +41,23 @@ public:
             });
         return m;
     }
+    template <class M> Sequential& append(M&& module) {
+        push_back(std::forward<M>(module));
+        return *this;
+    }
     std::size_t size() const noexcept { return this->member_count(); }
     AnyModule& operator[](std::size_t i) {
         if (i >= size())
             xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
         return this->owned(i);
+    }
+
+    /// Module i as its type: net.at<nn::Linear<double>>(0); TypeError where it has another one.
+    template <std::derived_from<AnyModule> M> M& at(std::size_t i) {
+        auto& module = (*this)[i];
+        if (auto* const m = dynamic_cast<M*>(&module)) return *m;
+        xgrad::detail::fail<TypeError>("Sequential: module ", i, " is a ", module.kind(),
+            ", not a ", xgrad::detail::type_name<M>);
     }
 
     Tensor<T> forward(Tensor<T> x) {

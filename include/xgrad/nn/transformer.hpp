@@ -10,12 +10,13 @@ namespace xgrad::nn {
 
 /// The activation of transformer layers.
 enum class TransformerActivation : unsigned char { relu, gelu };
+constexpr std::string_view choice_names(TransformerActivation) { return "activation: relu gelu"; }
 
 /// Options of TransformerEncoderLayer.
 struct TransformerEncoderLayerOptions {
     std::size_t dim_feedforward = 2048;
     double dropout = 0.1;
-    TransformerActivation activation = TransformerActivation::relu;
+    Choice<TransformerActivation> activation = TransformerActivation::relu;
     double layer_norm_eps = 1e-5;
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
@@ -28,10 +29,10 @@ struct TransformerEncoderLayerOptions {
 /// src_key_padding_mask: those of MultiheadAttention.
 template <RealScalar T = double>
 class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
-    using Options = TransformerEncoderLayerOptions;
     using Mask = AttentionMask<T>;
 
 public:
+    using Options = TransformerEncoderLayerOptions;
     Child<MultiheadAttention<T>> self_attn;
     Child<Linear<T>> linear1;
     Child<Dropout> dropout;
@@ -47,10 +48,10 @@ public:
           linear1(*this, "linear1", d_model, o.dim_feedforward),
           dropout(*this, "dropout", o.dropout),
           linear2(*this, "linear2", o.dim_feedforward, d_model),
-          norm1(*this, "norm1", d_model, o.layer_norm_eps),
-          norm2(*this, "norm2", d_model, o.layer_norm_eps), dropout1(*this, "dropout1", o.dropout),
-          dropout2(*this, "dropout2", o.dropout), activation(o.activation),
-          norm_first(o.norm_first) {}
+          norm1(*this, "norm1", d_model, LayerNormOptions{.eps = o.layer_norm_eps}),
+          norm2(*this, "norm2", d_model, LayerNormOptions{.eps = o.layer_norm_eps}),
+          dropout1(*this, "dropout1", o.dropout), dropout2(*this, "dropout2", o.dropout),
+          activation(o.activation), norm_first(o.norm_first) {}
 
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
     Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask) const {

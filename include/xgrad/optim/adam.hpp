@@ -9,11 +9,15 @@
 namespace xgrad::optim {
 
 struct AdamOptions {
-    double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+    double lr = 1e-3;
+    std::array<double, 2> betas = {0.9, 0.999};
+    double eps = 1e-8, weight_decay = 0;
     bool amsgrad = false, maximize = false;
 };
 struct AdamWOptions {
-    double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
+    double lr = 1e-3;
+    std::array<double, 2> betas = {0.9, 0.999};
+    double eps = 1e-8, weight_decay = 1e-2;
     bool amsgrad = false, maximize = false;
 };
 
@@ -35,11 +39,11 @@ template <class O, bool decoupled> struct AdamRule {
         }
         auto const g = penalized(gradient, p, mine);
         auto m = state.tensor(0, p), v = state.tensor(1, p);
-        m.copy_(m + (1 - o.beta1) * (g - m));
-        v.copy_(o.beta2 * v + (1 - o.beta2) * square(g));
+        m.copy_(m + (1 - o.betas[0]) * (g - m));
+        v.copy_(o.betas[1] * v + (1 - o.betas[1]) * square(g));
         auto const t = static_cast<double>(state.steps);
-        double const rate = o.lr / (1 - std::pow(o.beta1, t)),
-                     scale = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+        double const rate = o.lr / (1 - std::pow(o.betas[0], t)),
+                     scale = 1 / std::sqrt(1 - std::pow(o.betas[1], t));
         auto largest = v;
         if (o.amsgrad) {
             largest = state.tensor(2, p);
@@ -51,12 +55,12 @@ template <class O, bool decoupled> struct AdamRule {
         check_not_negative("learning rate", o.lr);
         check_not_negative("epsilon value", o.eps);
         check_not_negative("weight_decay value", o.weight_decay);
-        check_fraction("beta parameter at index 0", o.beta1);
-        check_fraction("beta parameter at index 1", o.beta2);
+        check_fraction("beta parameter at index 0", o.betas[0]);
+        check_fraction("beta parameter at index 1", o.betas[1]);
     }
-    static double* momentum(Options& o) { return &o.beta1; }
+    static double* momentum(Options& o) { return &o.betas[0]; }
     template <class F> static void each_option(Options& o, F f) {
-        f("lr", o.lr), f("beta1", o.beta1), f("beta2", o.beta2), f("eps", o.eps),
+        f("lr", o.lr), f("beta1", o.betas[0]), f("beta2", o.betas[1]), f("eps", o.eps),
             f("weight_decay", o.weight_decay), f("amsgrad", o.amsgrad), f("maximize", o.maximize);
     }
 };

@@ -5,12 +5,14 @@
 #include <deque>
 #include <functional>
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/optim/line_search.hpp>
 #include <xgrad/optim/optimizer.hpp>
 
 namespace xgrad::optim {
 
 enum class LineSearch { none, strong_wolfe };
+constexpr std::string_view choice_names(LineSearch) { return "line_search_fn: none strong_wolfe"; }
 
 struct LBFGSOptions {
     double lr = 1;
@@ -22,7 +24,7 @@ struct LBFGSOptions {
     double tolerance_grad = 1e-7, tolerance_change = 1e-9;
     /// How many pairs (step, change of the gradient) are stored.
     std::int64_t history_size = 100;
-    LineSearch line_search = LineSearch::none;
+    Choice<LineSearch> line_search_fn = LineSearch::none;
 };
 
 /// Minimises a function of all parameters: `optimizer.step(closure)`, where the closure clears the
@@ -98,7 +100,10 @@ private:
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("max_iter", o.max_iter), f("max_eval", o.max_eval),
             f("tolerance_grad", o.tolerance_grad), f("tolerance_change", o.tolerance_change),
-            f("history_size", o.history_size), f("line_search", o.line_search);
+            f("history_size", o.history_size);
+        LineSearch search = o.line_search_fn;
+        f("line_search", search);
+        o.line_search_fn = search;
     }
     static std::string at(std::size_t i, char const* what) {
         return "history." + std::to_string(i) + "." + what;

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <optional>
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/optim/optimizer.hpp>
 
 namespace xgrad::optim {
@@ -16,6 +17,8 @@ namespace xgrad::optim {
 /// instance a second schedule, the rate is multiplied by the ratio of this schedule's step: the
 /// factors of several schedules for one optimiser are multiplied, as in PyTorch.
 class Schedule {
+    friend class SequentialLR;
+
 public:
     Schedule(Schedule const&) = delete;
     Schedule& operator=(Schedule const&) = delete;
@@ -25,6 +28,8 @@ public:
     void step() { go_to(count_ + 1); }
     /// The number of calls of step().
     std::int64_t count() const noexcept { return count_; }
+    /// The learning rate of each group now.
+    std::vector<double> get_last_lr() const;
     StateDict state_dict() const;
     /// Continues from a saved state: the optimiser gets the rates that it had then.
     void load_state_dict(StateDict const& state);
@@ -50,9 +55,15 @@ private:
     std::int64_t count_ = 0;
 };
 
+struct StepLROptions {
+    std::int64_t step_size;
+    double gamma = 0.1;
+};
 /// Multiplies the rate by gamma every step_size steps.
 class StepLR final : public Schedule {
 public:
+    StepLR(Optimizer& o, StepLROptions const& options)
+        : StepLR(o, options.step_size, options.gamma) {}
     StepLR(Optimizer& o, std::int64_t step_size, double gamma = 0.1)
         : Schedule(o), step_size_(step_size), gamma_(gamma) {
         if (step_size < 1) detail::fail("StepLR: the step size must be positive");
@@ -61,6 +72,39 @@ public:
 private:
     XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
     std::int64_t step_size_;
+    double gamma_;
+};
+
+struct MultiStepLROptions {
+    std::vector<std::int64_t> milestones;
+    double gamma = 0.1;
+};
+/// Multiplies the rate by gamma at each of the milestones, which are counts of steps.
+class MultiStepLR final : public Schedule {
+public:
+    MultiStepLR(Optimizer& o, std::vector<std::int64_t> milestones, double gamma = 0.1)
+        : Schedule(o), milestones_(std::move(milestones)), gamma_(gamma) {}
+    MultiStepLR(Optimizer& o, MultiStepLROptions const& options)
+        : MultiStepLR(o, options.milestones, options.gamma) {}
+
+private:
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
+    std::vector<std::int64_t> milestones_;
+    double gamma_;
+};
+
+struct ExponentialLROptions {
+    double gamma;
+};
+/// Multiplies the rate by gamma at each step.
+class ExponentialLR final : public Schedule {
+public:
+    ExponentialLR(Optimizer& o, double gamma) : Schedule(o), gamma_(gamma) {}
+    ExponentialLR(Optimizer& o, ExponentialLROptions const& options)
+        : ExponentialLR(o, options.gamma) {}
+
+private:
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
     double gamma_;
 };
 
@@ -80,6 +124,10 @@ private:
     std::function<double(std::int64_t)> factor_;
 };
 
+struct CosineAnnealingLROptions {
+    std::int64_t T_max;
+    double eta_min = 0;
+};
 /// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and
 /// Hutter, 2016).
 class CosineAnnealingLR final : public Schedule {
@@ -88,6 +136,8 @@ public:
         : Schedule(o), t_max_(t_max), lowest_(lowest) {
         if (t_max < 1) detail::fail("CosineAnnealingLR: the number of steps must be positive");
     }
+    CosineAnnealingLR(Optimizer& o, CosineAnnealingLROptions const& options)
+        : CosineAnnealingLR(o, options.T_max, options.eta_min) {}
 
 private:
     double rate(double base, std::int64_t n) const override {
@@ -100,11 +150,17 @@ private:
     double lowest_;
 };
 
+struct LinearLROptions {
+    double start_factor = 1. / 3, end_factor = 1;
+    std::int64_t total_iters = 5;
+};
 /// Multiplies the rate by a factor that changes linearly from start to end and then stays: a
 /// warm-up.
 class LinearLR final : public Schedule {
 public:
-    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5);
+    explicit LinearLR(Optimizer& o, LinearLROptions const& options = {});
+    LinearLR(Optimizer& o, double start_factor, double end_factor = 1, std::int64_t total_iters = 5)
+        : LinearLR(o, LinearLROptions{start_factor, end_factor, total_iters}) {}
 
 private:
     XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
@@ -112,13 +168,16 @@ private:
     std::int64_t steps_;
 };
 
-struct OneCycleOptions {
+/// How the rate changes in between: along half a cosine, or linearly.
+enum class AnnealStrategy : unsigned char { cos, linear };
+constexpr std::string_view choice_names(AnnealStrategy) { return "anneal_strategy: cos linear"; }
+
+struct OneCycleLROptions {
     double max_lr = 1e-2;
     std::int64_t total_steps = 100;
     /// The fraction of the steps in which the rate rises.
     double pct_start = 0.3;
-    /// Anneal along half a cosine; otherwise linearly.
-    bool cosine = true;
+    Choice<AnnealStrategy> anneal_strategy = AnnealStrategy::cos;
     /// Momentum is annealed inversely: from max_momentum down and up again.
     bool cycle_momentum = true;
     double base_momentum = 0.85, max_momentum = 0.95;
@@ -129,7 +188,7 @@ struct OneCycleOptions {
 /// Topin, 2017), in all groups alike. Call step() after each batch.
 class OneCycleLR final : public Schedule {
 public:
-    OneCycleLR(Optimizer& o, OneCycleOptions const& options);
+    OneCycleLR(Optimizer& o, OneCycleLROptions const& options);
 
 private:
     /// Anneals from a to b in the first part of the steps, and from b to c in the rest.
@@ -138,19 +197,41 @@ private:
     double chained(double, double base, std::int64_t n) const override { return rate(base, n); }
     XGRAD_FUNCTION void set(std::int64_t count, std::vector<double> const& expected,
         std::vector<double> const& rates) override;
-    OneCycleOptions options_;
+    OneCycleLROptions options_;
 };
 
-struct PlateauOptions {
-    /// True to maximise the metric, false to minimise it.
-    bool maximize = false;
+/// Runs one schedule after another: each from the count that is its milestone, with counts of its
+/// own. The schedules are those of one optimiser, and must outlive this one.
+class SequentialLR final : public Schedule {
+public:
+    SequentialLR(Optimizer& o, std::vector<std::reference_wrapper<Schedule>> schedules,
+        std::vector<std::int64_t> milestones);
+
+private:
+    /// The schedule at this count, which becomes a count of that schedule.
+    Schedule& at(std::int64_t& count) const;
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
+    XGRAD_FUNCTION void set(std::int64_t count, std::vector<double> const& expected,
+        std::vector<double> const& rates) override;
+    std::vector<std::reference_wrapper<Schedule>> schedules_;
+    std::vector<std::int64_t> milestones_;
+};
+
+/// Whether a metric is to become small or large.
+enum class PlateauMode : unsigned char { min, max };
+constexpr std::string_view choice_names(PlateauMode) { return "mode: min max"; }
+/// Whether the threshold of an improvement is relative to the best metric so far, or absolute.
+enum class ThresholdMode : unsigned char { rel, abs };
+constexpr std::string_view choice_names(ThresholdMode) { return "threshold_mode: rel abs"; }
+
+struct ReduceLROnPlateauOptions {
+    Choice<PlateauMode> mode = PlateauMode::min;
     double factor = 0.1;
     /// The number of steps without an improvement that are tolerated.
     std::int64_t patience = 10;
-    /// A smaller improvement does not count: relative to the best metric so far, or absolute if
-    /// `absolute`.
+    /// A smaller improvement does not count.
     double threshold = 1e-4;
-    bool absolute = false;
+    Choice<ThresholdMode> threshold_mode = ThresholdMode::rel;
     /// The number of steps after a reduction in which nothing is counted.
     std::int64_t cooldown = 0;
     double min_lr = 0;
@@ -161,7 +242,7 @@ struct PlateauOptions {
 /// improving.
 class ReduceLROnPlateau {
 public:
-    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {});
+    explicit ReduceLROnPlateau(Optimizer& o, ReduceLROnPlateauOptions const& options = {});
 
     /// Counts a metric; multiplies the rates after `patience` of them in turn without improvement.
     void step(double metric);
@@ -173,10 +254,11 @@ public:
     void load_state_dict(StateDict const& state);
 
 private:
+    bool maximizes() const noexcept { return options_.mode == PlateauMode::max; }
     double worst() const noexcept;
     bool improves(double v) const;
     Optimizer& optimizer_;
-    PlateauOptions options_;
+    ReduceLROnPlateauOptions options_;
     double best_;
     std::int64_t bad_ = 0, waiting_ = 0;
 };

@@ -44,10 +44,13 @@ namespace detail {
 
 template <class X> inline constexpr bool is_optional = false;
 template <class X> inline constexpr bool is_optional<std::optional<X>> = true;
+template <std::size_t D> inline constexpr bool is_optional<nn::PoolStride<D>> = true;
 template <class X> inline constexpr bool is_complex_number = false;
 template <std::floating_point P> inline constexpr bool is_complex_number<std::complex<P>> = true;
 template <class X> inline constexpr bool is_array = false;
 template <class X, std::size_t n> inline constexpr bool is_array<std::array<X, n>> = true;
+template <class X> inline constexpr bool is_choice = false;
+template <class E> inline constexpr bool is_choice<Choice<E>> = true;
 template <class X> inline constexpr bool is_per_axis = false;
 template <std::size_t D> inline constexpr bool is_per_axis<nn::PerAxis<D>> = true;
 template <class X>
@@ -61,7 +64,7 @@ concept Sequence = !std::same_as<X, std::string> && requires(X x, typename X::va
 /// Whether a value of this type can be stored in JSON.
 template <class X> constexpr bool storable() {
     if constexpr (std::is_arithmetic_v<X> || std::is_enum_v<X> || std::same_as<X, std::string> ||
-                  is_complex_number<X> || is_per_axis<X>)
+                  is_complex_number<X> || is_per_axis<X> || is_choice<X>)
         return true;
     else if constexpr (is_optional<X> || is_array<X> || Sequence<X>)
         return storable<typename X::value_type>();
@@ -80,6 +83,7 @@ template <class X> Json to_json(X const& x) {
         return static_cast<double>(x);
     } else if constexpr (std::is_enum_v<X>)
         return to_json(static_cast<std::underlying_type_t<X>>(x));
+    else if constexpr (is_choice<X>) return to_json(static_cast<typename X::value_type>(x));
     else if constexpr (std::same_as<X, std::string>) {
         if (data::detail::utf8_until(x) != x.size())
             fail<PackageError>("an argument that is a text must be UTF-8");
@@ -126,6 +130,7 @@ template <class X> X from_json(Json const& json, std::string const& where) {
                               : -std::numeric_limits<X>::infinity();
     } else if constexpr (std::is_enum_v<X>)
         return static_cast<X>(from_json<std::underlying_type_t<X>>(json, where));
+    else if constexpr (is_choice<X>) return from_json<typename X::value_type>(json, where);
     else if constexpr (std::same_as<X, std::string>) {
         auto const* const v = json.get_if<std::string>();
         if (!v) expected("a text");

@@ -11,14 +11,16 @@ template <std::size_t D>
 struct Fields<nn::ConvOptions<D>> : FieldList<Argument<"stride", &nn::ConvOptions<D>::stride>,
                                         Argument<"padding", &nn::ConvOptions<D>::padding>,
                                         Argument<"dilation", &nn::ConvOptions<D>::dilation>,
-                                        Argument<"groups", &nn::ConvOptions<D>::groups>> {};
+                                        Argument<"groups", &nn::ConvOptions<D>::groups>,
+                                        Argument<"bias", &nn::ConvOptions<D>::bias>> {};
 template <std::size_t D>
 struct Fields<nn::ConvTransposeOptions<D>>
     : FieldList<Argument<"stride", &nn::ConvTransposeOptions<D>::stride>,
           Argument<"padding", &nn::ConvTransposeOptions<D>::padding>,
           Argument<"output_padding", &nn::ConvTransposeOptions<D>::output_padding>,
           Argument<"groups", &nn::ConvTransposeOptions<D>::groups>,
-          Argument<"dilation", &nn::ConvTransposeOptions<D>::dilation>> {};
+          Argument<"dilation", &nn::ConvTransposeOptions<D>::dilation>,
+          Argument<"bias", &nn::ConvTransposeOptions<D>::bias>> {};
 template <std::size_t D>
 struct Fields<nn::MaxPoolOptions<D>>
     : FieldList<Argument<"stride", &nn::MaxPoolOptions<D>::stride>,
@@ -187,7 +189,7 @@ inline double size_of_linear(std::size_t in, std::size_t out, bool) {
 double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool);
 template <std::size_t D, class Options>
 double size_of_conv(
-    std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options, bool) {
+    std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options) {
     double size = extent(in) * extent(out) / extent(options.groups);
     for (auto const n : kernel.along) size *= n > 0 ? static_cast<double>(n) : 1;
     return size + extent(out);

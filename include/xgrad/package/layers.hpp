@@ -25,7 +25,7 @@ template <class T, class R> void add_layers_of(R& registry) {
         registry.add(entry<M, name, Argument<"in_channels", &in_channels<M, transposed>>,
             Argument<"out_channels", &out_channels<M, transposed>>,
             Argument<"kernel_size", &kernel_size<M, D>>, Argument<"options", &M::options>,
-            Argument<"bias", &has_bias<M>>, StateSize<&size_of_conv<D, decltype(M::options)>>>());
+            StateSize<&size_of_conv<D, decltype(M::options)>>>());
     };
     conv.template operator()<nn::Conv1d<T>, 1, false, "xgrad.nn.Conv1d">();
     conv.template operator()<nn::Conv2d<T>, 2, false, "xgrad.nn.Conv2d">();

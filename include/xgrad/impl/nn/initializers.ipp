@@ -5,7 +5,8 @@
 
 namespace xgrad::nn::init {
 
-XGRAD_FUNCTION double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param) {
+XGRAD_FUNCTION double calculate_gain(
+    Choice<Nonlinearity> nonlinearity, std::optional<double> param) {
     double const slope = param.value_or(0.01);
     switch (nonlinearity) {
     case Nonlinearity::tanh:

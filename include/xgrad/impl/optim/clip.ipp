@@ -13,15 +13,11 @@ XGRAD_FUNCTION double clip_grad_norm_(
     std::vector<AnyTensor> gradients;
     for (auto const& t : parameters)
         if (t.impl().grad) gradients.emplace_back(t.impl().grad);
-    for (auto const& g : gradients)
-        xgrad::detail::with_type(g, [&]<Scalar T>(Tensor<T> const& gradient) {
-            if constexpr (Differentiable<T>)
-                for (T const v : xgrad::detail::contiguous(gradient.array_of())) {
-                    double const modulus = static_cast<double>(std::abs(v));
-                    if (largest) total = modulus > total || modulus != modulus ? modulus : total;
-                    else total += p == 2 ? modulus * modulus : std::pow(modulus, p);
-                }
-        });
+    for (auto const& g : gradients) {
+        double const one = xgrad::detail::sum_of_powers(g, p);
+        if (!largest) total += one;
+        else total = one > total || one != one ? one : total;
+    }
     if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
     if (error_if_nonfinite && !std::isfinite(total))
         xgrad::detail::fail(

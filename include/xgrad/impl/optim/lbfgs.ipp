@@ -59,7 +59,7 @@ XGRAD_FUNCTION void LBFGS::check(Options const& o) {
     if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1)
         detail::fail(
             "LBFGS: max_iter and history_size must be positive, and max_eval not negative");
-    if (o.line_search != LineSearch::none && o.line_search != LineSearch::strong_wolfe)
+    if (o.line_search_fn != LineSearch::none && o.line_search_fn != LineSearch::strong_wolfe)
         detail::fail("LBFGS: there is no such line search");
 }
 
@@ -185,7 +185,7 @@ XGRAD_FUNCTION void LBFGS::iterate(double loss, std::function<double()> const& c
             return p;
         };
         try {
-            if (o.line_search == LineSearch::strong_wolfe) {
+            if (o.line_search_fn == LineSearch::strong_wolfe) {
                 auto found = detail::strong_wolfe(
                     evaluate, {0, loss, slope, gradient}, length, o.tolerance_change / largest(d));
                 length = found.t, loss = found.value, gradient = std::move(found.gradient);

@@ -27,6 +27,12 @@ XGRAD_FUNCTION void Schedule::load_state_dict(StateDict const& state) {
     base_ = std::move(base);
 }
 
+XGRAD_FUNCTION std::vector<double> Schedule::get_last_lr() const {
+    std::vector<double> rates;
+    for (std::size_t k = 0; k < base_.size(); ++k) rates.push_back(optimizer_.lr(k));
+    return rates;
+}
+
 XGRAD_FUNCTION Schedule::Schedule(Optimizer& o) : optimizer_(o) {
     for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.initial_lr(k));
     expected_ = base_;
@@ -34,6 +40,7 @@ XGRAD_FUNCTION Schedule::Schedule(Optimizer& o) : optimizer_(o) {
 
 XGRAD_FUNCTION double Schedule::chained(double now, double base, std::int64_t count) const {
     double const before = count == 0 ? base : rate(base, count - 1), after = rate(base, count);
+    if (before == 0) return after;
     return after == before ? now : now * (after / before);
 }
 
@@ -64,6 +71,49 @@ XGRAD_FUNCTION double StepLR::rate(double base, std::int64_t n) const {
     return base * std::pow(gamma_, static_cast<double>(n / step_size_));
 }
 
+XGRAD_FUNCTION double MultiStepLR::rate(double base, std::int64_t n) const {
+    auto const passed = std::ranges::count_if(milestones_, [n](auto m) { return m <= n; });
+    return base * std::pow(gamma_, static_cast<double>(passed));
+}
+
+XGRAD_FUNCTION double ExponentialLR::rate(double base, std::int64_t n) const {
+    return base * std::pow(gamma_, static_cast<double>(n));
+}
+
+XGRAD_FUNCTION SequentialLR::SequentialLR(Optimizer& o,
+    std::vector<std::reference_wrapper<Schedule>> schedules, std::vector<std::int64_t> milestones)
+    : Schedule(o), schedules_(std::move(schedules)), milestones_(std::move(milestones)) {
+    if (schedules_.empty()) detail::fail("SequentialLR: there is no schedule");
+    if (schedules_.size() != milestones_.size() + 1)
+        detail::fail("SequentialLR: ", schedules_.size(), " schedules need ", schedules_.size() - 1,
+            " milestones, not ", milestones_.size());
+    if (!std::ranges::is_sorted(milestones_))
+        detail::fail("SequentialLR: the milestones must be in increasing order");
+    for (Schedule const& s : schedules_)
+        if (&s.optimizer() != &o)
+            detail::fail("SequentialLR: the schedules must belong to its optimizer");
+    auto const rates = alone(base_, 0);
+    set(0, rates, rates);
+}
+
+XGRAD_FUNCTION Schedule& SequentialLR::at(std::int64_t& count) const {
+    auto const next = std::ranges::upper_bound(milestones_, count);
+    if (next != milestones_.begin()) count -= *(next - 1);
+    return schedules_[static_cast<std::size_t>(next - milestones_.begin())];
+}
+
+XGRAD_FUNCTION double SequentialLR::rate(double base, std::int64_t n) const {
+    auto const& schedule = at(n);
+    return schedule.rate(base, n);
+}
+
+XGRAD_FUNCTION void SequentialLR::set(
+    std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) {
+    Schedule::set(count, expected, rates);
+    auto& schedule = at(count);
+    schedule.set(count, expected, rates);
+}
+
 XGRAD_FUNCTION double CosineAnnealingLR::chained(double now, double base, std::int64_t n) const {
     double const before = height(n - 1);
     return before == 0 ? now + (base - lowest_) * height(n)
@@ -75,14 +125,15 @@ XGRAD_FUNCTION double CosineAnnealingLR::height(std::int64_t n) const {
            2;
 }
 
-XGRAD_FUNCTION LinearLR::LinearLR(Optimizer& o, double start, double end, std::int64_t steps)
-    : Schedule(o), start_(start), end_(end), steps_(steps) {
-    if (!(start > 0 && start <= 1))
+XGRAD_FUNCTION LinearLR::LinearLR(Optimizer& o, LinearLROptions const& options)
+    : Schedule(o), start_(options.start_factor), end_(options.end_factor),
+      steps_(options.total_iters) {
+    if (!(start_ > 0 && start_ <= 1))
         detail::fail("Starting multiplicative factor expected to be greater than 0 and less or "
                      "equal to 1.");
-    if (!(end >= 0 && end <= 1))
+    if (!(end_ >= 0 && end_ <= 1))
         detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
-    if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
+    if (steps_ < 1) detail::fail("LinearLR: the number of steps must be positive");
     go_to(0);
 }
 
@@ -91,7 +142,7 @@ XGRAD_FUNCTION double LinearLR::rate(double base, std::int64_t n) const {
                                 static_cast<double>(steps_));
 }
 
-XGRAD_FUNCTION OneCycleLR::OneCycleLR(Optimizer& o, OneCycleOptions const& options)
+XGRAD_FUNCTION OneCycleLR::OneCycleLR(Optimizer& o, OneCycleLROptions const& options)
     : Schedule(o), options_(options) {
     if (options.total_steps < 1) detail::fail("OneCycleLR: the number of steps must be positive");
     if (!(options.pct_start >= 0 && options.pct_start <= 1))
@@ -109,8 +160,9 @@ XGRAD_FUNCTION double OneCycleLR::between(double a, double b, double c, std::int
                  peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1,
                  last = static_cast<double>(options_.total_steps) - 1;
     auto const anneal = [&](double from, double to, double part) {
-        return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part))
-                               : from + (to - from) * part;
+        return options_.anneal_strategy == AnnealStrategy::cos
+                   ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part))
+                   : from + (to - from) * part;
     };
     return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1)
                      : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
@@ -133,7 +185,8 @@ XGRAD_FUNCTION void OneCycleLR::set(
             between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
 }
 
-XGRAD_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options)
+XGRAD_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(
+    Optimizer& o, ReduceLROnPlateauOptions const& options)
     : optimizer_(o), options_(options), best_(worst()) {
     if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
 }
@@ -166,15 +219,15 @@ XGRAD_FUNCTION void ReduceLROnPlateau::load_state_dict(StateDict const& state) {
 }
 
 XGRAD_FUNCTION double ReduceLROnPlateau::worst() const noexcept {
-    return options_.maximize ? -std::numeric_limits<double>::infinity()
-                             : std::numeric_limits<double>::infinity();
+    return maximizes() ? -std::numeric_limits<double>::infinity()
+                       : std::numeric_limits<double>::infinity();
 }
 
 XGRAD_FUNCTION bool ReduceLROnPlateau::improves(double v) const {
     double const t = options_.threshold;
-    if (options_.absolute || std::isinf(best_))
-        return options_.maximize ? v > best_ + t : v < best_ - t;
-    return options_.maximize ? v > best_ * (1 + t) : v < best_ * (1 - t);
+    if (options_.threshold_mode == ThresholdMode::abs || std::isinf(best_))
+        return maximizes() ? v > best_ + t : v < best_ - t;
+    return maximizes() ? v > best_ * (1 + t) : v < best_ * (1 - t);
 }
 
 } // namespace xgrad::optim
