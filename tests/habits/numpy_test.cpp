@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
-#include <xgrad/linalg.hpp>
 #include <xgrad/xgrad.hpp>
+#if XGRAD_USE_LAPACK
+#    include <xgrad/linalg.hpp>
+#endif
 
 namespace np = xgrad;
 namespace xg = xgrad;
@@ -224,15 +226,17 @@ TEST_CASE("linear algebra and transforms") {
     CHECK(same(m.matmul(D({1., 1.})), {2, 4}));
     CHECK(dot(u, v).item() == 11);
     CHECK(np::trace(m).item() == 6);
+#if XGRAD_USE_LAPACK
     CHECK(same(np::linalg::inv(m), {{0.5, 0}, {0, 0.25}}));
     CHECK(same(np::linalg::solve(m, D({2., 4.})), {1, 1}));
     CHECK(np::linalg::det(m).item() == doctest::Approx(8));
     CHECK(np::linalg::norm(D({3., 4.})).item() == 5);
     CHECK(same(std::get<0>(np::linalg::eigh(m)), {2, 4}));
     CHECK(same(np::linalg::matrix_power(m, 2), {{4, 0}, {0, 16}}));
+    CHECK(same(np::einsum("ij,j->i", m, D({1., 2.})), {2, 8}));
+#endif
     CHECK(same(np::cross(D({1., 0., 0.}), D({0., 1., 0.})), {0, 0, 1}));
     CHECK_THROWS_AS(np::cross(D({1., 0.}), D({0., 1.})), xg::ShapeError);
-    CHECK(same(np::einsum("ij,j->i", m, D({1., 2.})), {2, 8}));
     CHECK(same(real(np::fft(D({1., 1.}))), {2, 0}));
     CHECK(same(real(np::fft(D({1., 1., 1., 1.}), "ortho")), {2, 0, 0, 0}));
     CHECK(same(real(np::fft2(np::ones(2, 2), "ortho")), {{2, 0}, {0, 0}}));

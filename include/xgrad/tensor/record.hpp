@@ -129,7 +129,7 @@ namespace xgrad {
 
 template <Scalar T>
 template <class Op, class... X>
-    requires std::same_as<typename Expression<Op, X...>::scalar, T>
+    requires(detail::has_scalar<Expression<Op, X...>, T>)
 Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {
     detail::RecordingAt const here(location);
     impl_ = detail::record(e).handle();

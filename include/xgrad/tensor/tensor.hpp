@@ -43,47 +43,34 @@ public:
     /// Nested lists, one level for each dimension.
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
         : Tensor(detail::ArrayOf<T>::from_list(values), g) {}
-    /// Copies the values of an xtensor expression.
-    template <detail::XtensorExpression E>
-        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e) : Tensor(detail::ArrayOf<T>::from_xtensor(e)) {}
-    template <detail::XtensorExpression E>
-        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from_xtensor(e), g) {}
-    /// Rejects `Tensor<double> x = array`: a copy must be explicit. The explicit constructor above
-    /// does not take part in copy initialisation.
-    template <detail::XtensorExpression E, class... None>
-        requires(std::convertible_to<typename std::remove_cvref_t<E>::value_type, T> &&
-                 sizeof...(None) == 0)
-    Tensor(E const&, None...) {
-        static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
-                                       "that is written: Tensor<double> x(array), not x = array");
-    }
-    /// A copy of the numbers of a std::vector, std::array, std::span or another range, with one
-    /// dimension. borrow() and adopt() make tensors of such memory without a copy.
-    template <detail::NumberRange V>
-        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
-    explicit Tensor(V const& numbers) : Tensor(detail::ArrayOf<T>::from_range(numbers)) {}
-    template <detail::NumberRange V>
-        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
-    explicit Tensor(V const& numbers, GradFlag<T> g)
-        : Tensor(detail::ArrayOf<T>::from_range(numbers), g) {}
+    /// Copies the values of an xtensor expression, or the numbers of a std::vector, std::array,
+    /// std::span or another range, with one dimension. borrow() and adopt() make tensors of such
+    /// memory without a copy.
+    template <class V>
+        requires(detail::copies_from<V, T>)
+    explicit Tensor(V const& values) : Tensor(detail::ArrayOf<T>::from(values)) {}
+    template <class V>
+        requires(detail::copies_from<V, T>)
+    explicit Tensor(V const& values, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from(values), g) {}
     /// The same in a shape with as many elements, row-major.
     template <detail::NumberRange V>
         requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
     Tensor(V const& numbers, Shape const& shape, GradFlag<T> g = {})
         : Tensor(detail::ArrayOf<T>::from_range(numbers, shape), g) {}
-    /// Rejects `Tensor<double> x = vector`, and a range of ranges.
-    template <detail::NumberRange V, class... None>
-        requires(sizeof...(None) == 0)
+    /// Rejects `Tensor<double> x = array` and `= vector`: a copy must be explicit, and the explicit
+    /// constructors above do not take part in copy initialisation. And a range of ranges.
+    template <class V, class... None>
+        requires(detail::copied_explicitly<V, T> && sizeof...(None) == 0)
     Tensor(V const&, None...) {
-        static_assert(sizeof...(None), "Tensor: the numbers of a range are copied where that is "
-                                       "written, Tensor<double> x(vector), not x = vector; complex "
-                                       "numbers to a complex tensor");
-    }
-    template <detail::RangeOfRanges V> Tensor(V const&, GradFlag<T> = {}) {
-        static_assert(sizeof(V) == 0, "Tensor: ranges in a range may have different lengths; write "
-                                      "their numbers to one vector, and reshape the tensor of it");
+        static_assert(sizeof...(None) || !detail::XtensorExpression<V>,
+            "Tensor: values of an xtensor expression are copied where that is written: "
+            "Tensor<double> x(array), not x = array");
+        static_assert(sizeof...(None) || !detail::NumberRange<V>,
+            "Tensor: the numbers of a range are copied where that is written, Tensor<double> "
+            "x(vector), not x = vector; complex numbers to a complex tensor");
+        static_assert(sizeof...(None) || !detail::RangeOfRanges<V>,
+            "Tensor: ranges in a range may have different lengths; write their numbers to one "
+            "vector, and reshape the tensor of it");
     }
     /// A copy of the numbers at `data`, in row-major order. from_blob() makes a tensor of them
     /// without a copy.
@@ -94,14 +81,12 @@ public:
     /// Evaluates an expression in one pass, and records one Node where an operand requires a
     /// gradient.
     template <class Op, class... X>
-        requires std::same_as<typename Expression<Op, X...>::scalar, T>
+        requires(detail::has_scalar<Expression<Op, X...>, T>)
     Tensor(Expression<Op, X...> const& e,
         detail::SourceLocation location = detail::SourceLocation::current());
     /// From an array of the library's own type.
-    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {})
+    explicit Tensor(detail::Array<T> a, GradFlag<T> g = {})
         : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
-    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {})
-        : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
     /// Allocates memory without initialising it.
     static Tensor empty(Shape const& shape) {
         return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));

@@ -56,6 +56,22 @@ concept RangeOfRanges = PlainRange<V> && PlainRange<std::ranges::range_value_t<V
 /// True unless U is complex and T is not.
 template <class U, class T>
 concept ConvertsTo = !is_complex<U> || is_complex<T>;
+/// What a constructor of Tensor<T> takes in parentheses only. (One variable, so that the messages
+/// about other constructors stay short.)
+template <class V, class T>
+inline constexpr bool copied_explicitly = NumberRange<V> || RangeOfRanges<V>;
+template <XtensorExpression V, class T>
+inline constexpr bool copied_explicitly<V, T> =
+    std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+/// What a Tensor<T> is made of, when it is written in parentheses.
+template <class V, class T>
+inline constexpr bool copies_from = [] {
+    if constexpr (XtensorExpression<V>)
+        return std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+    else if constexpr (NumberRange<V>) return ConvertsTo<std::ranges::range_value_t<V>, T>;
+    else return false;
+}();
+template <class E, class T> inline constexpr bool has_scalar = std::same_as<typename E::scalar, T>;
 
 /// Shape or strides as xtensor's functions take them.
 template <class D> auto xt_dims(D const& d) {
@@ -96,6 +112,10 @@ template <class T> struct ArrayOf {
         T* out = a.begin();
         copy_list(list, shape, 0, out);
         return a;
+    }
+    template <class V> static Array<T> from(V const& values) {
+        if constexpr (XtensorExpression<V>) return from_xtensor(values);
+        else return from_range(values);
     }
     template <class V> static Array<T> from_range(V const& numbers) {
         Array<T> a(Shape{std::ranges::size(numbers)});
