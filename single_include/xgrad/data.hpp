@@ -1533,6 +1533,7 @@ public:
             detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
         return std::apply([i](auto const&... t) { return std::tuple(row(t, i)...); }, tensors_);
     }
+    std::tuple<Tensor<T>...> operator[](std::size_t i) const { return get(i); }
     /// The rows with these indices, stacked.
     std::tuple<Tensor<T>...> get_batch(std::span<std::size_t const> numbers) const {
         for (auto const i : numbers)
@@ -3645,6 +3646,23 @@ void save_safetensors(
     std::filesystem::path const& path, StateDict const& state, Metadata metadata = {});
 
 } // namespace xgrad::data
+
+namespace xgrad {
+
+/// Saves what has a state_dict() (a module, an optimiser, a schedule) as a safetensors file.
+template <class M>
+    requires requires(M const& m) { StateDict(m.state_dict()); }
+void save(M const& m, std::filesystem::path const& path) {
+    data::save_safetensors(path, m.state_dict());
+}
+/// Loads a state that save() wrote into an object of the same kind; an error leaves it unchanged.
+template <class M>
+    requires requires(M& m, StateDict const& state) { m.load_state_dict(state); }
+void load(M& m, std::filesystem::path const& path) {
+    m.load_state_dict(data::load_safetensors(path));
+}
+
+} // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP

@@ -2518,6 +2518,7 @@ public:
             detail::fail<IndexError>("TensorDataset: there is no item ", i, " of ", size());
         return std::apply([i](auto const&... t) { return std::tuple(row(t, i)...); }, tensors_);
     }
+    std::tuple<Tensor<T>...> operator[](std::size_t i) const { return get(i); }
     /// The rows with these indices, stacked.
     std::tuple<Tensor<T>...> get_batch(std::span<std::size_t const> numbers) const {
         for (auto const i : numbers)

@@ -1868,6 +1868,16 @@ template <Operand A> auto qr(A const& a) {
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_QR_HPP
 
+namespace xgrad::linalg {
+// Of NumPy's and PyTorch's linalg.
+using xgrad::cross;
+using xgrad::diagonal;
+using xgrad::matmul;
+using xgrad::norm;
+using xgrad::outer;
+using xgrad::trace;
+} // namespace xgrad::linalg
+
 namespace xgrad {
 // Found by their arguments: inv(a).
 using linalg::cholesky;

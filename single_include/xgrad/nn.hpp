@@ -202,6 +202,16 @@ template <Operand X> XGRAD_INLINE auto elu(X const& x, double alpha = 1) {
 
 namespace xgrad::nn {
 
+/// How GELU computes the normal distribution function.
+enum class Approximate : unsigned char { none, tanh };
+constexpr std::string_view choice_names(Approximate) { return "approximate: none tanh"; }
+
+/// Options of dropout().
+struct DropoutFuncOptions {
+    double p = 0.5;
+    bool training = true;
+};
+
 namespace detail {
 /// Sets elements to zero with probability p; a mask of shape `mask` is broadcast to x.
 template <Differentiable T>
@@ -232,6 +242,12 @@ template <Operand X> auto gelu_tanh(X const& x) {
     return 0.5 * x * (1 + tanh(c * (x + 0.044715 * (x * square(x)))));
 }
 
+/// gelu(x), or its approximation: gelu(x, "tanh").
+template <Operand X> auto gelu(X const& x, Choice<Approximate> approximate) {
+    using Result = decltype(materialize_expression(xgrad::gelu(x)));
+    return approximate == Approximate::none ? Result(xgrad::gelu(x)) : Result(gelu_tanh(x));
+}
+
 /// log(1 + e^(beta x)) / beta.
 template <Operand X> auto softplus(X const& x, double beta) {
     xgrad::detail::check_defined("softplus", x);
@@ -260,6 +276,9 @@ template <Differentiable T>
 Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) {
     return detail::dropped("dropout", x, x.shape(), p, training);
 }
+template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, DropoutFuncOptions const& o) {
+    return dropout(x, o.p, o.training);
+}
 
 /// Dropout of whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
 template <Differentiable T>
@@ -274,27 +293,33 @@ Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
 /// The result is a view if the strides allow.
 template <Scalar T>
 Tensor<T> flatten(Tensor<T> const& x, std::ptrdiff_t first = 1, std::ptrdiff_t last = -1) {
-    if (x.dim() == 0) return xgrad::reshape(x, {1});
-    auto const from = xgrad::detail::normalize_axis("flatten", first, x.shape()),
-               to = xgrad::detail::normalize_axis("flatten", last, x.shape());
-    if (from > to)
-        xgrad::detail::fail<ShapeError>(
-            "flatten: axis ", first, " lies behind axis ", last, " of shape ", x.shape());
-    Axes shape;
-    std::ptrdiff_t together = 1;
-    for (std::size_t d = 0; d < x.dim(); ++d) {
-        auto const n = static_cast<std::ptrdiff_t>(x.shape()[d]);
-        if (d >= from && d <= to) together *= n;
-        if (d < from || d > to) shape.push_back(n);
-        else if (d == to) shape.push_back(together);
-    }
-    return xgrad::reshape(x, shape);
+    return xgrad::flatten(x, x.dim() ? first : 0, x.dim() ? last : -1);
+}
+
+/// x / max(norm, eps) with the p-norm along an axis.
+template <Operand X>
+auto normalize(X const& x, double p = 2, std::ptrdiff_t axis = 1, double eps = 1e-12) {
+    auto const values = materialize_expression(x);
+    using P = precision_of<typename X::scalar>;
+    return materialize_expression(
+        values / clamp_min(norm(values, p, {axis}, keepdims), static_cast<P>(eps)));
+}
+/// Of vectors along an axis: x1 . x2 / (max(|x1|, eps) max(|x2|, eps)).
+template <Operand X, Operand Y>
+auto cosine_similarity(X const& x1, Y const& x2, std::ptrdiff_t axis = 1, double eps = 1e-8) {
+    using P = precision_of<typename X::scalar>;
+    auto const length = [&](auto const& x) {
+        return materialize_expression(clamp_min(norm(x, 2., {axis}), static_cast<P>(eps)));
+    };
+    return materialize_expression(sum(x1 * x2, {axis}) / (length(x1) * length(x2)));
 }
 
 // Functions of arrays that xgrad has, too.
 using xgrad::elu;
 using xgrad::gelu;
 using xgrad::leaky_relu;
+using xgrad::one_hot;
+using xgrad::pad;
 using xgrad::relu;
 using xgrad::sigmoid;
 using xgrad::tanh;
@@ -304,8 +329,11 @@ using xgrad::tanh;
 
 namespace xgrad {
 // Found by their arguments, as functions of arrays are: softmax(x, 1).
+using nn::functional::cosine_similarity;
 using nn::functional::dropout;
+using nn::functional::gelu;
 using nn::functional::log_softmax;
+using nn::functional::normalize;
 using nn::functional::silu;
 using nn::functional::softmax;
 using nn::functional::softplus;
@@ -1673,6 +1701,23 @@ private:
     Self& self_;
 };
 
+/// An argument as a tensor of this precision; what is no real or complex operand stays as it is.
+template <class P, class A> struct WithPrecision {
+    using type = A;
+};
+template <class P, Operand A>
+    requires RealScalar<typename A::scalar>
+struct WithPrecision<P, A> {
+    using type = Tensor<P>;
+};
+template <class P, Operand A>
+    requires ComplexScalar<typename A::scalar>
+struct WithPrecision<P, A> {
+    using type = Tensor<std::complex<P>>;
+};
+template <class P, class A>
+using with_precision = typename WithPrecision<P, std::remove_cvref_t<A>>::type;
+
 /// A hook that may replace a T may return nothing, a T, or an optional T.
 template <class R, class V>
 inline constexpr bool returns =
@@ -1803,6 +1848,38 @@ public:
     template <class... A>
     explicit Child(AnyModule& owner, std::string_view name, A&&... arguments)
         : M(std::forward<A>(arguments)...) {
+        join(owner, name);
+    }
+    // With options in braces at the end: {*this, "conv", 3, 8, 5, {.padding = 2}}.
+    template <class M_ = M>
+    Child(AnyModule& owner, std::string_view name, typename M_::Options const& o) : M(o) {
+        join(owner, name);
+    }
+    template <class A, class M_ = M>
+    Child(AnyModule& owner, std::string_view name, A&& a, typename M_::Options const& o)
+        : M(std::forward<A>(a), o) {
+        join(owner, name);
+    }
+    template <class A, class B, class M_ = M>
+    Child(AnyModule& owner, std::string_view name, A&& a, B&& b, typename M_::Options const& o)
+        : M(std::forward<A>(a), std::forward<B>(b), o) {
+        join(owner, name);
+    }
+    template <class A, class B, class C, class M_ = M>
+    Child(
+        AnyModule& owner, std::string_view name, A&& a, B&& b, C&& c, typename M_::Options const& o)
+        : M(std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), o) {
+        join(owner, name);
+    }
+
+    /// Replaces the module by another one of its type: `net.fc = nn::Linear(16, 3);`
+    Child& operator=(M module) {
+        M::operator=(std::move(module));
+        return *this;
+    }
+
+private:
+    void join(AnyModule& owner, std::string_view name) {
         owner.register_member(
             name, detail::MemberKind::module, static_cast<AnyModule const*>(this));
     }
@@ -1931,14 +2008,27 @@ private:
         return (hooks() && hooks()->any()) || detail::ModuleHooks::of_all_modules().any();
     }
 
+    template <class S, class... A>
+    static constexpr bool accepts =
+        !std::same_as<std::invoke_result_t<Calls, S&, A...>, NotCallable>;
+
     template <class S, class... A> static auto call(S& s, A&&... arguments) {
         using Result = std::invoke_result_t<Calls, S&, A...>;
-        constexpr bool fits = !std::same_as<Result, NotCallable>;
-        static_assert(fits || std::is_const_v<S>,
-            "forward of this module cannot be called with these arguments");
-        static_assert(fits || !std::is_const_v<S>,
-            "forward of this module, which is const here, cannot be "
-            "called with these arguments: it must be const itself");
+        constexpr bool fits = accepts<S, A...>;
+        if constexpr (!fits) {
+            constexpr bool with_double = accepts<S, detail::with_precision<double, A>...>,
+                           with_float = accepts<S, detail::with_precision<float, A>...>;
+            static_assert(!with_double,
+                "double against float: this module takes tensors of double "
+                "and gets one of float: cast<double>(x), or another module");
+            static_assert(!with_float, "float against double: this module takes tensors of float "
+                                       "and gets one of double: cast<float>(x), or another module");
+            static_assert(std::is_const_v<S> || with_double || with_float,
+                "forward of this module cannot be called with these arguments");
+            static_assert(!std::is_const_v<S> || with_double || with_float,
+                "forward of this module, which is const here, cannot be "
+                "called with these arguments: it must be const itself");
+        }
         if constexpr (fits) {
             static_cast<Module const&>(s).check_members_once();
             if (!static_cast<Module const&>(s).has_hooks()) [[likely]]
@@ -2114,37 +2204,50 @@ template <class F> HookHandle register_module_full_backward_hook(F f, HookOption
 
 namespace xgrad::nn {
 
+/// The input unchanged.
+struct Identity : Module<Identity> {
+    template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const { return x; }
+};
 /// x where it is positive, else 0.
 struct ReLU : Module<ReLU> {
     template <Operand X> auto forward(X const& x) const { return relu(x); }
 };
+struct LeakyReLUOptions {
+    double negative_slope = 0.01;
+};
 /// x where it is positive, else x times the slope.
 struct LeakyReLU : Module<LeakyReLU> {
+    using Options = LeakyReLUOptions;
     double negative_slope;
-    explicit LeakyReLU(double slope = 0.01) : negative_slope(slope) {}
+    explicit LeakyReLU(double slope) : negative_slope(slope) {}
+    explicit LeakyReLU(Options const& o = {}) : negative_slope(o.negative_slope) {}
     template <Operand X> auto forward(X const& x) const { return leaky_relu(x, negative_slope); }
     std::string extra_repr() const override {
         return "negative_slope=" + xgrad::detail::number_text(negative_slope);
     }
 };
+struct ELUOptions {
+    double alpha = 1;
+};
 /// x where it is positive, else alpha (e^x - 1).
 struct ELU : Module<ELU> {
-    double alpha;
-    explicit ELU(double a = 1) : alpha(a) {}
+    using Options = ELUOptions;
+    double alpha; // see ELUOptions
+    explicit ELU(double a) : alpha(a) {}
+    explicit ELU(Options const& o = {}) : alpha(o.alpha) {}
     template <Operand X> auto forward(X const& x) const { return elu(x, alpha); }
     std::string extra_repr() const override { return "alpha=" + xgrad::detail::number_text(alpha); }
 };
-/// How GELU computes the normal distribution function.
-enum class Approximate : unsigned char { none, tanh };
+struct GELUOptions {
+    Choice<Approximate> approximate = Approximate::none; // or tanh, see functional::gelu_tanh()
+};
 /// x times the normal distribution function at x.
 struct GELU : Module<GELU> {
-    Approximate approximate;
-    explicit GELU(Approximate how = Approximate::none) : approximate(how) {}
-    template <Operand X> auto forward(X const& x) const {
-        using Result = decltype(materialize_expression(gelu(x)));
-        return approximate == Approximate::none ? Result(gelu(x))
-                                                : Result(functional::gelu_tanh(x));
-    }
+    using Options = GELUOptions;
+    Approximate approximate; // see GELUOptions
+    explicit GELU(Choice<Approximate> how) : approximate(how) {}
+    explicit GELU(Options const& o = {}) : approximate(o.approximate) {}
+    template <Operand X> auto forward(X const& x) const { return functional::gelu(x, approximate); }
     std::string extra_repr() const override {
         return approximate == Approximate::none ? "" : "approximate=tanh";
     }
@@ -2153,13 +2256,19 @@ struct GELU : Module<GELU> {
 struct SiLU : Module<SiLU> {
     template <Operand X> auto forward(X const& x) const { return functional::silu(x); }
 };
+struct SoftplusOptions {
+    double beta = 1;
+};
 /// log(1 + e^(beta x)) / beta.
 struct Softplus : Module<Softplus> {
+    using Options = SoftplusOptions;
     double beta;
-    explicit Softplus(double b = 1) : beta(b) {}
+    explicit Softplus(double b) : beta(b) {}
+    explicit Softplus(Options const& o = {}) : beta(o.beta) {}
     template <Operand X> auto forward(X const& x) const { return functional::softplus(x, beta); }
     std::string extra_repr() const override { return "beta=" + xgrad::detail::number_text(beta); }
 };
+/// Hyperbolic tangent.
 struct Tanh : Module<Tanh> {
     template <Operand X> auto forward(X const& x) const { return tanh(x); }
 };
@@ -2167,26 +2276,38 @@ struct Tanh : Module<Tanh> {
 struct Sigmoid : Module<Sigmoid> {
     template <Operand X> auto forward(X const& x) const { return sigmoid(x); }
 };
+struct SoftmaxOptions {
+    std::ptrdiff_t dim;
+};
 /// e^x, divided by its sum over an axis.
 struct Softmax : Module<Softmax> {
+    using Options = SoftmaxOptions;
     std::ptrdiff_t axis;
     explicit Softmax(std::ptrdiff_t over) : axis(over) {}
+    explicit Softmax(Options const& o) : axis(o.dim) {}
     template <Operand X> auto forward(X const& x) const { return functional::softmax(x, axis); }
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 /// The logarithm of Softmax.
 struct LogSoftmax : Module<LogSoftmax> {
+    using Options = SoftmaxOptions;
     std::ptrdiff_t axis;
     explicit LogSoftmax(std::ptrdiff_t over) : axis(over) {}
+    explicit LogSoftmax(Options const& o) : axis(o.dim) {}
     template <Operand X> auto forward(X const& x) const { return functional::log_softmax(x, axis); }
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 
+struct DropoutOptions {
+    double p = 0.5;
+};
 /// In training mode each element is 0 with probability p, else multiplied by 1/(1 - p), which keeps
 /// its expectation.
 struct Dropout : Module<Dropout> {
+    using Options = DropoutOptions;
     double p;
-    explicit Dropout(double probability = 0.5);
+    explicit Dropout(double probability);
+    explicit Dropout(Options const& o = {}) : Dropout(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout(x, p, is_training());
     }
@@ -2194,17 +2315,24 @@ struct Dropout : Module<Dropout> {
 };
 /// Dropout of whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
+    using Options = DropoutOptions;
     double p;
-    explicit Dropout2d(double probability = 0.5);
+    explicit Dropout2d(double probability);
+    explicit Dropout2d(Options const& o = {}) : Dropout2d(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::dropout2d(x, p, is_training());
     }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
+struct FlattenOptions {
+    std::ptrdiff_t start_dim = 1, end_dim = -1;
+};
 /// Flattens a range of axes to one; by default all but the first.
 struct Flatten : Module<Flatten> {
+    using Options = FlattenOptions;
     std::ptrdiff_t first, last;
-    explicit Flatten(std::ptrdiff_t from = 1, std::ptrdiff_t to = -1) : first(from), last(to) {}
+    explicit Flatten(std::ptrdiff_t from, std::ptrdiff_t to = -1) : first(from), last(to) {}
+    explicit Flatten(Options const& o = {}) : first(o.start_dim), last(o.end_dim) {}
     template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::flatten(x, first, last);
     }
@@ -2263,24 +2391,8 @@ XGRAD_FUNCTION std::string Flatten::extra_repr() const {
 
 namespace xgrad::nn {
 
-/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
-/// both parts.
-template <Differentiable T> void uniform_(Tensor<T> t, double low, double high) {
-    using P = precision_of<T>;
-    NoGradGuard const off;
-    Tensor<T> values = rand<T>(t.shape());
-    if constexpr (xgrad::detail::is_complex<T>)
-        t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
-    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
-}
-
-/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
-/// the variance.
-template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
-    using P = precision_of<T>;
-    NoGradGuard const off;
-    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
-}
+using xgrad::normal_;
+using xgrad::uniform_;
 
 namespace detail {
 /// A tensor uniform on +-1/sqrt(inputs), the initialisation of PyTorch's linear layers
@@ -2304,7 +2416,11 @@ using nn::uniform_;
 /// Whether a Kaiming rule preserves the variance of the values in the forward pass, or of the
 /// gradients in the backward pass.
 enum class FanMode : unsigned char { fan_in, fan_out };
+constexpr std::string_view choice_names(FanMode) { return "mode: fan_in fan_out"; }
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
+constexpr std::string_view choice_names(Nonlinearity) {
+    return "nonlinearity: linear conv sigmoid tanh relu leaky_relu selu";
+}
 
 /// Fills a parameter with one value; not recorded.
 template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value) {
@@ -2315,7 +2431,7 @@ template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
 template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
 
 /// The recommended gain of a nonlinearity; param is the slope of leaky_relu (default 0.01).
-double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param = {});
+double calculate_gain(Choice<Nonlinearity> nonlinearity, std::optional<double> param = {});
 
 namespace detail {
 
@@ -2354,15 +2470,27 @@ template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) {
 
 /// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
 template <Differentiable T>
-void kaiming_uniform_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in,
-    Nonlinearity nonlinearity = Nonlinearity::leaky_relu) {
+void kaiming_uniform_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu) {
     detail::uniform_with(
         t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
 }
 template <Differentiable T>
-void kaiming_normal_(Tensor<T> t, double a = 0, FanMode mode = FanMode::fan_in,
-    Nonlinearity nonlinearity = Nonlinearity::leaky_relu) {
+void kaiming_normal_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu) {
     normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
+}
+
+struct KaimingOptions {
+    double a = 0;
+    Choice<FanMode> mode = FanMode::fan_in;
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu;
+};
+template <Differentiable T> void kaiming_uniform_(Tensor<T> t, KaimingOptions const& o) {
+    kaiming_uniform_(t, o.a, o.mode, o.nonlinearity);
+}
+template <Differentiable T> void kaiming_normal_(Tensor<T> t, KaimingOptions const& o) {
+    kaiming_normal_(t, o.a, o.mode, o.nonlinearity);
 }
 
 /// Rows (or, where there are more rows than columns, columns) that are orthonormal, times the gain;
@@ -2409,7 +2537,8 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
 
 namespace xgrad::nn::init {
 
-XGRAD_FUNCTION double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param) {
+XGRAD_FUNCTION double calculate_gain(
+    Choice<Nonlinearity> nonlinearity, std::optional<double> param) {
     double const slope = param.value_or(0.01);
     switch (nonlinearity) {
     case Nonlinearity::tanh:
@@ -2513,13 +2642,20 @@ Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x
 
 } // namespace functional
 
+struct LinearOptions {
+    bool bias = true;
+};
+
 /// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin
 /// uniform on
 /// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
 template <Differentiable T = double> struct Linear : Module<Linear<T>> {
+    using Options = LinearOptions;
     Parameter<T> weight, bias;
 
-    Linear(std::size_t in_features, std::size_t out_features, bool has_bias = true)
+    Linear(std::size_t in_features, std::size_t out_features, Options const& o = {})
+        : Linear(in_features, out_features, o.bias) {}
+    Linear(std::size_t in_features, std::size_t out_features, bool has_bias)
         : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
           bias(*this, "bias",
               has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>()) {}
@@ -2535,10 +2671,14 @@ template <Differentiable T = double> struct Linear : Module<Linear<T>> {
 /// bias begin uniform on
 /// +-1/sqrt(in1_features).
 template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
+    using Options = LinearOptions;
     Parameter<T> weight, bias;
 
     Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features,
-        bool has_bias = true)
+        Options const& o = {})
+        : Bilinear(in1_features, in2_features, out_features, o.bias) {}
+    Bilinear(
+        std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias)
         : weight(*this, "weight",
               detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
           bias(*this, "bias",
@@ -2687,10 +2827,9 @@ template <RealScalar T = double> struct MultiheadAttentionMasks {
 /// where kdim or vdim differ from E there are q_proj_weight, k_proj_weight and v_proj_weight
 /// instead.
 template <RealScalar T = double> class MultiheadAttention : public Module<MultiheadAttention<T>> {
-    using Options = MultiheadAttentionOptions;
     using Masks = MultiheadAttentionMasks<T>;
     std::size_t heads_;
-    Options options_;
+    MultiheadAttentionOptions options_;
     bool same_;
 
     static Tensor<T> xavier(bool there, std::size_t out, std::size_t in) {
@@ -2701,6 +2840,7 @@ template <RealScalar T = double> class MultiheadAttention : public Module<Multih
     }
 
 public:
+    using Options = MultiheadAttentionOptions;
     Parameter<T> in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias;
     Child<Linear<T>> out_proj;
 
@@ -4266,6 +4406,7 @@ namespace xgrad::nn {
 template <std::size_t D> struct ConvOptions {
     PerAxis<D> stride = 1, padding = 0, dilation = 1;
     std::size_t groups = 1;
+    bool bias = true; // of layers: functions get a bias, or none
 };
 /// Options of a transposed convolution; output_padding adds to the output size, which is ambiguous
 /// for strides above 1.
@@ -4273,6 +4414,7 @@ template <std::size_t D> struct ConvTransposeOptions {
     PerAxis<D> stride = 1, padding = 0, output_padding = 0;
     std::size_t groups = 1;
     PerAxis<D> dilation = 1;
+    bool bias = true;
 };
 
 namespace detail {
@@ -4433,19 +4575,20 @@ namespace detail {
 /// uniformly on
 /// +-1/sqrt(fan_in), where fan_in is the product of the weight's extents after the first; for
 /// complex numbers both parts are.
-template <class Self, Differentiable T, std::size_t D, class Options>
+template <class Self, Differentiable T, std::size_t D, class OptionsOf>
 struct ConvLayer : Module<Self> {
+    using Options = OptionsOf;
     Options options;
     Parameter<T> weight, bias;
 
     ConvLayer(std::string_view name, std::size_t in, std::size_t out, bool transposed,
-        PerAxis<D> kernel, Options const& o, bool has_bias)
+        PerAxis<D> kernel, Options const& o)
         : options(checked(name, in, out, kernel, o)),
           weight(
               *this, "weight", begin(transposed ? in : out, transposed ? out : in, kernel, true)),
           bias(*this, "bias",
-              has_bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out)
-                       : Tensor<T>()) {}
+              o.bias ? begin(transposed ? in : out, transposed ? out : in, kernel, false, out)
+                     : Tensor<T>()) {}
     std::string extra_repr() const override {
         PerAxis<D> kernel(0);
         for (std::size_t d = 0; d < D; ++d)
@@ -4494,9 +4637,13 @@ private:
 template <Differentiable T = double>
 struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
     Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        ConvOptions<1> const& o = {}, bool has_bias = true)
+        ConvOptions<1> const& o = {})
         : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>>(
-              "Conv1d", in_channels, out_channels, false, kernel_size, o, has_bias) {}
+              "Conv1d", in_channels, out_channels, false, kernel_size, o) {}
+    Conv1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
+        PerAxis<1> stride, PerAxis<1> padding = 0)
+        : Conv1d(in_channels, out_channels, kernel_size,
+              ConvOptions<1>{.stride = stride, .padding = padding}) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv1d(x, this->weight, this->bias, this->options);
     }
@@ -4505,9 +4652,13 @@ struct Conv1d : detail::ConvLayer<Conv1d<T>, T, 1, ConvOptions<1>> {
 template <Differentiable T = double>
 struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
     Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        ConvOptions<2> const& o = {}, bool has_bias = true)
+        ConvOptions<2> const& o = {})
         : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>>(
-              "Conv2d", in_channels, out_channels, false, kernel_size, o, has_bias) {}
+              "Conv2d", in_channels, out_channels, false, kernel_size, o) {}
+    Conv2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
+        PerAxis<2> stride, PerAxis<2> padding = 0)
+        : Conv2d(in_channels, out_channels, kernel_size,
+              ConvOptions<2>{.stride = stride, .padding = padding}) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv2d(x, this->weight, this->bias, this->options);
     }
@@ -4517,9 +4668,13 @@ struct Conv2d : detail::ConvLayer<Conv2d<T>, T, 2, ConvOptions<2>> {
 template <Differentiable T = double>
 struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>> {
     ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
-        ConvTransposeOptions<1> const& o = {}, bool has_bias = true)
+        ConvTransposeOptions<1> const& o = {})
         : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTransposeOptions<1>>(
-              "ConvTranspose1d", in_channels, out_channels, true, kernel_size, o, has_bias) {}
+              "ConvTranspose1d", in_channels, out_channels, true, kernel_size, o) {}
+    ConvTranspose1d(std::size_t in_channels, std::size_t out_channels, PerAxis<1> kernel_size,
+        PerAxis<1> stride, PerAxis<1> padding = 0)
+        : ConvTranspose1d(in_channels, out_channels, kernel_size,
+              ConvTransposeOptions<1>{.stride = stride, .padding = padding}) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv_transpose1d(x, this->weight, this->bias, this->options);
     }
@@ -4528,9 +4683,13 @@ struct ConvTranspose1d : detail::ConvLayer<ConvTranspose1d<T>, T, 1, ConvTranspo
 template <Differentiable T = double>
 struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>> {
     ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
-        ConvTransposeOptions<2> const& o = {}, bool has_bias = true)
+        ConvTransposeOptions<2> const& o = {})
         : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTransposeOptions<2>>(
-              "ConvTranspose2d", in_channels, out_channels, true, kernel_size, o, has_bias) {}
+              "ConvTranspose2d", in_channels, out_channels, true, kernel_size, o) {}
+    ConvTranspose2d(std::size_t in_channels, std::size_t out_channels, PerAxis<2> kernel_size,
+        PerAxis<2> stride, PerAxis<2> padding = 0)
+        : ConvTranspose2d(in_channels, out_channels, kernel_size,
+              ConvTransposeOptions<2>{.stride = stride, .padding = padding}) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::conv_transpose2d(x, this->weight, this->bias, this->options);
     }
@@ -4556,6 +4715,43 @@ namespace xgrad::nn {
 /// How the losses of elements are reduced. batch_mean (kl_div() only) divides their sum by the
 /// extent of the first axis.
 enum class Reduction : unsigned char { none, mean, sum, batch_mean };
+constexpr std::string_view choice_names(Reduction) { return "reduction: none mean sum batchmean"; }
+
+// The options of the losses, of the functions and of the modules, with PyTorch's names.
+struct LossOptions {
+    Choice<Reduction> reduction = Reduction::mean;
+};
+struct HuberLossOptions {
+    Choice<Reduction> reduction = Reduction::mean;
+    double delta = 1;
+};
+struct SmoothL1LossOptions {
+    Choice<Reduction> reduction = Reduction::mean;
+    double beta = 1;
+};
+/// The weights of elements and of positive targets are broadcast; undefined means ones.
+template <RealScalar T> struct BCELossOptions {
+    Tensor<T> weight = {};
+    Choice<Reduction> reduction = Reduction::mean;
+};
+template <RealScalar T> struct BCEWithLogitsLossOptions {
+    Tensor<T> weight = {};
+    Choice<Reduction> reduction = Reduction::mean;
+    Tensor<T> pos_weight = {};
+};
+struct KLDivLossOptions {
+    Choice<Reduction> reduction = Reduction::mean;
+    bool log_target = false;
+};
+struct CosineEmbeddingLossOptions {
+    double margin = 0;
+    Choice<Reduction> reduction = Reduction::mean;
+};
+struct TripletMarginLossOptions {
+    double margin = 1, p = 2, eps = 1e-6;
+    bool swap = false;
+    Choice<Reduction> reduction = Reduction::mean;
+};
 
 namespace detail {
 
@@ -4581,6 +4777,17 @@ struct Huber : Elementwise<R(R)> {
     auto partial(wrt<0>, auto, auto x) const { return where(abs(x) <= delta, x, delta * sgn(x)); }
 };
 
+/// As in PyTorch, logarithms are at least -100, and the derivative at 0 and 1 is finite.
+struct BinaryCrossEntropy : Elementwise<R(R, R)> {
+    static auto bounded(auto logarithm) { return where(logarithm < -100, -100, logarithm); }
+    auto value(auto x, auto t) const { return (t - 1) * bounded(log1p(-x)) - t * bounded(log(x)); }
+    auto partial(wrt<0>, auto, auto x, auto t) const {
+        auto const variance = (1 - x) * x;
+        return (x - t) / where(variance < 1e-12, 1e-12, variance);
+    }
+    auto partial(wrt<1>, auto, auto x, auto) const { return bounded(log1p(-x)) - bounded(log(x)); }
+};
+
 /// Losses do not broadcast: a target of another shape is nearly always a mistake.
 template <class A, class B>
 void check_same_shape(std::string_view name, A const& input, B const& target) {
@@ -4598,20 +4805,20 @@ namespace functional {
 
 /// |input - target|^2.
 template <Operand X, Operand Y>
-auto mse_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean) {
+auto mse_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("mse_loss", input, target);
     return detail::reduced("mse_loss", abs2(input - target), reduction);
 }
 /// |input - target|, with gradient 0 where they are equal.
 template <Operand X, Operand Y>
-auto l1_loss(X const& input, Y const& target, Reduction reduction = Reduction::mean) {
+auto l1_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("l1_loss", input, target);
     return detail::reduced("l1_loss", abs(input - target), reduction);
 }
 /// d^2/2 for a distance d = |input - target| below delta, else delta (d - delta/2).
 template <Operand X, Operand Y>
-auto huber_loss(
-    X const& input, Y const& target, Reduction reduction = Reduction::mean, double delta = 1) {
+auto huber_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean,
+    double delta = 1) {
     detail::check_same_shape("huber_loss", input, target);
     if (!(delta > 0)) xgrad::detail::fail("huber_loss: delta must be positive");
     return detail::reduced(
@@ -4619,8 +4826,8 @@ auto huber_loss(
 }
 /// d^2/(2 beta) for a distance d below beta, else d - beta/2; l1_loss for beta = 0.
 template <Operand X, Operand Y>
-auto smooth_l1_loss(
-    X const& input, Y const& target, Reduction reduction = Reduction::mean, double beta = 1) {
+auto smooth_l1_loss(X const& input, Y const& target, Choice<Reduction> reduction = Reduction::mean,
+    double beta = 1) {
     detail::check_same_shape("smooth_l1_loss", input, target);
     if (!(beta >= 0)) xgrad::detail::fail("smooth_l1_loss: beta must not be negative");
     if (beta == 0) return l1_loss(input, target, reduction);
@@ -4632,7 +4839,7 @@ auto smooth_l1_loss(
 /// `pos_weight` (w+) may be undefined; they are broadcast.
 template <RealScalar T>
 Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input,
-    std::type_identity_t<Tensor<T>> const& target, Reduction reduction = Reduction::mean,
+    std::type_identity_t<Tensor<T>> const& target, Choice<Reduction> reduction = Reduction::mean,
     std::type_identity_t<Tensor<T>> const& weight = {},
     std::type_identity_t<Tensor<T>> const& pos_weight = {}) {
     std::string_view const name = "binary_cross_entropy_with_logits";
@@ -4654,12 +4861,30 @@ Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input,
     return detail::reduced(name, loss, reduction);
 }
 
+/// -(t log(input) + (1 - t) log(1 - input)) for an input between 0 and 1; logarithms below -100
+/// count as -100. Of logits take binary_cross_entropy_with_logits(), which does not overflow.
+template <RealScalar T>
+Tensor<T> binary_cross_entropy(Tensor<T> const& input,
+    std::type_identity_t<Tensor<T>> const& target, Choice<Reduction> reduction = Reduction::mean,
+    std::type_identity_t<Tensor<T>> const& weight = {}) {
+    std::string_view const name = "binary_cross_entropy";
+    detail::check_same_shape(name, input, target);
+    if (!all_of(input >= T(0) && input <= T(1)).item())
+        xgrad::detail::fail(name, ": all elements of input should be between 0 and 1");
+    if (weight.defined())
+        xgrad::detail::check_broadcasts(
+            name, "a weight", weight.shape(), "an input", input.shape());
+    Tensor<T> loss = express(detail::BinaryCrossEntropy{}, input, target);
+    if (weight.defined()) loss = loss * weight;
+    return detail::reduced(name, loss, reduction);
+}
+
 /// t (log t - input) with 0 log 0 = 0: the divergence of a distribution from the one whose
 /// logarithm the input is. With log_target the target is a logarithm, too. The mean over all
 /// elements is no divergence: take batch_mean, or sum.
 template <RealScalar T>
 Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target,
-    Reduction reduction = Reduction::mean, bool log_target = false) {
+    Choice<Reduction> reduction = Reduction::mean, bool log_target = false) {
     detail::check_same_shape("kl_div", input, target);
     auto const finish = [&](auto const& losses) -> Tensor<T> {
         if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
@@ -4677,7 +4902,7 @@ Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& 
 template <RealScalar T>
 Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2,
     std::type_identity_t<Tensor<T>> const& target, double margin = 0,
-    Reduction reduction = Reduction::mean) {
+    Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("cosine_embedding_loss", x1, x2);
     T const tiny = T(1e-12);
     Tensor<T> const product = sum(x1 * x2, {-1}), a = sum(square(x1), {-1}),
@@ -4698,7 +4923,7 @@ template <RealScalar T>
 Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
     std::type_identity_t<Tensor<T>> const& positive,
     std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
-    double eps = 1e-6, bool swap = false, Reduction reduction = Reduction::mean) {
+    double eps = 1e-6, bool swap = false, Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("triplet_margin_loss", anchor, positive);
     detail::check_same_shape("triplet_margin_loss", anchor, negative);
     auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) {
@@ -4708,6 +4933,51 @@ Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
     if (swap) far = minimum(far, distance(positive, negative));
     return detail::reduced("triplet_margin_loss",
         clamp_min(distance(anchor, positive) - far + static_cast<T>(margin), T(0)), reduction);
+}
+
+// With options by name: mse_loss(x, y, {.reduction = "sum"}).
+template <Operand X, Operand Y> auto mse_loss(X const& x, Y const& target, LossOptions const& o) {
+    return mse_loss(x, target, o.reduction);
+}
+template <Operand X, Operand Y> auto l1_loss(X const& x, Y const& target, LossOptions const& o) {
+    return l1_loss(x, target, o.reduction);
+}
+template <Operand X, Operand Y>
+auto huber_loss(X const& x, Y const& target, HuberLossOptions const& o) {
+    return huber_loss(x, target, o.reduction, o.delta);
+}
+template <Operand X, Operand Y>
+auto smooth_l1_loss(X const& x, Y const& target, SmoothL1LossOptions const& o) {
+    return smooth_l1_loss(x, target, o.reduction, o.beta);
+}
+template <RealScalar T>
+Tensor<T> binary_cross_entropy_with_logits(Tensor<T> const& input,
+    std::type_identity_t<Tensor<T>> const& target,
+    std::type_identity_t<BCEWithLogitsLossOptions<T>> const& o) {
+    return binary_cross_entropy_with_logits(input, target, o.reduction, o.weight, o.pos_weight);
+}
+template <RealScalar T>
+Tensor<T> binary_cross_entropy(Tensor<T> const& input,
+    std::type_identity_t<Tensor<T>> const& target,
+    std::type_identity_t<BCELossOptions<T>> const& o) {
+    return binary_cross_entropy(input, target, o.reduction, o.weight);
+}
+template <RealScalar T>
+Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target,
+    KLDivLossOptions const& o) {
+    return kl_div(input, target, o.reduction, o.log_target);
+}
+template <RealScalar T>
+Tensor<T> cosine_embedding_loss(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x2,
+    std::type_identity_t<Tensor<T>> const& target, CosineEmbeddingLossOptions const& o) {
+    return cosine_embedding_loss(x1, x2, target, o.margin, o.reduction);
+}
+template <RealScalar T>
+Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
+    std::type_identity_t<Tensor<T>> const& positive,
+    std::type_identity_t<Tensor<T>> const& negative, TripletMarginLossOptions const& o) {
+    return triplet_margin_loss(
+        anchor, positive, negative, o.margin, o.p, o.eps, o.swap, o.reduction);
 }
 
 } // namespace functional
@@ -4720,7 +4990,7 @@ namespace xgrad::nn {
 template <RealScalar T> struct ClassLossOptions {
     /// A weight for each class; undefined means ones.
     Tensor<T> weight = {};
-    Reduction reduction = Reduction::mean;
+    Choice<Reduction> reduction = Reduction::mean;
     /// Targets of this class have no loss and no gradient and are not counted in the mean.
     std::int64_t ignore_index = -100;
     /// This part of the target is distributed evenly among all classes (cross_entropy() only).
@@ -4893,16 +5163,23 @@ Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight,
 
 } // namespace functional
 
+struct EmbeddingOptions {
+    std::optional<std::int64_t> padding_idx = {};
+};
+
 /// A learnable vector for each of num_embeddings indices. weight is initialised normally; the row
 /// padding_idx is zero and not trained.
 template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
+    using Options = EmbeddingOptions;
     std::optional<std::int64_t> padding_idx;
     Parameter<T> weight;
 
-    Embedding(std::size_t num_embeddings, std::size_t embedding_dim,
-        std::optional<std::int64_t> padding = {})
-        : padding_idx(padding),
-          weight(*this, "weight", begin(num_embeddings, embedding_dim, padding)) {}
+    Embedding(std::size_t num_embeddings, std::size_t embedding_dim, Options const& o = {})
+        : padding_idx(o.padding_idx),
+          weight(*this, "weight", begin(num_embeddings, embedding_dim, o.padding_idx)) {}
+    Embedding(
+        std::size_t num_embeddings, std::size_t embedding_dim, std::optional<std::int64_t> padding)
+        : Embedding(num_embeddings, embedding_dim, Options{padding}) {}
     Tensor<T> forward(Tensor<std::int64_t> const& input) const {
         return functional::embedding(input, weight.handle_of(), padding_idx);
     }
@@ -5237,21 +5514,33 @@ Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape,
 
 } // namespace functional
 
+struct LayerNormOptions {
+    double eps = 1e-5;
+    bool elementwise_affine = true;
+};
+
 /// layer_norm() with a weight (initially ones) and a bias (zeros) of normalized_shape, unless
 /// elementwise_affine is false.
 template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
+    using Options = LayerNormOptions;
+    using Extents = std::initializer_list<xgrad::detail::DimsElement<std::size_t>>;
+
     Shape normalized_shape;
     double eps;
     Parameter<T> weight, bias;
 
-    explicit LayerNorm(Shape const& shape, double epsilon = 1e-5, bool elementwise_affine = true)
-        : normalized_shape(shape), eps(epsilon),
-          weight(*this, "weight", elementwise_affine ? ones<T>(shape) : Tensor<T>()),
-          bias(*this, "bias", elementwise_affine ? zeros<T>(shape) : Tensor<T>()) {}
-    explicit LayerNorm(std::initializer_list<xgrad::detail::DimsElement<std::size_t>> shape,
-        double epsilon = 1e-5, bool elementwise_affine = true)
+    explicit LayerNorm(Shape const& shape, Options const& o = {})
+        : normalized_shape(shape), eps(o.eps),
+          weight(*this, "weight", o.elementwise_affine ? ones<T>(shape) : Tensor<T>()),
+          bias(*this, "bias", o.elementwise_affine ? zeros<T>(shape) : Tensor<T>()) {}
+    explicit LayerNorm(Extents shape, Options const& o = {}) : LayerNorm(Shape(shape), o) {}
+    explicit LayerNorm(std::size_t features, Options const& o = {})
+        : LayerNorm(Shape{features}, o) {}
+    LayerNorm(Shape const& shape, double epsilon, bool elementwise_affine = true)
+        : LayerNorm(shape, Options{epsilon, elementwise_affine}) {}
+    LayerNorm(Extents shape, double epsilon, bool elementwise_affine = true)
         : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
-    explicit LayerNorm(std::size_t features, double epsilon = 1e-5, bool elementwise_affine = true)
+    LayerNorm(std::size_t features, double epsilon, bool elementwise_affine = true)
         : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::layer_norm(x, normalized_shape, weight, bias, eps);
@@ -5276,31 +5565,39 @@ template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
 namespace xgrad::nn {
 
 struct MSELoss : Module<MSELoss> {
+    using Options = LossOptions;
     Reduction reduction;
-    explicit MSELoss(Reduction r = Reduction::mean) : reduction(r) {}
+    explicit MSELoss(Options const& o = {}) : reduction(o.reduction) {}
+    explicit MSELoss(Choice<Reduction> r) : reduction(r) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::mse_loss(input, target, reduction);
     }
 };
 struct L1Loss : Module<L1Loss> {
+    using Options = LossOptions;
     Reduction reduction;
-    explicit L1Loss(Reduction r = Reduction::mean) : reduction(r) {}
+    explicit L1Loss(Options const& o = {}) : reduction(o.reduction) {}
+    explicit L1Loss(Choice<Reduction> r) : reduction(r) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::l1_loss(input, target, reduction);
     }
 };
 struct HuberLoss : Module<HuberLoss> {
+    using Options = HuberLossOptions;
     Reduction reduction;
     double delta;
-    explicit HuberLoss(Reduction r = Reduction::mean, double d = 1) : reduction(r), delta(d) {}
+    explicit HuberLoss(Options const& o = {}) : reduction(o.reduction), delta(o.delta) {}
+    explicit HuberLoss(Choice<Reduction> r, double d = 1) : reduction(r), delta(d) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::huber_loss(input, target, reduction, delta);
     }
 };
 struct SmoothL1Loss : Module<SmoothL1Loss> {
+    using Options = SmoothL1LossOptions;
     Reduction reduction;
     double beta;
-    explicit SmoothL1Loss(Reduction r = Reduction::mean, double b = 1) : reduction(r), beta(b) {}
+    explicit SmoothL1Loss(Options const& o = {}) : reduction(o.reduction), beta(o.beta) {}
+    explicit SmoothL1Loss(Choice<Reduction> r, double b = 1) : reduction(r), beta(b) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::smooth_l1_loss(input, target, reduction, beta);
     }
@@ -5309,6 +5606,7 @@ namespace detail {
 
 /// A loss over classes. The class weights are a buffer: part of the state, copied with the module.
 template <class Self, RealScalar T> struct ClassLoss : Module<Self> {
+    using Options = ClassLossOptions<T>;
     ClassLossOptions<T> options; // without the weight
     Buffer<T> weight;
 
@@ -5343,11 +5641,26 @@ struct CrossEntropyLoss : detail::ClassLoss<CrossEntropyLoss<T>, T> {
         return functional::cross_entropy(input, target, this->options_with_weight());
     }
 };
+/// Of probabilities; BCEWithLogitsLoss takes logits.
+template <RealScalar T = double> struct BCELoss : Module<BCELoss<T>> {
+    using Options = BCELossOptions<T>;
+    Reduction reduction;
+    Buffer<T> weight;
+    explicit BCELoss(Options const& o = {}) : BCELoss(o.reduction, o.weight) {}
+    explicit BCELoss(Choice<Reduction> r, Tensor<T> const& w = {})
+        : reduction(r), weight(*this, "weight", w) {}
+    Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
+        return functional::binary_cross_entropy(input, target, reduction, weight);
+    }
+};
 template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
+    using Options = BCEWithLogitsLossOptions<T>;
     Reduction reduction;
     Buffer<T> weight, pos_weight;
+    explicit BCEWithLogitsLoss(Options const& o = {})
+        : BCEWithLogitsLoss(o.reduction, o.weight, o.pos_weight) {}
     explicit BCEWithLogitsLoss(
-        Reduction r = Reduction::mean, Tensor<T> const& w = {}, Tensor<T> const& pos = {})
+        Choice<Reduction> r, Tensor<T> const& w = {}, Tensor<T> const& pos = {})
         : reduction(r), weight(*this, "weight", w), pos_weight(*this, "pos_weight", pos) {}
     Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
         return functional::binary_cross_entropy_with_logits(
@@ -5355,29 +5668,36 @@ template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogits
     }
 };
 template <RealScalar T = double> struct KLDivLoss : Module<KLDivLoss<T>> {
+    using Options = KLDivLossOptions;
     Reduction reduction;
     bool log_target;
-    explicit KLDivLoss(Reduction r = Reduction::mean, bool log = false)
-        : reduction(r), log_target(log) {}
+    explicit KLDivLoss(Options const& o = {}) : KLDivLoss(o.reduction, o.log_target) {}
+    explicit KLDivLoss(Choice<Reduction> r, bool log = false) : reduction(r), log_target(log) {}
     Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
         return functional::kl_div(input, target, reduction, log_target);
     }
 };
 template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbeddingLoss<T>> {
+    using Options = CosineEmbeddingLossOptions;
     double margin;
     Reduction reduction;
-    explicit CosineEmbeddingLoss(double m = 0, Reduction r = Reduction::mean)
+    explicit CosineEmbeddingLoss(Options const& o = {})
+        : CosineEmbeddingLoss(o.margin, o.reduction) {}
+    explicit CosineEmbeddingLoss(double m, Choice<Reduction> r = Reduction::mean)
         : margin(m), reduction(r) {}
     Tensor<T> forward(Tensor<T> const& x1, Tensor<T> const& x2, Tensor<T> const& target) const {
         return functional::cosine_embedding_loss(x1, x2, target, margin, reduction);
     }
 };
 template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMarginLoss<T>> {
+    using Options = TripletMarginLossOptions;
     double margin, p, eps;
     bool swap;
     Reduction reduction;
-    explicit TripletMarginLoss(double m = 1, double power = 2, double e = 1e-6, bool s = false,
-        Reduction r = Reduction::mean)
+    explicit TripletMarginLoss(Options const& o = {})
+        : TripletMarginLoss(o.margin, o.p, o.eps, o.swap, o.reduction) {}
+    explicit TripletMarginLoss(double m, double power = 2, double e = 1e-6, bool s = false,
+        Choice<Reduction> r = Reduction::mean)
         : margin(m), p(power), eps(e), swap(s), reduction(r) {}
     Tensor<T> forward(
         Tensor<T> const& anchor, Tensor<T> const& positive, Tensor<T> const& negative) const {
@@ -5392,7 +5712,7 @@ template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMargin
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_LIST_HPP
 
 // ======== xgrad/nn/module_list.hpp
-// ModuleList: any number of modules of one type.
+// ModuleList and ModuleDict: any number of modules of one type. ParameterList: of parameters.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
@@ -5527,28 +5847,37 @@ private:
 
 namespace xgrad::nn {
 
+namespace detail {
+/// Goes through a list by its indices.
+template <class List> class IndexIterator {
+public:
+    IndexIterator(List& list, std::size_t at) noexcept : list_(&list), at_(at) {}
+    decltype(auto) operator*() const { return (*list_)[at_]; }
+    IndexIterator& operator++() noexcept {
+        ++at_;
+        return *this;
+    }
+    bool operator==(IndexIterator const&) const = default;
+
+private:
+    List* list_;
+    std::size_t at_;
+};
+} // namespace detail
+
 /// A list of modules M, named "0", "1", ... It has no forward: the module that contains it calls
 /// them.
 template <std::derived_from<AnyModule> M>
 class ModuleList : public Module<ModuleList<M>>, public ModuleContainer {
 public:
-    class iterator {
-    public:
-        iterator(ModuleList& list, std::size_t at) noexcept : list_(&list), at_(at) {}
-        M& operator*() const { return (*list_)[at_]; }
-        iterator& operator++() noexcept {
-            ++at_;
-            return *this;
-        }
-        bool operator==(iterator const&) const = default;
-
-    private:
-        ModuleList* list_;
-        std::size_t at_;
-    };
+    using iterator = detail::IndexIterator<ModuleList>;
 
     /// Appends a module, or constructs one at the end. Its name is its index.
     M& push_back(M module) { return insert(std::make_unique<M>(std::move(module))); }
+    ModuleList& append(M module) {
+        push_back(std::move(module));
+        return *this;
+    }
     template <class... A> M& emplace_back(A&&... arguments) {
         return insert(std::make_unique<M>(std::forward<A>(arguments)...));
     }
@@ -5583,6 +5912,59 @@ private:
         this->own(std::to_string(size()), std::move(module));
         return m;
     }
+};
+
+/// Modules M by name, in the order in which they came. It has no forward.
+template <std::derived_from<AnyModule> M> class ModuleDict : public Module<ModuleDict<M>> {
+public:
+    /// Adds a module under a name that is new and has no '.'; returns the stored one.
+    M& insert(std::string const& name, M module) {
+        auto owned = std::make_unique<M>(std::move(module));
+        M& m = *owned;
+        this->own(name, std::move(owned));
+        names_.push_back(name);
+        return m;
+    }
+    std::size_t size() const noexcept { return names_.size(); }
+    bool contains(std::string_view name) const {
+        return std::ranges::find(names_, name) != names_.end();
+    }
+    /// The names, in order.
+    std::vector<std::string> const& keys() const noexcept { return names_; }
+    /// The module of that name; IndexError where there is none.
+    M& operator[](std::string_view name) {
+        auto const at = std::ranges::find(names_, name);
+        if (at == names_.end())
+            xgrad::detail::fail<IndexError>("ModuleDict: there is no module '", name, "'");
+        return static_cast<M&>(this->owned(static_cast<std::size_t>(at - names_.begin())));
+    }
+
+private:
+    std::vector<std::string> names_;
+};
+
+/// A list of parameters, named "0", "1", ...
+template <Differentiable T = double> class ParameterList : public Module<ParameterList<T>> {
+public:
+    /// Of copies of these values.
+    explicit ParameterList(std::vector<Tensor<T>> const& values = {}) {
+        for (auto const& v : values) append(v);
+    }
+    /// Appends a parameter with a copy of these values.
+    ParameterList& append(Tensor<T> const& value) {
+        this->own(std::to_string(size()), xgrad::detail::value_copy(value));
+        return *this;
+    }
+    std::size_t size() const noexcept { return this->member_count(); }
+    /// Parameter i; IndexError where it is not there.
+    Tensor<T> operator[](std::size_t i) const {
+        if (i >= size())
+            xgrad::detail::fail<IndexError>(
+                "ParameterList: there is no parameter ", i, " of ", size());
+        return this->owned_tensor(i).template as<T>();
+    }
+    auto begin() const noexcept { return detail::IndexIterator(*this, 0); }
+    auto end() const noexcept { return detail::IndexIterator(*this, size()); }
 };
 
 } // namespace xgrad::nn
@@ -5699,7 +6081,8 @@ namespace detail {
 /// num_batches_tracked are 0, 1 and 0. Without running moments, evaluation uses those of the batch,
 /// too.
 template <class Self, RealScalar T> struct BatchNormLayer : Module<Self> {
-    BatchNormOptions options;
+    using Options = BatchNormOptions;
+    Options options;
     Parameter<T> weight, bias;
     Buffer<T> running_mean, running_var;
     Buffer<std::int64_t> num_batches_tracked;
@@ -5765,16 +6148,24 @@ template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<Bat
         : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
+struct GroupNormOptions {
+    double eps = 1e-5;
+    bool affine = true;
+};
+
 /// functional::group_norm() with a weight (initially ones) and a bias (zeros) for each channel.
 template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
+    using Options = GroupNormOptions;
     std::size_t num_groups;
     double eps;
     Parameter<T> weight, bias;
 
-    GroupNorm(std::size_t groups, std::size_t num_channels, double e = 1e-5, bool affine = true)
-        : num_groups(groups), eps(e),
-          weight(*this, "weight", affine ? ones<T>({num_channels}) : Tensor<T>()),
-          bias(*this, "bias", affine ? zeros<T>({num_channels}) : Tensor<T>()) {
+    GroupNorm(std::size_t groups, std::size_t num_channels, double epsilon, bool affine = true)
+        : GroupNorm(groups, num_channels, Options{epsilon, affine}) {}
+    GroupNorm(std::size_t groups, std::size_t num_channels, Options const& o = {})
+        : num_groups(groups), eps(o.eps),
+          weight(*this, "weight", o.affine ? ones<T>({num_channels}) : Tensor<T>()),
+          bias(*this, "bias", o.affine ? zeros<T>({num_channels}) : Tensor<T>()) {
         if (groups == 0 || num_channels % groups != 0)
             xgrad::detail::fail<ShapeError>(
                 "GroupNorm: num_channels must be divisible by num_groups");
@@ -6094,16 +6485,24 @@ auto PickFromPlanes::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
     return express(PlaceOnPlanes{{}, windows, indices}, g);
 }
 
-/// The default stride is the kernel size. With ceil_mode the last window may exceed the input.
+/// The stride of a pooling; by default it is the kernel size.
+template <std::size_t D> struct PoolStride : std::optional<PerAxis<D>> {
+    PoolStride() = default;
+    PoolStride(PerAxis<D> const& stride) : std::optional<PerAxis<D>>(stride) {}
+    template <std::integral... I>
+        requires(sizeof...(I) == 1 || sizeof...(I) == D)
+    PoolStride(I... n) : std::optional<PerAxis<D>>(PerAxis<D>(n...)) {}
+};
+/// With ceil_mode the last window may exceed the input.
 template <std::size_t D> struct MaxPoolOptions {
-    std::optional<PerAxis<D>> stride = {};
+    PoolStride<D> stride = {};
     PerAxis<D> padding = 0, dilation = 1;
     bool ceil_mode = false;
 };
 /// With count_include_pad, the zeros of the padding count in the mean. divisor_override replaces
 /// the number of elements.
 template <std::size_t D> struct AvgPoolOptions {
-    std::optional<PerAxis<D>> stride = {};
+    PoolStride<D> stride = {};
     PerAxis<D> padding = 0;
     bool ceil_mode = false, count_include_pad = true;
     std::optional<double> divisor_override = {};
@@ -6285,20 +6684,26 @@ std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
 
 /// functional::max_pool1d() with a kernel size, which is the default stride, too.
 struct MaxPool1d : Module<MaxPool1d> {
+    using Options = MaxPoolOptions<1>;
     PerAxis<1> kernel_size;
-    MaxPoolOptions<1> options;
+    Options options;
     explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {})
         : kernel_size(kernel), options(o) {}
+    MaxPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
+        : MaxPool1d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::max_pool1d(x, kernel_size, options);
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 struct MaxPool2d : Module<MaxPool2d> {
+    using Options = MaxPoolOptions<2>;
     PerAxis<2> kernel_size;
-    MaxPoolOptions<2> options;
+    Options options;
     explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
+    MaxPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
+        : MaxPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::max_pool2d(x, kernel_size, options);
     }
@@ -6306,20 +6711,26 @@ struct MaxPool2d : Module<MaxPool2d> {
 };
 /// functional::avg_pool1d() with a kernel size.
 struct AvgPool1d : Module<AvgPool1d> {
+    using Options = AvgPoolOptions<1>;
     PerAxis<1> kernel_size;
-    AvgPoolOptions<1> options;
+    Options options;
     explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {})
         : kernel_size(kernel), options(o) {}
+    AvgPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
+        : AvgPool1d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::avg_pool1d(x, kernel_size, options);
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
 struct AvgPool2d : Module<AvgPool2d> {
+    using Options = AvgPoolOptions<2>;
     PerAxis<2> kernel_size;
-    AvgPoolOptions<2> options;
+    Options options;
     explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
+    AvgPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
+        : AvgPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::avg_pool2d(x, kernel_size, options);
     }
@@ -6375,6 +6786,7 @@ namespace xgrad::nn {
 
 /// The activation of RNN and RNNCell.
 enum class Nonlinearity : unsigned char { tanh, relu };
+constexpr std::string_view choice_names(Nonlinearity) { return "nonlinearity: tanh relu"; }
 
 namespace detail {
 
@@ -6584,15 +6996,24 @@ protected:
 
 } // namespace detail
 
+struct RNNCellOptions {
+    bool bias = true;
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::tanh;
+};
+
 /// h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of the same. x is [N, in] and h [N, H], or
 /// both have no batch axis; without h it is zeros. Returns h'.
 template <RealScalar T = double>
 struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
+    using Options = RNNCellOptions;
     Nonlinearity nonlinearity;
-    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias = true,
-        Nonlinearity f = Nonlinearity::tanh)
-        : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, bias),
-          nonlinearity(f) {}
+
+    RNNCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
+        : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, o.bias),
+          nonlinearity(o.nonlinearity) {}
+    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias,
+        Choice<Nonlinearity> f = Nonlinearity::tanh)
+        : RNNCell(input_size, hidden_size, Options{bias, f}) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
     Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {
         return this->next({nonlinearity}, x, {h, {}}).h;
@@ -6603,8 +7024,12 @@ struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
 /// a state that is not given is zeros.
 template <RealScalar T = double>
 struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
-    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias = true)
-        : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, bias) {}
+    using Options = LinearOptions;
+
+    LSTMCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
+        : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, o.bias) {}
+    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias)
+        : LSTMCell(input_size, hidden_size, Options{bias}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
     }
@@ -6619,8 +7044,12 @@ struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
 /// is zeros.
 template <RealScalar T = double>
 struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
-    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias = true)
-        : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, bias) {}
+    using Options = LinearOptions;
+
+    GRUCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
+        : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, o.bias) {}
+    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias)
+        : GRUCell(input_size, hidden_size, Options{bias}) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
     Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {
         return this->next({}, x, {h, {}}).h;
@@ -6851,7 +7280,7 @@ struct RecurrentOptions {
     /// The extent of an LSTM's projected h; 0 means no projection.
     std::size_t proj_size = 0;
     /// For RNN only.
-    Nonlinearity nonlinearity = Nonlinearity::tanh;
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::tanh;
 };
 
 namespace detail {
@@ -6861,6 +7290,8 @@ namespace detail {
 /// initialised uniformly on +-1/sqrt(hidden_size).
 template <class Self, class Cell, RealScalar T> class RecurrentModule : public Module<Self> {
 public:
+    using Options = RecurrentOptions;
+
     std::size_t input_size() const noexcept { return input_size_; }
     std::size_t hidden_size() const noexcept { return hidden_size_; }
     RecurrentOptions const& options() const noexcept { return options_; }
@@ -7003,6 +7434,8 @@ template <RealScalar T = double>
 struct RNN : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T> {
     RNN(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T>(input_size, hidden_size, options) {}
+    RNN(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
+        : RNN(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({this->options().nonlinearity}, x, {h_0, {}});
@@ -7016,6 +7449,8 @@ template <RealScalar T = double>
 struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
     LSTM(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T>(input_size, hidden_size, options) {}
+    LSTM(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
+        : LSTM(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
     std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
     }
@@ -7030,6 +7465,8 @@ struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
 template <RealScalar T = double> struct GRU : detail::RecurrentModule<GRU<T>, detail::GruCell, T> {
     GRU(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<GRU<T>, detail::GruCell, T>(input_size, hidden_size, options) {}
+    GRU(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
+        : GRU(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({}, x, {h_0, {}});
@@ -7082,11 +7519,23 @@ public:
             });
         return m;
     }
+    template <class M> Sequential& append(M&& module) {
+        push_back(std::forward<M>(module));
+        return *this;
+    }
     std::size_t size() const noexcept { return this->member_count(); }
     AnyModule& operator[](std::size_t i) {
         if (i >= size())
             xgrad::detail::fail<IndexError>("Sequential: there is no module ", i, " of ", size());
         return this->owned(i);
+    }
+
+    /// Module i as its type: net.at<nn::Linear<double>>(0); TypeError where it has another one.
+    template <std::derived_from<AnyModule> M> M& at(std::size_t i) {
+        auto& module = (*this)[i];
+        if (auto* const m = dynamic_cast<M*>(&module)) return *m;
+        xgrad::detail::fail<TypeError>("Sequential: module ", i, " is a ", module.kind(),
+            ", not a ", xgrad::detail::type_name<M>);
     }
 
     Tensor<T> forward(Tensor<T> x) {
@@ -7205,12 +7654,13 @@ namespace xgrad::nn {
 
 /// The activation of transformer layers.
 enum class TransformerActivation : unsigned char { relu, gelu };
+constexpr std::string_view choice_names(TransformerActivation) { return "activation: relu gelu"; }
 
 /// Options of TransformerEncoderLayer.
 struct TransformerEncoderLayerOptions {
     std::size_t dim_feedforward = 2048;
     double dropout = 0.1;
-    TransformerActivation activation = TransformerActivation::relu;
+    Choice<TransformerActivation> activation = TransformerActivation::relu;
     double layer_norm_eps = 1e-5;
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
@@ -7223,10 +7673,10 @@ struct TransformerEncoderLayerOptions {
 /// src_key_padding_mask: those of MultiheadAttention.
 template <RealScalar T = double>
 class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
-    using Options = TransformerEncoderLayerOptions;
     using Mask = AttentionMask<T>;
 
 public:
+    using Options = TransformerEncoderLayerOptions;
     Child<MultiheadAttention<T>> self_attn;
     Child<Linear<T>> linear1;
     Child<Dropout> dropout;
@@ -7242,10 +7692,10 @@ public:
           linear1(*this, "linear1", d_model, o.dim_feedforward),
           dropout(*this, "dropout", o.dropout),
           linear2(*this, "linear2", o.dim_feedforward, d_model),
-          norm1(*this, "norm1", d_model, o.layer_norm_eps),
-          norm2(*this, "norm2", d_model, o.layer_norm_eps), dropout1(*this, "dropout1", o.dropout),
-          dropout2(*this, "dropout2", o.dropout), activation(o.activation),
-          norm_first(o.norm_first) {}
+          norm1(*this, "norm1", d_model, LayerNormOptions{.eps = o.layer_norm_eps}),
+          norm2(*this, "norm2", d_model, LayerNormOptions{.eps = o.layer_norm_eps}),
+          dropout1(*this, "dropout1", o.dropout), dropout2(*this, "dropout2", o.dropout),
+          activation(o.activation), norm_first(o.norm_first) {}
 
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}, {}); }
     Tensor<T> forward(Tensor<T> const& x, Mask const& src_mask) const {

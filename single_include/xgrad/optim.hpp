@@ -562,11 +562,15 @@ XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
 namespace xgrad::optim {
 
 struct AdamOptions {
-    double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+    double lr = 1e-3;
+    std::array<double, 2> betas = {0.9, 0.999};
+    double eps = 1e-8, weight_decay = 0;
     bool amsgrad = false, maximize = false;
 };
 struct AdamWOptions {
-    double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
+    double lr = 1e-3;
+    std::array<double, 2> betas = {0.9, 0.999};
+    double eps = 1e-8, weight_decay = 1e-2;
     bool amsgrad = false, maximize = false;
 };
 
@@ -588,11 +592,11 @@ template <class O, bool decoupled> struct AdamRule {
         }
         auto const g = penalized(gradient, p, mine);
         auto m = state.tensor(0, p), v = state.tensor(1, p);
-        m.copy_(m + (1 - o.beta1) * (g - m));
-        v.copy_(o.beta2 * v + (1 - o.beta2) * square(g));
+        m.copy_(m + (1 - o.betas[0]) * (g - m));
+        v.copy_(o.betas[1] * v + (1 - o.betas[1]) * square(g));
         auto const t = static_cast<double>(state.steps);
-        double const rate = o.lr / (1 - std::pow(o.beta1, t)),
-                     scale = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+        double const rate = o.lr / (1 - std::pow(o.betas[0], t)),
+                     scale = 1 / std::sqrt(1 - std::pow(o.betas[1], t));
         auto largest = v;
         if (o.amsgrad) {
             largest = state.tensor(2, p);
@@ -604,12 +608,12 @@ template <class O, bool decoupled> struct AdamRule {
         check_not_negative("learning rate", o.lr);
         check_not_negative("epsilon value", o.eps);
         check_not_negative("weight_decay value", o.weight_decay);
-        check_fraction("beta parameter at index 0", o.beta1);
-        check_fraction("beta parameter at index 1", o.beta2);
+        check_fraction("beta parameter at index 0", o.betas[0]);
+        check_fraction("beta parameter at index 1", o.betas[1]);
     }
-    static double* momentum(Options& o) { return &o.beta1; }
+    static double* momentum(Options& o) { return &o.betas[0]; }
     template <class F> static void each_option(Options& o, F f) {
-        f("lr", o.lr), f("beta1", o.beta1), f("beta2", o.beta2), f("eps", o.eps),
+        f("lr", o.lr), f("beta1", o.betas[0]), f("beta2", o.betas[1]), f("eps", o.eps),
             f("weight_decay", o.weight_decay), f("amsgrad", o.amsgrad), f("maximize", o.maximize);
     }
 };
@@ -659,15 +663,11 @@ XGRAD_FUNCTION double clip_grad_norm_(
     std::vector<AnyTensor> gradients;
     for (auto const& t : parameters)
         if (t.impl().grad) gradients.emplace_back(t.impl().grad);
-    for (auto const& g : gradients)
-        xgrad::detail::with_type(g, [&]<Scalar T>(Tensor<T> const& gradient) {
-            if constexpr (Differentiable<T>)
-                for (T const v : xgrad::detail::contiguous(gradient.array_of())) {
-                    double const modulus = static_cast<double>(std::abs(v));
-                    if (largest) total = modulus > total || modulus != modulus ? modulus : total;
-                    else total += p == 2 ? modulus * modulus : std::pow(modulus, p);
-                }
-        });
+    for (auto const& g : gradients) {
+        double const one = xgrad::detail::sum_of_powers(g, p);
+        if (!largest) total += one;
+        else total = one > total || one != one ? one : total;
+    }
     if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
     if (error_if_nonfinite && !std::isfinite(total))
         xgrad::detail::fail(
@@ -812,6 +812,7 @@ XGRAD_FUNCTION double cubic_minimum(
 namespace xgrad::optim {
 
 enum class LineSearch { none, strong_wolfe };
+constexpr std::string_view choice_names(LineSearch) { return "line_search_fn: none strong_wolfe"; }
 
 struct LBFGSOptions {
     double lr = 1;
@@ -823,7 +824,7 @@ struct LBFGSOptions {
     double tolerance_grad = 1e-7, tolerance_change = 1e-9;
     /// How many pairs (step, change of the gradient) are stored.
     std::int64_t history_size = 100;
-    LineSearch line_search = LineSearch::none;
+    Choice<LineSearch> line_search_fn = LineSearch::none;
 };
 
 /// Minimises a function of all parameters: `optimizer.step(closure)`, where the closure clears the
@@ -899,7 +900,10 @@ private:
     template <class F> static void each_option(Options& o, F f) {
         f("lr", o.lr), f("max_iter", o.max_iter), f("max_eval", o.max_eval),
             f("tolerance_grad", o.tolerance_grad), f("tolerance_change", o.tolerance_change),
-            f("history_size", o.history_size), f("line_search", o.line_search);
+            f("history_size", o.history_size);
+        LineSearch search = o.line_search_fn;
+        f("line_search", search);
+        o.line_search_fn = search;
     }
     static std::string at(std::size_t i, char const* what) {
         return "history." + std::to_string(i) + "." + what;
@@ -997,7 +1001,7 @@ XGRAD_FUNCTION void LBFGS::check(Options const& o) {
     if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1)
         detail::fail(
             "LBFGS: max_iter and history_size must be positive, and max_eval not negative");
-    if (o.line_search != LineSearch::none && o.line_search != LineSearch::strong_wolfe)
+    if (o.line_search_fn != LineSearch::none && o.line_search_fn != LineSearch::strong_wolfe)
         detail::fail("LBFGS: there is no such line search");
 }
 
@@ -1123,7 +1127,7 @@ XGRAD_FUNCTION void LBFGS::iterate(double loss, std::function<double()> const& c
             return p;
         };
         try {
-            if (o.line_search == LineSearch::strong_wolfe) {
+            if (o.line_search_fn == LineSearch::strong_wolfe) {
                 auto found = detail::strong_wolfe(
                     evaluate, {0, loss, slope, gradient}, length, o.tolerance_change / largest(d));
                 length = found.t, loss = found.value, gradient = std::move(found.gradient);
@@ -1236,6 +1240,8 @@ namespace xgrad::optim {
 /// instance a second schedule, the rate is multiplied by the ratio of this schedule's step: the
 /// factors of several schedules for one optimiser are multiplied, as in PyTorch.
 class Schedule {
+    friend class SequentialLR;
+
 public:
     Schedule(Schedule const&) = delete;
     Schedule& operator=(Schedule const&) = delete;
@@ -1245,6 +1251,8 @@ public:
     void step() { go_to(count_ + 1); }
     /// The number of calls of step().
     std::int64_t count() const noexcept { return count_; }
+    /// The learning rate of each group now.
+    std::vector<double> get_last_lr() const;
     StateDict state_dict() const;
     /// Continues from a saved state: the optimiser gets the rates that it had then.
     void load_state_dict(StateDict const& state);
@@ -1270,9 +1278,15 @@ private:
     std::int64_t count_ = 0;
 };
 
+struct StepLROptions {
+    std::int64_t step_size;
+    double gamma = 0.1;
+};
 /// Multiplies the rate by gamma every step_size steps.
 class StepLR final : public Schedule {
 public:
+    StepLR(Optimizer& o, StepLROptions const& options)
+        : StepLR(o, options.step_size, options.gamma) {}
     StepLR(Optimizer& o, std::int64_t step_size, double gamma = 0.1)
         : Schedule(o), step_size_(step_size), gamma_(gamma) {
         if (step_size < 1) detail::fail("StepLR: the step size must be positive");
@@ -1281,6 +1295,39 @@ public:
 private:
     XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
     std::int64_t step_size_;
+    double gamma_;
+};
+
+struct MultiStepLROptions {
+    std::vector<std::int64_t> milestones;
+    double gamma = 0.1;
+};
+/// Multiplies the rate by gamma at each of the milestones, which are counts of steps.
+class MultiStepLR final : public Schedule {
+public:
+    MultiStepLR(Optimizer& o, std::vector<std::int64_t> milestones, double gamma = 0.1)
+        : Schedule(o), milestones_(std::move(milestones)), gamma_(gamma) {}
+    MultiStepLR(Optimizer& o, MultiStepLROptions const& options)
+        : MultiStepLR(o, options.milestones, options.gamma) {}
+
+private:
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
+    std::vector<std::int64_t> milestones_;
+    double gamma_;
+};
+
+struct ExponentialLROptions {
+    double gamma;
+};
+/// Multiplies the rate by gamma at each step.
+class ExponentialLR final : public Schedule {
+public:
+    ExponentialLR(Optimizer& o, double gamma) : Schedule(o), gamma_(gamma) {}
+    ExponentialLR(Optimizer& o, ExponentialLROptions const& options)
+        : ExponentialLR(o, options.gamma) {}
+
+private:
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
     double gamma_;
 };
 
@@ -1300,6 +1347,10 @@ private:
     std::function<double(std::int64_t)> factor_;
 };
 
+struct CosineAnnealingLROptions {
+    std::int64_t T_max;
+    double eta_min = 0;
+};
 /// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and
 /// Hutter, 2016).
 class CosineAnnealingLR final : public Schedule {
@@ -1308,6 +1359,8 @@ public:
         : Schedule(o), t_max_(t_max), lowest_(lowest) {
         if (t_max < 1) detail::fail("CosineAnnealingLR: the number of steps must be positive");
     }
+    CosineAnnealingLR(Optimizer& o, CosineAnnealingLROptions const& options)
+        : CosineAnnealingLR(o, options.T_max, options.eta_min) {}
 
 private:
     double rate(double base, std::int64_t n) const override {
@@ -1320,11 +1373,17 @@ private:
     double lowest_;
 };
 
+struct LinearLROptions {
+    double start_factor = 1. / 3, end_factor = 1;
+    std::int64_t total_iters = 5;
+};
 /// Multiplies the rate by a factor that changes linearly from start to end and then stays: a
 /// warm-up.
 class LinearLR final : public Schedule {
 public:
-    explicit LinearLR(Optimizer& o, double start = 1. / 3, double end = 1, std::int64_t steps = 5);
+    explicit LinearLR(Optimizer& o, LinearLROptions const& options = {});
+    LinearLR(Optimizer& o, double start_factor, double end_factor = 1, std::int64_t total_iters = 5)
+        : LinearLR(o, LinearLROptions{start_factor, end_factor, total_iters}) {}
 
 private:
     XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
@@ -1332,13 +1391,16 @@ private:
     std::int64_t steps_;
 };
 
-struct OneCycleOptions {
+/// How the rate changes in between: along half a cosine, or linearly.
+enum class AnnealStrategy : unsigned char { cos, linear };
+constexpr std::string_view choice_names(AnnealStrategy) { return "anneal_strategy: cos linear"; }
+
+struct OneCycleLROptions {
     double max_lr = 1e-2;
     std::int64_t total_steps = 100;
     /// The fraction of the steps in which the rate rises.
     double pct_start = 0.3;
-    /// Anneal along half a cosine; otherwise linearly.
-    bool cosine = true;
+    Choice<AnnealStrategy> anneal_strategy = AnnealStrategy::cos;
     /// Momentum is annealed inversely: from max_momentum down and up again.
     bool cycle_momentum = true;
     double base_momentum = 0.85, max_momentum = 0.95;
@@ -1349,7 +1411,7 @@ struct OneCycleOptions {
 /// Topin, 2017), in all groups alike. Call step() after each batch.
 class OneCycleLR final : public Schedule {
 public:
-    OneCycleLR(Optimizer& o, OneCycleOptions const& options);
+    OneCycleLR(Optimizer& o, OneCycleLROptions const& options);
 
 private:
     /// Anneals from a to b in the first part of the steps, and from b to c in the rest.
@@ -1358,19 +1420,41 @@ private:
     double chained(double, double base, std::int64_t n) const override { return rate(base, n); }
     XGRAD_FUNCTION void set(std::int64_t count, std::vector<double> const& expected,
         std::vector<double> const& rates) override;
-    OneCycleOptions options_;
+    OneCycleLROptions options_;
 };
 
-struct PlateauOptions {
-    /// True to maximise the metric, false to minimise it.
-    bool maximize = false;
+/// Runs one schedule after another: each from the count that is its milestone, with counts of its
+/// own. The schedules are those of one optimiser, and must outlive this one.
+class SequentialLR final : public Schedule {
+public:
+    SequentialLR(Optimizer& o, std::vector<std::reference_wrapper<Schedule>> schedules,
+        std::vector<std::int64_t> milestones);
+
+private:
+    /// The schedule at this count, which becomes a count of that schedule.
+    Schedule& at(std::int64_t& count) const;
+    XGRAD_FUNCTION double rate(double base, std::int64_t n) const override;
+    XGRAD_FUNCTION void set(std::int64_t count, std::vector<double> const& expected,
+        std::vector<double> const& rates) override;
+    std::vector<std::reference_wrapper<Schedule>> schedules_;
+    std::vector<std::int64_t> milestones_;
+};
+
+/// Whether a metric is to become small or large.
+enum class PlateauMode : unsigned char { min, max };
+constexpr std::string_view choice_names(PlateauMode) { return "mode: min max"; }
+/// Whether the threshold of an improvement is relative to the best metric so far, or absolute.
+enum class ThresholdMode : unsigned char { rel, abs };
+constexpr std::string_view choice_names(ThresholdMode) { return "threshold_mode: rel abs"; }
+
+struct ReduceLROnPlateauOptions {
+    Choice<PlateauMode> mode = PlateauMode::min;
     double factor = 0.1;
     /// The number of steps without an improvement that are tolerated.
     std::int64_t patience = 10;
-    /// A smaller improvement does not count: relative to the best metric so far, or absolute if
-    /// `absolute`.
+    /// A smaller improvement does not count.
     double threshold = 1e-4;
-    bool absolute = false;
+    Choice<ThresholdMode> threshold_mode = ThresholdMode::rel;
     /// The number of steps after a reduction in which nothing is counted.
     std::int64_t cooldown = 0;
     double min_lr = 0;
@@ -1381,7 +1465,7 @@ struct PlateauOptions {
 /// improving.
 class ReduceLROnPlateau {
 public:
-    explicit ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options = {});
+    explicit ReduceLROnPlateau(Optimizer& o, ReduceLROnPlateauOptions const& options = {});
 
     /// Counts a metric; multiplies the rates after `patience` of them in turn without improvement.
     void step(double metric);
@@ -1393,10 +1477,11 @@ public:
     void load_state_dict(StateDict const& state);
 
 private:
+    bool maximizes() const noexcept { return options_.mode == PlateauMode::max; }
     double worst() const noexcept;
     bool improves(double v) const;
     Optimizer& optimizer_;
-    PlateauOptions options_;
+    ReduceLROnPlateauOptions options_;
     double best_;
     std::int64_t bad_ = 0, waiting_ = 0;
 };
@@ -1434,6 +1519,12 @@ XGRAD_FUNCTION void Schedule::load_state_dict(StateDict const& state) {
     base_ = std::move(base);
 }
 
+XGRAD_FUNCTION std::vector<double> Schedule::get_last_lr() const {
+    std::vector<double> rates;
+    for (std::size_t k = 0; k < base_.size(); ++k) rates.push_back(optimizer_.lr(k));
+    return rates;
+}
+
 XGRAD_FUNCTION Schedule::Schedule(Optimizer& o) : optimizer_(o) {
     for (std::size_t k = 0; k < o.group_count(); ++k) base_.push_back(o.initial_lr(k));
     expected_ = base_;
@@ -1441,6 +1532,7 @@ XGRAD_FUNCTION Schedule::Schedule(Optimizer& o) : optimizer_(o) {
 
 XGRAD_FUNCTION double Schedule::chained(double now, double base, std::int64_t count) const {
     double const before = count == 0 ? base : rate(base, count - 1), after = rate(base, count);
+    if (before == 0) return after;
     return after == before ? now : now * (after / before);
 }
 
@@ -1471,6 +1563,49 @@ XGRAD_FUNCTION double StepLR::rate(double base, std::int64_t n) const {
     return base * std::pow(gamma_, static_cast<double>(n / step_size_));
 }
 
+XGRAD_FUNCTION double MultiStepLR::rate(double base, std::int64_t n) const {
+    auto const passed = std::ranges::count_if(milestones_, [n](auto m) { return m <= n; });
+    return base * std::pow(gamma_, static_cast<double>(passed));
+}
+
+XGRAD_FUNCTION double ExponentialLR::rate(double base, std::int64_t n) const {
+    return base * std::pow(gamma_, static_cast<double>(n));
+}
+
+XGRAD_FUNCTION SequentialLR::SequentialLR(Optimizer& o,
+    std::vector<std::reference_wrapper<Schedule>> schedules, std::vector<std::int64_t> milestones)
+    : Schedule(o), schedules_(std::move(schedules)), milestones_(std::move(milestones)) {
+    if (schedules_.empty()) detail::fail("SequentialLR: there is no schedule");
+    if (schedules_.size() != milestones_.size() + 1)
+        detail::fail("SequentialLR: ", schedules_.size(), " schedules need ", schedules_.size() - 1,
+            " milestones, not ", milestones_.size());
+    if (!std::ranges::is_sorted(milestones_))
+        detail::fail("SequentialLR: the milestones must be in increasing order");
+    for (Schedule const& s : schedules_)
+        if (&s.optimizer() != &o)
+            detail::fail("SequentialLR: the schedules must belong to its optimizer");
+    auto const rates = alone(base_, 0);
+    set(0, rates, rates);
+}
+
+XGRAD_FUNCTION Schedule& SequentialLR::at(std::int64_t& count) const {
+    auto const next = std::ranges::upper_bound(milestones_, count);
+    if (next != milestones_.begin()) count -= *(next - 1);
+    return schedules_[static_cast<std::size_t>(next - milestones_.begin())];
+}
+
+XGRAD_FUNCTION double SequentialLR::rate(double base, std::int64_t n) const {
+    auto const& schedule = at(n);
+    return schedule.rate(base, n);
+}
+
+XGRAD_FUNCTION void SequentialLR::set(
+    std::int64_t count, std::vector<double> const& expected, std::vector<double> const& rates) {
+    Schedule::set(count, expected, rates);
+    auto& schedule = at(count);
+    schedule.set(count, expected, rates);
+}
+
 XGRAD_FUNCTION double CosineAnnealingLR::chained(double now, double base, std::int64_t n) const {
     double const before = height(n - 1);
     return before == 0 ? now + (base - lowest_) * height(n)
@@ -1482,14 +1617,15 @@ XGRAD_FUNCTION double CosineAnnealingLR::height(std::int64_t n) const {
            2;
 }
 
-XGRAD_FUNCTION LinearLR::LinearLR(Optimizer& o, double start, double end, std::int64_t steps)
-    : Schedule(o), start_(start), end_(end), steps_(steps) {
-    if (!(start > 0 && start <= 1))
+XGRAD_FUNCTION LinearLR::LinearLR(Optimizer& o, LinearLROptions const& options)
+    : Schedule(o), start_(options.start_factor), end_(options.end_factor),
+      steps_(options.total_iters) {
+    if (!(start_ > 0 && start_ <= 1))
         detail::fail("Starting multiplicative factor expected to be greater than 0 and less or "
                      "equal to 1.");
-    if (!(end >= 0 && end <= 1))
+    if (!(end_ >= 0 && end_ <= 1))
         detail::fail("Ending multiplicative factor expected to be between 0 and 1.");
-    if (steps < 1) detail::fail("LinearLR: the number of steps must be positive");
+    if (steps_ < 1) detail::fail("LinearLR: the number of steps must be positive");
     go_to(0);
 }
 
@@ -1498,7 +1634,7 @@ XGRAD_FUNCTION double LinearLR::rate(double base, std::int64_t n) const {
                                 static_cast<double>(steps_));
 }
 
-XGRAD_FUNCTION OneCycleLR::OneCycleLR(Optimizer& o, OneCycleOptions const& options)
+XGRAD_FUNCTION OneCycleLR::OneCycleLR(Optimizer& o, OneCycleLROptions const& options)
     : Schedule(o), options_(options) {
     if (options.total_steps < 1) detail::fail("OneCycleLR: the number of steps must be positive");
     if (!(options.pct_start >= 0 && options.pct_start <= 1))
@@ -1516,8 +1652,9 @@ XGRAD_FUNCTION double OneCycleLR::between(double a, double b, double c, std::int
                  peak = options_.pct_start * static_cast<double>(options_.total_steps) - 1,
                  last = static_cast<double>(options_.total_steps) - 1;
     auto const anneal = [&](double from, double to, double part) {
-        return options_.cosine ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part))
-                               : from + (to - from) * part;
+        return options_.anneal_strategy == AnnealStrategy::cos
+                   ? to + (from - to) / 2 * (1 + std::cos(std::numbers::pi * part))
+                   : from + (to - from) * part;
     };
     return n <= peak ? anneal(a, b, peak > 0 ? n / peak : 1)
                      : anneal(b, c, last > peak ? (n - peak) / (last - peak) : 1);
@@ -1540,7 +1677,8 @@ XGRAD_FUNCTION void OneCycleLR::set(
             between(options_.max_momentum, options_.base_momentum, options_.max_momentum, count);
 }
 
-XGRAD_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& o, PlateauOptions const& options)
+XGRAD_FUNCTION ReduceLROnPlateau::ReduceLROnPlateau(
+    Optimizer& o, ReduceLROnPlateauOptions const& options)
     : optimizer_(o), options_(options), best_(worst()) {
     if (!(options.factor >= 0 && options.factor < 1)) detail::fail("Factor should be < 1.0.");
 }
@@ -1573,15 +1711,15 @@ XGRAD_FUNCTION void ReduceLROnPlateau::load_state_dict(StateDict const& state) {
 }
 
 XGRAD_FUNCTION double ReduceLROnPlateau::worst() const noexcept {
-    return options_.maximize ? -std::numeric_limits<double>::infinity()
-                             : std::numeric_limits<double>::infinity();
+    return maximizes() ? -std::numeric_limits<double>::infinity()
+                       : std::numeric_limits<double>::infinity();
 }
 
 XGRAD_FUNCTION bool ReduceLROnPlateau::improves(double v) const {
     double const t = options_.threshold;
-    if (options_.absolute || std::isinf(best_))
-        return options_.maximize ? v > best_ + t : v < best_ - t;
-    return options_.maximize ? v > best_ * (1 + t) : v < best_ * (1 - t);
+    if (options_.threshold_mode == ThresholdMode::abs || std::isinf(best_))
+        return maximizes() ? v > best_ + t : v < best_ - t;
+    return maximizes() ? v > best_ * (1 + t) : v < best_ * (1 - t);
 }
 
 } // namespace xgrad::optim

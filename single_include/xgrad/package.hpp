@@ -594,10 +594,13 @@ namespace detail {
 
 template <class X> inline constexpr bool is_optional = false;
 template <class X> inline constexpr bool is_optional<std::optional<X>> = true;
+template <std::size_t D> inline constexpr bool is_optional<nn::PoolStride<D>> = true;
 template <class X> inline constexpr bool is_complex_number = false;
 template <std::floating_point P> inline constexpr bool is_complex_number<std::complex<P>> = true;
 template <class X> inline constexpr bool is_array = false;
 template <class X, std::size_t n> inline constexpr bool is_array<std::array<X, n>> = true;
+template <class X> inline constexpr bool is_choice = false;
+template <class E> inline constexpr bool is_choice<Choice<E>> = true;
 template <class X> inline constexpr bool is_per_axis = false;
 template <std::size_t D> inline constexpr bool is_per_axis<nn::PerAxis<D>> = true;
 template <class X>
@@ -611,7 +614,7 @@ concept Sequence = !std::same_as<X, std::string> && requires(X x, typename X::va
 /// Whether a value of this type can be stored in JSON.
 template <class X> constexpr bool storable() {
     if constexpr (std::is_arithmetic_v<X> || std::is_enum_v<X> || std::same_as<X, std::string> ||
-                  is_complex_number<X> || is_per_axis<X>)
+                  is_complex_number<X> || is_per_axis<X> || is_choice<X>)
         return true;
     else if constexpr (is_optional<X> || is_array<X> || Sequence<X>)
         return storable<typename X::value_type>();
@@ -630,6 +633,7 @@ template <class X> Json to_json(X const& x) {
         return static_cast<double>(x);
     } else if constexpr (std::is_enum_v<X>)
         return to_json(static_cast<std::underlying_type_t<X>>(x));
+    else if constexpr (is_choice<X>) return to_json(static_cast<typename X::value_type>(x));
     else if constexpr (std::same_as<X, std::string>) {
         if (data::detail::utf8_until(x) != x.size())
             fail<PackageError>("an argument that is a text must be UTF-8");
@@ -676,6 +680,7 @@ template <class X> X from_json(Json const& json, std::string const& where) {
                               : -std::numeric_limits<X>::infinity();
     } else if constexpr (std::is_enum_v<X>)
         return static_cast<X>(from_json<std::underlying_type_t<X>>(json, where));
+    else if constexpr (is_choice<X>) return from_json<typename X::value_type>(json, where);
     else if constexpr (std::same_as<X, std::string>) {
         auto const* const v = json.get_if<std::string>();
         if (!v) expected("a text");
@@ -727,14 +732,16 @@ template <std::size_t D>
 struct Fields<nn::ConvOptions<D>> : FieldList<Argument<"stride", &nn::ConvOptions<D>::stride>,
                                         Argument<"padding", &nn::ConvOptions<D>::padding>,
                                         Argument<"dilation", &nn::ConvOptions<D>::dilation>,
-                                        Argument<"groups", &nn::ConvOptions<D>::groups>> {};
+                                        Argument<"groups", &nn::ConvOptions<D>::groups>,
+                                        Argument<"bias", &nn::ConvOptions<D>::bias>> {};
 template <std::size_t D>
 struct Fields<nn::ConvTransposeOptions<D>>
     : FieldList<Argument<"stride", &nn::ConvTransposeOptions<D>::stride>,
           Argument<"padding", &nn::ConvTransposeOptions<D>::padding>,
           Argument<"output_padding", &nn::ConvTransposeOptions<D>::output_padding>,
           Argument<"groups", &nn::ConvTransposeOptions<D>::groups>,
-          Argument<"dilation", &nn::ConvTransposeOptions<D>::dilation>> {};
+          Argument<"dilation", &nn::ConvTransposeOptions<D>::dilation>,
+          Argument<"bias", &nn::ConvTransposeOptions<D>::bias>> {};
 template <std::size_t D>
 struct Fields<nn::MaxPoolOptions<D>>
     : FieldList<Argument<"stride", &nn::MaxPoolOptions<D>::stride>,
@@ -903,7 +910,7 @@ inline double size_of_linear(std::size_t in, std::size_t out, bool) {
 double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool);
 template <std::size_t D, class Options>
 double size_of_conv(
-    std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options, bool) {
+    std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options) {
     double size = extent(in) * extent(out) / extent(options.groups);
     for (auto const n : kernel.along) size *= n > 0 ? static_cast<double>(n) : 1;
     return size + extent(out);
@@ -1438,7 +1445,7 @@ template <class T, class R> void add_layers_of(R& registry) {
         registry.add(entry<M, name, Argument<"in_channels", &in_channels<M, transposed>>,
             Argument<"out_channels", &out_channels<M, transposed>>,
             Argument<"kernel_size", &kernel_size<M, D>>, Argument<"options", &M::options>,
-            Argument<"bias", &has_bias<M>>, StateSize<&size_of_conv<D, decltype(M::options)>>>());
+            StateSize<&size_of_conv<D, decltype(M::options)>>>());
     };
     conv.template operator()<nn::Conv1d<T>, 1, false, "xgrad.nn.Conv1d">();
     conv.template operator()<nn::Conv2d<T>, 2, false, "xgrad.nn.Conv2d">();

@@ -137,12 +137,10 @@
 
 
 // ======== xgrad/functional/evaluation.hpp
-// Functions of tensors, as the transforms of this folder take them: any callable of one Tensor<T>
-// or several, of any scalar types, which returns a Tensor, an expression, or a std::tuple of such.
+// Functions of tensors, as the transforms of this folder take them: any callable of one structure
+// of tensors (structure.hpp) or several, of any scalar types, which returns another one.
 // An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
 // the code that computes derivatives is compiled once for all functions.
-
-#include <tuple>
 
 
 // ======== xgrad/core/callable.hpp
@@ -356,6 +354,16 @@ using KeptCallable =
         std::reference_wrapper<std::remove_reference_t<F>>, std::decay_t<F>>;
 
 } // namespace xgrad::detail
+
+// ======== xgrad/functional/structure.hpp
+// Structures of tensors: what the transforms of this folder take as inputs and results. A structure
+// is a tensor, or a std::tuple, std::pair, std::array, std::vector, map or aggregate class whose
+// parts are structures. visit_tensors() goes through its tensors, always in the same order, so that
+// code that computes derivatives sees a list of AnyTensor only.
+
+#include <array>
+#include <tuple>
+
 
 // ======== xgrad/tensor/backward.hpp
 // backward() and grad(): run a pass from outputs to all leaves, or to given inputs.
@@ -889,7 +897,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
 // that a use after free is detected.
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <new>
 
@@ -1971,7 +1978,8 @@ public:
         requires detail::is_dims_number<I>
     ListArgument(I number) : Dims<T>({detail::DimsElement<T>(number)}) {}
     template <std::ranges::forward_range V>
-        requires(!std::derived_from<V, Dims<T>> && std::integral<std::ranges::range_value_t<V>>)
+        requires(!std::derived_from<V, Dims<T>> && std::integral<std::ranges::range_value_t<V>> &&
+                 !std::same_as<std::ranges::range_value_t<V>, char>) // "ortho" is no list
     ListArgument(V const& list) : Dims<T>(list) {}
 };
 using AxisList = ListArgument<std::ptrdiff_t>;
@@ -3227,6 +3235,25 @@ public:
     /// True for a tensor that was created in an InferenceMode.
     bool is_inference() const { return impl().inference; }
 
+    /// Sets requires_grad of a leaf. Returns the tensor itself.
+    AnyTensor& requires_grad_(bool on = true);
+    /// The accumulated gradient; undefined where there is none.
+    AnyTensor grad() const {
+        auto const& self = impl();
+        if (!self.grad) warn_of_no_grad();
+        return AnyTensor(self.grad);
+    }
+    /// Replaces the accumulated gradient by a tensor of the same shape and type, or an undefined
+    /// one.
+    void set_grad(AnyTensor const& g) const;
+    /// Sets .grad to an undefined tensor.
+    void zero_grad() const { impl().grad = nullptr; }
+    /// Overwrites the values by those of a tensor of the same shape; precision is converted. It is
+    /// not recorded, and throws where it would have to be: as<T>().copy_() records.
+    AnyTensor& copy_(AnyTensor const& from);
+    /// The square root of the sum of |x|^2 over all elements.
+    double norm() const;
+
     /// This tensor as a Tensor<T>; throws TypeError where it has another element type.
     template <Scalar T> Tensor<T> as() const;
 
@@ -3242,6 +3269,8 @@ protected:
     detail::Ref<detail::TensorImpl> impl_;
 
 private:
+    /// Where .grad is undefined: warns if no pass will ever set it.
+    void warn_of_no_grad() const;
     /// impl(), with an error that names `member` and the caller `in`.
     detail::TensorImpl& asked(char const* member, detail::Caller in) const;
     [[noreturn, gnu::cold]] static void fail_asked(char const* member, detail::Caller in);
@@ -3303,6 +3332,84 @@ private:
 
 // ======== xgrad/impl/autograd/any_tensor.ipp
 // Bodies of any_tensor.hpp.
+
+#ifndef XGRAD_SINGLE_XGRAD_CORE_WARNING_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_WARNING_HPP
+
+// ======== xgrad/core/warning.hpp
+// Warnings about calls that are allowed and probably a mistake. A handler of the user receives
+// them.
+
+#include <cstdio>
+
+namespace xgrad {
+
+using WarningHandler = std::function<void(std::string const&)>;
+
+namespace detail {
+
+struct Warnings {
+    std::mutex mutex;
+    WarningHandler handler;
+    std::vector<std::string> printed;
+
+    static Warnings& all() {
+        static Warnings warnings;
+        return warnings;
+    }
+};
+
+[[gnu::cold]] void warn_of(std::string text);
+/// Passes the concatenated pieces to the handler. Without a handler, prints each text once to
+/// stderr.
+template <class... Parts> XGRAD_INLINE void warn(Parts const&... parts) {
+    warn_of(message_of({parts...}));
+}
+
+} // namespace detail
+
+/// Warnings of all threads go to `handler` from now on; an empty one prints them to stderr, each
+/// text once. Returns the handler before.
+WarningHandler set_warning_handler(WarningHandler handler);
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
+
+// ======== xgrad/impl/core/warning.ipp
+// Bodies of warning.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void warn_of(std::string text) {
+    auto& warnings = Warnings::all();
+    std::unique_lock lock(warnings.mutex);
+    if (auto const handler = warnings.handler) {
+        lock.unlock();
+        handler(text);
+    } else if (std::find(warnings.printed.begin(), warnings.printed.end(), text) ==
+               warnings.printed.end()) {
+        std::fprintf(stderr, "xgrad: warning: %s\n", text.c_str());
+        warnings.printed.push_back(std::move(text));
+    }
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
+    auto& warnings = detail::Warnings::all();
+    std::lock_guard const lock(warnings.mutex);
+    return std::exchange(warnings.handler, std::move(handler));
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_CORE_WARNING_HPP
 
 namespace xgrad::detail {
 
@@ -3367,6 +3474,44 @@ XGRAD_FUNCTION bool AnyTensor::requires_grad(detail::Caller in) const {
         return t.requires_grad || t.grad_fn;
     auto const lock = t.view->lock(); // another thread may be refreshing the view
     return t.requires_grad || t.grad_fn || t.view->base->requires_grad || t.view->base->grad_fn;
+}
+
+XGRAD_FUNCTION AnyTensor& AnyTensor::requires_grad_(bool on) {
+    auto& self = impl();
+    if (on && !is_differentiable(self.type->dtype))
+        detail::fail<TypeError>(
+            "only Tensors of floating point and complex dtype can require gradients");
+    if (!on && !is_leaf())
+        detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. "
+                                 "If you want to use a computed variable in a subgraph that "
+                                 "doesn't require differentiation use detach()");
+    if (on && is_inference() && !is_inference_mode_enabled())
+        detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside "
+                                 "InferenceMode is not allowed.");
+    if (is_leaf()) self.requires_grad = on;
+    return *this;
+}
+
+XGRAD_FUNCTION void AnyTensor::warn_of_no_grad() const {
+    if (!impl().retains_grad && !is_leaf())
+        detail::warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+            ".grad attribute won't be populated during backward(). If you "
+            "indeed want the .grad field to be populated for a non-leaf Tensor, use "
+            ".retain_grad() on it.");
+}
+
+XGRAD_FUNCTION void AnyTensor::set_grad(AnyTensor const& g) const {
+    if (g.defined() && g.shape() != shape())
+        detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(),
+            "' to a tensor of size '", shape(),
+            "'. Please ensure that the gradient and the tensor are the same size");
+    if (g.defined() && g.dtype() != dtype())
+        detail::fail<TypeError>("attempting to assign a gradient of type ", name(g.dtype()),
+            " to a tensor of type ", name(dtype()));
+    if (g.is_same(*this))
+        detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
+    impl().grad = g.handle();
 }
 
 XGRAD_FUNCTION detail::TensorImpl& AnyTensor::impl(detail::Caller in) const {
@@ -3891,6 +4036,8 @@ private:
 #endif
 
 } // namespace xgrad::detail
+#ifndef XGRAD_SINGLE_XGRAD_CORE_WARNING_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_WARNING_HPP
 
 // ======== xgrad/core/warning.hpp
 // Warnings about calls that are allowed and probably a mistake. A handler of the user receives
@@ -3965,6 +4112,7 @@ XGRAD_FUNCTION WarningHandler set_warning_handler(WarningHandler handler) {
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_WARNING_IPP
 #endif
+#endif  // XGRAD_SINGLE_XGRAD_CORE_WARNING_HPP
 
 namespace xgrad {
 
@@ -5797,22 +5945,27 @@ namespace xgrad {
 // A member of the name of a function hides the function, so that a helper calls it.
 // clang-format off
 #define XGRAD_FUNCTIONS(f)                                                                         \
-    f(abs) f(acos) f(angle) f(asin) f(atan) f(atan2) f(ceil) f(clamp) f(conj) f(cos) f(cosh)       \
-    f(cumprod) f(cumsum) f(dot) f(erf) f(erfc) f(exp) f(expm1) f(floor) f(gelu) f(imag)            \
-    f(isfinite) f(isinf) f(isnan) f(log) f(log10) f(log1p) f(log2) f(log_softmax) f(matmul)        \
-    f(maximum) f(minimum) f(norm) f(pow) f(real) f(reciprocal) f(relu) f(repeat) f(round)          \
-    f(rsqrt) f(sigmoid) f(sign) f(sin) f(sinh) f(softmax) f(softplus) f(sqrt) f(square) f(tan)     \
-    f(tanh) f(trunc)
+    f(abs) f(acos) f(add) f(addmm) f(allclose) f(angle) f(argsort) f(asin) f(atan) f(atan2)        \
+    f(bmm) f(ceil) f(clamp) f(clamp_max) f(clamp_min) f(conj) f(cos) f(cosh) f(cross) f(cumprod)   \
+    f(cumsum) f(diff) f(div) f(dot) f(equal) f(erf) f(erfc) f(exp) f(expm1) f(floor) f(gather)     \
+    f(gelu) f(imag) f(index_add) f(index_select) f(isclose) f(isfinite) f(isinf) f(isnan) f(lerp)  \
+    f(log) f(log10) f(log1p) f(log2) f(log_softmax) f(logical_not) f(masked_fill) f(matmul)        \
+    f(maximum) f(median) f(minimum) f(mul) f(mv) f(nan_to_num) f(neg) f(norm) f(outer) f(pow)      \
+    f(quantile) f(real) f(reciprocal) f(relu) f(remainder) f(repeat_interleave) f(roll) f(round)   \
+    f(rsqrt) f(scatter_add) f(sigmoid) f(sign) f(sin) f(sinh) f(softmax) f(softplus) f(sort)       \
+    f(sqrt) f(square) f(sub) f(take) f(tan) f(tanh) f(tile) f(topk) f(trace) f(tril) f(triu)       \
+    f(trunc) f(vdot)
 // Functions whose first argument is a list of axes, which may stand in braces.
 #define XGRAD_FUNCTIONS_OF_AXES(f)                                                                 \
-    f(all_of) f(amax) f(amin) f(any_of) f(argmax) f(argmin) f(flip) f(logsumexp) f(max) f(mean)    \
-    f(min) f(prod) f(stddev) f(sum) f(var)
+    f(all_of) f(amax) f(amin) f(any_of) f(argmax) f(argmin) f(count_nonzero) f(flip)              \
+    f(logsumexp) f(max) f(mean) f(min) f(prod) f(stddev) f(sum) f(var)
 // clang-format on
 
 namespace detail {
 #define XGRAD_CALL(f)                                                                              \
     template <class X, class... A> auto call_##f(X const& x, A const&... a) { return f(x, a...); }
 XGRAD_FUNCTIONS(XGRAD_CALL)
+XGRAD_CALL(repeat)
 XGRAD_FUNCTIONS_OF_AXES(XGRAD_CALL)
 #undef XGRAD_CALL
 } // namespace detail
@@ -5833,7 +5986,23 @@ template <class Derived> struct FunctionForms {
     /// matmul().
     template <class B> auto mm(B const& b) const { return detail::call_matmul(self(), b); }
     /// A copy along new or present axes: tile() of NumPy.
-    auto repeat(Shape const& counts) const { return detail::call_repeat(self(), counts); }
+    auto repeat(ShapeArgument const& counts) const { return detail::call_repeat(self(), counts); }
+    template <std::integral... N>
+        requires(sizeof...(N) > 1)
+    auto repeat(N... counts) const {
+        return detail::call_repeat(self(), ShapeArgument{counts...});
+    }
+    /// stddev().
+    template <class... A> auto std(A const&... a) const {
+        return detail::call_stddev(self(), a...);
+    }
+    /// any_of() and all_of().
+    template <class... A> auto any(A const&... a) const {
+        return detail::call_any_of(self(), a...);
+    }
+    template <class... A> auto all(A const&... a) const {
+        return detail::call_all_of(self(), a...);
+    }
 
 private:
     Derived const& self() const { return static_cast<Derived const&>(*this); }
@@ -7823,6 +7992,9 @@ template <Operand X> double finite_largest(X const& x);
 
 namespace xgrad {
 
+/// Options of backward(); see tensor/backward.hpp.
+struct BackwardOptions;
+
 namespace detail {
 
 /// The scalar constant of an expression. A complex<float> is stored as two floats: GCC would warn
@@ -7864,6 +8036,13 @@ template <Number X> struct OperandTraits<X> {
 template <class X> using operand_type = typename OperandTraits<std::remove_cvref_t<X>>::type;
 template <class X>
 concept OperandLike = requires { typename operand_type<X>; };
+/// xt::keep and xt::drop.
+template <class I>
+concept XtensorList = requires(I i) { i.normalize(std::size_t{}); };
+/// A list of positions of an axis.
+template <class I>
+concept TensorIndex =
+    XtensorList<I> || (Operand<I> && std::same_as<typename I::scalar, std::int64_t>);
 template <class X> using kind_in = typename operand_type<X>::kind;
 
 /// The operands of an Expression: a tuple that is cheaper to compile than std::tuple.
@@ -7955,8 +8134,18 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     {
         return item();
     }
+    /// The values, which record no gradient.
+    auto detach() const { return materialize_expression(*this).detach(); }
     /// Evaluates and records the expression, then calls Tensor::backward().
     void backward() const { materialize_expression(*this).backward(); }
+    template <class GradientOrOptions = BackwardOptions>
+    void backward(GradientOrOptions const& g) const {
+        materialize_expression(*this).backward(g);
+    }
+    template <class Gradient, class Options = BackwardOptions>
+    void backward(Gradient const& g, Options const& options) const {
+        materialize_expression(*this).backward(g, options);
+    }
 
 private:
     template <class First, class... Rest>
@@ -8375,6 +8564,26 @@ template <Operand X> auto in_one_row(char const* name, X const& x) {
 } // namespace detail
 /// All elements as a vector.
 template <Operand X> auto flatten(X const& x) { return detail::in_one_row("flatten", x); }
+/// The axes first to last, inclusive, as one; a tensor of no dimensions becomes a vector. A view
+/// if the strides allow.
+template <Operand X> auto flatten(X const& x, std::ptrdiff_t first, std::ptrdiff_t last = -1) {
+    Shape const extents = x.shape();
+    if (extents.size() == 0) return express(Reshape{{}, Axes{1}, "flatten"}, x);
+    auto const from = detail::normalize_axis("flatten", first, extents),
+               to = detail::normalize_axis("flatten", last, extents);
+    if (from > to)
+        detail::fail<ShapeError>(
+            "flatten: axis ", first, " lies behind axis ", last, " of shape ", extents);
+    Axes shape;
+    std::ptrdiff_t together = 1;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        auto const n = static_cast<std::ptrdiff_t>(extents[d]);
+        if (d >= from && d <= to) together *= n;
+        if (d < from || d > to) shape.push_back(n);
+        else if (d == to) shape.push_back(together);
+    }
+    return express(Reshape{{}, shape, "flatten"}, x);
+}
 
 namespace detail {
 /// The inverse permutation.
@@ -13887,7 +14096,17 @@ namespace xgrad {
 namespace detail {
 template <class Self, class F, class... X>
 Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x);
+
+// A member of the name of a function hides the function, so that a helper calls it.
+template <class Self> Self& call_uniform(Self& x, double low, double high) {
+    uniform_(x, low, high);
+    return x;
 }
+template <class Self> Self& call_normal(Self& x, double mean, double deviation) {
+    normal_(x, mean, deviation);
+    return x;
+}
+} // namespace detail
 
 /// Base of Tensor. Each form returns the tensor itself.
 template <class Self> struct InplaceForms {
@@ -14009,6 +14228,14 @@ template <class Self> struct InplaceForms {
     /// apply_() with a default-constructed operation: x.apply_<MyOp>(y).
     template <class Op, detail::OperandLike... X> Self& apply_(X const&... more) {
         return apply_(Op{}, more...);
+    }
+
+    /// Random numbers, not recorded: uniform on [low, high), or normal.
+    Self& uniform_(double low = 0, double high = 1) {
+        return detail::call_uniform(static_cast<Self&>(*this), low, high);
+    }
+    Self& normal_(double mean = 0, double deviation = 1) {
+        return detail::call_normal(static_cast<Self&>(*this), mean, deviation);
     }
 
 private:
@@ -16299,6 +16526,23 @@ Tensor<T> narrow(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, 
 template <class Derived> struct ShapeForms {
     /// All elements along one axis.
     auto flatten() const { return xgrad::flatten(self()); }
+    /// The axes first to last, inclusive, as one.
+    auto flatten(std::ptrdiff_t first, std::ptrdiff_t last = -1) const {
+        return xgrad::flatten(self(), first, last);
+    }
+    auto ravel() const { return xgrad::flatten(self()); }
+    // Functions of a list of integers with several integers: x.view(2, 3).
+#define XGRAD_OF_INTEGERS(f)                                                                       \
+    template <std::integral... N>                                                                  \
+        requires(sizeof...(N) > 1)                                                                 \
+    auto f(N... n) const {                                                                         \
+        return self().f(AxisList{n...});                                                           \
+    }
+    XGRAD_OF_INTEGERS(expand)
+    XGRAD_OF_INTEGERS(permute)
+    XGRAD_OF_INTEGERS(reshape)
+    XGRAD_OF_INTEGERS(view)
+#undef XGRAD_OF_INTEGERS
     /// Without the axes of extent 1.
     auto squeeze() const { return xgrad::squeeze(self()); }
     /// Without an axis, if its extent is 1.
@@ -16338,6 +16582,7 @@ template <class Derived> struct ShapeForms {
     auto mT() const { return xgrad::mT(self()); }
     /// The elements converted to another type: cast<U>(x).
     template <Scalar U> auto to() const { return xgrad::cast<U>(self()); }
+    template <Scalar U> auto astype() const { return xgrad::cast<U>(self()); }
     /// The extent of an axis.
     std::size_t size(std::ptrdiff_t axis) const {
         return self().shape()[detail::normalize_axis("size", axis, self().shape())];
@@ -16346,6 +16591,7 @@ template <class Derived> struct ShapeForms {
     std::size_t size() const { return self().numel(); }
     std::size_t dimension() const { return self().dim(); }
     std::size_t ndim() const { return self().dim(); }
+    Shape const& sizes() const { return self().shape(); }
 
 private:
     Derived const& self() const { return static_cast<Derived const&>(*this); }
@@ -16402,6 +16648,22 @@ concept RangeOfRanges = PlainRange<V> && PlainRange<std::ranges::range_value_t<V
 /// True unless U is complex and T is not.
 template <class U, class T>
 concept ConvertsTo = !is_complex<U> || is_complex<T>;
+/// What a constructor of Tensor<T> takes in parentheses only. (One variable, so that the messages
+/// about other constructors stay short.)
+template <class V, class T>
+inline constexpr bool copied_explicitly = NumberRange<V> || RangeOfRanges<V>;
+template <XtensorExpression V, class T>
+inline constexpr bool copied_explicitly<V, T> =
+    std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+/// What a Tensor<T> is made of, when it is written in parentheses.
+template <class V, class T>
+inline constexpr bool copies_from = [] {
+    if constexpr (XtensorExpression<V>)
+        return std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+    else if constexpr (NumberRange<V>) return ConvertsTo<std::ranges::range_value_t<V>, T>;
+    else return false;
+}();
+template <class E, class T> inline constexpr bool has_scalar = std::same_as<typename E::scalar, T>;
 
 /// Shape or strides as xtensor's functions take them.
 template <class D> auto xt_dims(D const& d) {
@@ -16443,12 +16705,22 @@ template <class T> struct ArrayOf {
         copy_list(list, shape, 0, out);
         return a;
     }
+    template <class V> static Array<T> from(V const& values) {
+        if constexpr (XtensorExpression<V>) return from_xtensor(values);
+        else return from_range(values);
+    }
     template <class V> static Array<T> from_range(V const& numbers) {
         Array<T> a(Shape{std::ranges::size(numbers)});
         T* out = a.begin();
         for (auto const& number : numbers)
             *out++ = converted<T>(std::ranges::range_value_t<V>(number));
         return a;
+    }
+    template <class V> static Array<T> from_range(V const& numbers, Shape const& shape) {
+        auto a = from_range(numbers);
+        if (numel(shape) != a.numel)
+            fail<ShapeError>("Tensor: ", a.numel, " numbers do not fill an array of shape ", shape);
+        return a.view(shape, row_major(shape));
     }
     template <class U> static Array<T> from_pointer(U const* data, Shape const& shape) {
         Array<T> a(shape);
@@ -16525,10 +16797,8 @@ inline constexpr TypeInfo type_info{dtype_of<T>, sizeof(T), &GradientArithmetic<
 
 namespace xgrad {
 
-/// Options of backward() and grad(); see backward.hpp.
-struct BackwardOptions;
-
 template <Scalar T> class MaskedTensor;
+template <Scalar T> class IndexedTensor;
 
 template <Scalar T>
 class Tensor : public AnyTensor,
@@ -16554,42 +16824,34 @@ public:
     /// Nested lists, one level for each dimension.
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
         : Tensor(detail::ArrayOf<T>::from_list(values), g) {}
-    /// Copies the values of an xtensor expression.
-    template <detail::XtensorExpression E>
-        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e) : Tensor(detail::ArrayOf<T>::from_xtensor(e)) {}
-    template <detail::XtensorExpression E>
-        requires std::convertible_to<typename std::remove_cvref_t<E>::value_type, T>
-    explicit Tensor(E const& e, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from_xtensor(e), g) {}
-    /// Rejects `Tensor<double> x = array`: a copy must be explicit. The explicit constructor above
-    /// does not take part in copy initialisation.
-    template <detail::XtensorExpression E, class... None>
-        requires(std::convertible_to<typename std::remove_cvref_t<E>::value_type, T> &&
-                 sizeof...(None) == 0)
-    Tensor(E const&, None...) {
-        static_assert(sizeof...(None), "Tensor: values of an xtensor expression are copied where "
-                                       "that is written: Tensor<double> x(array), not x = array");
-    }
-    /// A copy of the numbers of a std::vector, std::array, std::span or another range, with one
-    /// dimension. borrow() and adopt() make tensors of such memory without a copy.
+    /// Copies the values of an xtensor expression, or the numbers of a std::vector, std::array,
+    /// std::span or another range, with one dimension. borrow() and adopt() make tensors of such
+    /// memory without a copy.
+    template <class V>
+        requires(detail::copies_from<V, T>)
+    explicit Tensor(V const& values) : Tensor(detail::ArrayOf<T>::from(values)) {}
+    template <class V>
+        requires(detail::copies_from<V, T>)
+    explicit Tensor(V const& values, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from(values), g) {}
+    /// The same in a shape with as many elements, row-major.
     template <detail::NumberRange V>
         requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
-    explicit Tensor(V const& numbers) : Tensor(detail::ArrayOf<T>::from_range(numbers)) {}
-    template <detail::NumberRange V>
-        requires detail::ConvertsTo<std::ranges::range_value_t<V>, T>
-    explicit Tensor(V const& numbers, GradFlag<T> g)
-        : Tensor(detail::ArrayOf<T>::from_range(numbers), g) {}
-    /// Rejects `Tensor<double> x = vector`, and a range of ranges.
-    template <detail::NumberRange V, class... None>
-        requires(sizeof...(None) == 0)
+    Tensor(V const& numbers, Shape const& shape, GradFlag<T> g = {})
+        : Tensor(detail::ArrayOf<T>::from_range(numbers, shape), g) {}
+    /// Rejects `Tensor<double> x = array` and `= vector`: a copy must be explicit, and the explicit
+    /// constructors above do not take part in copy initialisation. And a range of ranges.
+    template <class V, class... None>
+        requires(detail::copied_explicitly<V, T> && sizeof...(None) == 0)
     Tensor(V const&, None...) {
-        static_assert(sizeof...(None), "Tensor: the numbers of a range are copied where that is "
-                                       "written, Tensor<double> x(vector), not x = vector; complex "
-                                       "numbers to a complex tensor");
-    }
-    template <detail::RangeOfRanges V> Tensor(V const&, GradFlag<T> = {}) {
-        static_assert(sizeof(V) == 0, "Tensor: ranges in a range may have different lengths; write "
-                                      "their numbers to one vector, and reshape the tensor of it");
+        static_assert(sizeof...(None) || !detail::XtensorExpression<V>,
+            "Tensor: values of an xtensor expression are copied where that is written: "
+            "Tensor<double> x(array), not x = array");
+        static_assert(sizeof...(None) || !detail::NumberRange<V>,
+            "Tensor: the numbers of a range are copied where that is written, Tensor<double> "
+            "x(vector), not x = vector; complex numbers to a complex tensor");
+        static_assert(sizeof...(None) || !detail::RangeOfRanges<V>,
+            "Tensor: ranges in a range may have different lengths; write their numbers to one "
+            "vector, and reshape the tensor of it");
     }
     /// A copy of the numbers at `data`, in row-major order. from_blob() makes a tensor of them
     /// without a copy.
@@ -16600,14 +16862,14 @@ public:
     /// Evaluates an expression in one pass, and records one Node where an operand requires a
     /// gradient.
     template <class Op, class... X>
-        requires std::same_as<typename Expression<Op, X...>::scalar, T>
+        requires(detail::has_scalar<Expression<Op, X...>, T>)
     Tensor(Expression<Op, X...> const& e,
         detail::SourceLocation location = detail::SourceLocation::current());
     /// From an array of the library's own type.
-    explicit Tensor(detail::Array<T>&& a, GradFlag<T> g = {})
-        : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
-    explicit Tensor(detail::Array<T> const& a, GradFlag<T> g = {})
-        : Tensor(detail::TensorImpl::make(detail::type_info<T>, a), g) {}
+    template <class A>
+        requires std::same_as<std::remove_cvref_t<A>, detail::Array<T>>
+    explicit Tensor(A&& a, GradFlag<T> g = {})
+        : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::forward<A>(a)), g) {}
     /// Allocates memory without initialising it.
     static Tensor empty(Shape const& shape) {
         return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));
@@ -16627,12 +16889,12 @@ public:
     Tensor& operator=(Tensor const& x) && { return copy_(x); }
     template <detail::OperandLike X> Tensor& operator=(X const& x) && { return copy_(x); }
 
-    /// The value of a tensor with one element.
-    T item() const {
+    /// The value of a tensor with one element; as another type: item<int>().
+    template <class U = T> U item() const {
         if (numel() != 1)
             detail::fail<ShapeError>(
                 "item: a tensor with one element is needed, this one has shape ", shape());
-        return *array_of().begin();
+        return static_cast<U>(*array_of().begin());
     }
     /// The same, as double(x).
     template <class U>
@@ -16660,6 +16922,15 @@ public:
         detail::check_leaves_graph(*this);
         return xt::xarray<T>(array());
     }
+    /// A copy with N dimensions; throws where the tensor has another number, or requires a
+    /// gradient.
+    template <std::size_t N> xt::xtensor<T, N> to_xtensor() const {
+        detail::check_leaves_graph(*this);
+        if (dim() != N)
+            detail::fail<ShapeError>(
+                "to_xtensor: a tensor of shape ", shape(), " has ", dim(), " dimensions, not ", N);
+        return xt::xtensor<T, N>(array());
+    }
     /// A writable xtensor expression of this tensor's memory; counts as a change in place.
     auto mutable_array() & {
         impl().array.storage->bump();
@@ -16670,41 +16941,16 @@ public:
     Tensor& requires_grad_(bool on = true) {
         static_assert(detail::has_gradients<T>,
             "only Tensors of floating point and complex dtype can require gradients");
-        auto& self = impl();
-        if (!on && !is_leaf())
-            detail::fail<GraphError>("you can only change requires_grad flags of leaf variables. "
-                                     "If you want to use a computed variable in a subgraph that "
-                                     "doesn't require differentiation use detach()");
-        if (on && is_inference() && !is_inference_mode_enabled())
-            detail::fail<GraphError>("Setting requires_grad=True on inference tensor outside "
-                                     "InferenceMode is not allowed.");
-        if (is_leaf()) self.requires_grad = on;
+        AnyTensor::requires_grad_(on);
         return *this;
     }
     using AnyTensor::requires_grad;
 
     /// The accumulated gradient; undefined where there is none.
-    Tensor grad() const {
-        if (!impl().grad && !impl().retains_grad && !is_leaf())
-            detail::warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
-                ".grad attribute won't be populated during backward(). If you "
-                "indeed want the .grad field to be populated for a non-leaf Tensor, use "
-                ".retain_grad() on it.");
-        return Tensor(impl().grad);
-    }
+    Tensor grad() const { return Tensor(AnyTensor::grad().handle()); }
     /// Replaces the accumulated gradient by a tensor of the same shape, or an undefined one.
-    void set_grad(Tensor const& g) {
-        if (g.defined() && g.shape() != shape())
-            detail::fail<ShapeError>("attempting to assign a gradient of size '", g.shape(),
-                "' to a tensor of size '", shape(),
-                "'. Please ensure that the gradient and the tensor are the same size");
-        if (g.is_same(*this))
-            detail::fail<GraphError>("a tensor cannot be its own gradient: pass a clone()");
-        impl().grad = g.handle();
-    }
-    /// Sets .grad to an undefined tensor.
-    void zero_grad() { impl().grad = nullptr; }
+    void set_grad(Tensor const& g) { AnyTensor::set_grad(g); }
+    void zero_grad() { AnyTensor::zero_grad(); }
 
     /// A tensor of the same memory and version without grad_fn.
     Tensor detach() const { return Tensor(detail::alias(*this, "detach").handle()); }
@@ -16714,6 +16960,7 @@ public:
     Tensor& detach_();
     /// A recorded copy with memory of its own.
     Tensor clone() const;
+    Tensor copy() const { return clone(); }
     /// This tensor itself where it is contiguous (row-major), a recorded contiguous copy otherwise.
     Tensor contiguous() const { return this->is_contiguous() ? *this : clone(); }
 
@@ -16739,6 +16986,10 @@ public:
 
     // Views share the memory of this tensor, and their gradients arrive at it; see views.hpp.
     template <class... Index> Tensor operator()(Index const&... index) const;
+    /// Slices at given positions, to read or to assign; see tensor_indexing.hpp.
+    template <class... Index>
+        requires(detail::TensorIndex<Index> || ...)
+    IndexedTensor<T> operator()(Index const&... index) const;
     template <class I> auto operator[](I const& index) const { return (*this)(index); }
     /// The elements where the mask is true, to read or to assign; see mask_indexing.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
@@ -16749,10 +17000,12 @@ public:
     }
     Tensor reshape(AxisList const& shape) const;
     Tensor view(AxisList const& shape) const;
-    Tensor expand(Shape const& shape) const;
+    Tensor expand(AxisList const& shape) const;
     Tensor transpose() const;
     Tensor transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const;
     Tensor permute(AxisList const& axes) const;
+    using ShapeForms<Tensor>::expand, ShapeForms<Tensor>::permute, ShapeForms<Tensor>::reshape,
+        ShapeForms<Tensor>::view; // of several integers
     Tensor t() const {
         detail::check_defined("t", *this);
         return transpose();
@@ -16762,6 +17015,7 @@ public:
     std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
     std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
+    using FunctionForms<Tensor>::norm;
     using FunctionForms<Tensor>::real, FunctionForms<Tensor>::imag; // of real tensors
     Tensor<precision_of<T>> real() const
         requires detail::is_complex<T>;
@@ -16776,6 +17030,7 @@ public:
     template <detail::OperandLike X> Tensor& operator*=(X const& x);
     template <detail::OperandLike X> Tensor& operator/=(X const& x);
     Tensor& fill_(T value);
+    Tensor& fill(T value) { return fill_(value); }
     Tensor& zero_();
     /// Writes `value` where the mask is true.
     template <detail::OperandLike X> Tensor& masked_fill_(Tensor<bool> const& mask, X const& value);
@@ -16802,6 +17057,7 @@ private:
 
 /// Tensor x(2.0): a scalar gives its type.
 template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+template <Scalar T> explicit Tensor(detail::Array<T>) -> Tensor<T>;
 /// Tensor y = sin(x): the element type of an expression.
 template <class Op, class... X>
 Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
@@ -17023,7 +17279,7 @@ namespace xgrad {
 
 template <Scalar T>
 template <class Op, class... X>
-    requires std::same_as<typename Expression<Op, X...>::scalar, T>
+    requires(detail::has_scalar<Expression<Op, X...>, T>)
 Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {
     detail::RecordingAt const here(location);
     impl_ = detail::record(e).handle();
@@ -17813,7 +18069,11 @@ inline Slice slice(std::optional<std::ptrdiff_t> start = {},
 }
 
 // Names of indices, as xtensor has them: x(all, 1), x(range(0, 2)), x(ellipsis, newaxis).
+// all(mask) is all_of(mask), as in NumPy.
 inline constexpr struct All {
+    template <class X, class... A> auto operator()(X const& mask, A const&... a) const {
+        return all_of(mask, a...);
+    }
 } all{}; // for several tensors in a hook: all of them
 inline Slice range(std::optional<std::ptrdiff_t> start, std::optional<std::ptrdiff_t> stop,
     std::ptrdiff_t step = 1) {
@@ -17927,7 +18187,7 @@ public:
                                                    "slice: this one is of floating point type");
             static_assert(std::floating_point<I> || AxisIndex<I>,
                 "an index is a whole number, xg::slice(...), xg::range(...), xg::all, "
-                "xg::newaxis or xg::ellipsis");
+                "xg::newaxis, xg::ellipsis or a tensor of integers");
             if (axis_ == shape_.size())
                 fail<IndexError>("too many indices for an array with ", shape_.size(),
                     " dimensions: ", named_, " of them for shape ", shape_);
@@ -18040,7 +18300,11 @@ XGRAD_FUNCTION Window WindowBuilder::finish() {
 namespace xgrad {
 
 /// With `all`, of ops/indexing.hpp: when register_multi_grad_hook() calls its hook.
+/// any(mask) is any_of(mask), as in NumPy.
 inline constexpr struct Any {
+    template <class X, class... A> auto operator()(X const& mask, A const&... a) const {
+        return any_of(mask, a...);
+    }
 } any{};
 
 namespace detail {
@@ -18841,6 +19105,156 @@ XGRAD_FUNCTION void grad_into(AnyTensor* gradients, AnyTensor const& output,
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_BACKWARD_IPP
 #endif
 
+namespace xgrad::detail {
+
+using Tensors = std::vector<AnyTensor>;
+using TensorSpan = std::span<AnyTensor const>;
+
+template <class X> inline constexpr bool is_tuple = false;
+template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
+template <class X> inline constexpr bool is_tuple_like = is_tuple<X>;
+template <class A, class B> inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
+template <class X, std::size_t n> inline constexpr bool is_tuple_like<std::array<X, n>> = true;
+
+template <class X>
+concept MapLike = requires(X& x) {
+    typename X::mapped_type;
+    x.begin()->second;
+};
+template <class X>
+concept ListLike = !MapLike<X> && !TensorLike<X> && requires(X& x, typename X::value_type v) {
+    x.push_back(v);
+    x.begin() != x.end();
+};
+
+/// Converts to anything: it counts the members of an aggregate class.
+struct AnyMember {
+    template <class T> operator T() const;
+};
+/// The number of members of X, if there are at most 8, and if AnyMember converts to each; else 0.
+template <class X, class... M> constexpr std::size_t count_members() {
+    if constexpr (sizeof...(M) > 8) return 0;
+    else if constexpr (requires { X{M{}..., AnyMember{}}; })
+        return count_members<X, M..., AnyMember>();
+    else if constexpr (requires { X{M{}..., {}}; }) return 0; // one more, of another kind
+    else return sizeof...(M);
+}
+template <class X>
+concept AggregateLike = std::is_class_v<X> && std::is_aggregate_v<X> && !TensorLike<X> &&
+                        !is_tuple_like<X> && std::copyable<X> && count_members<X>() != 0;
+/// References to the members of an aggregate, of which there are at most 8.
+template <class X> auto members_of(X& x) {
+    constexpr std::size_t n = count_members<std::remove_const_t<X>>();
+    if constexpr (n == 1) {
+        auto& [a] = x;
+        return std::tie(a);
+    } else if constexpr (n == 2) {
+        auto& [a, b] = x;
+        return std::tie(a, b);
+    } else if constexpr (n == 3) {
+        auto& [a, b, c] = x;
+        return std::tie(a, b, c);
+    } else if constexpr (n == 4) {
+        auto& [a, b, c, d] = x;
+        return std::tie(a, b, c, d);
+    } else if constexpr (n == 5) {
+        auto& [a, b, c, d, e] = x;
+        return std::tie(a, b, c, d, e);
+    } else if constexpr (n == 6) {
+        auto& [a, b, c, d, e, f] = x;
+        return std::tie(a, b, c, d, e, f);
+    } else if constexpr (n == 7) {
+        auto& [a, b, c, d, e, f, g] = x;
+        return std::tie(a, b, c, d, e, f, g);
+    } else if constexpr (n == 8) {
+        auto& [a, b, c, d, e, f, g, h] = x;
+        return std::tie(a, b, c, d, e, f, g, h);
+    } else return std::tuple<>();
+}
+
+/// The type in which a structure is stored, with tensors in the place of expressions, and the
+/// scalar types of its tensors. Other types have no StructureOf.
+template <class X> struct StructureOf {};
+template <class X> using structure = typename StructureOf<X>::type;
+template <class X> using scalars_of = typename StructureOf<X>::scalars;
+template <class X>
+concept StructureLike = requires { typename StructureOf<X>::type; };
+
+template <TensorLike X> struct StructureOf<X> {
+    using type = tensor_type<X>;
+    using scalars = std::tuple<typename type::scalar>;
+    static type make(X const& x) { return materialize(x); }
+};
+template <StructureLike... X> struct StructureOf<std::tuple<X...>> {
+    using type = std::tuple<structure<X>...>;
+    using scalars = decltype(std::tuple_cat(std::declval<scalars_of<X>>()...));
+    static type make(std::tuple<X...> const& x) {
+        return std::apply([](X const&... each) { return type(StructureOf<X>::make(each)...); }, x);
+    }
+};
+/// A container is stored as it is, so that it holds tensors and no expressions.
+template <class X, class... Parts> struct ContainerOf {};
+template <class X, StructureLike... Parts>
+    requires(std::same_as<structure<Parts>, Parts> && ...)
+struct ContainerOf<X, Parts...> {
+    using type = X;
+    using scalars = decltype(std::tuple_cat(std::declval<scalars_of<Parts>>()...));
+    static type const& make(X const& x) { return x; }
+};
+template <class A, class B>
+struct StructureOf<std::pair<A, B>> : ContainerOf<std::pair<A, B>, A, B> {};
+template <class X, std::size_t n>
+struct StructureOf<std::array<X, n>> : ContainerOf<std::array<X, n>, X> {};
+template <ListLike X> struct StructureOf<X> : ContainerOf<X, typename X::value_type> {};
+template <MapLike X> struct StructureOf<X> : ContainerOf<X, typename X::mapped_type> {};
+template <class X, class Members> struct AggregateOf {};
+template <class X, class... M>
+struct AggregateOf<X, std::tuple<M&...>> : ContainerOf<X, std::remove_const_t<M>...> {};
+template <AggregateLike X>
+struct StructureOf<X> : AggregateOf<X, decltype(members_of(std::declval<X&>()))> {};
+
+template <class Scalars> inline constexpr bool has_scalars = false;
+template <class... T>
+inline constexpr bool has_scalars<std::tuple<T...>> = (Differentiable<T> && ...);
+template <class Scalars> inline constexpr bool has_real_scalars = false;
+template <class... T>
+inline constexpr bool has_real_scalars<std::tuple<T...>> = (RealScalar<T> && ...);
+template <class Scalars> inline constexpr bool has_complex_scalars = false;
+template <class... T>
+inline constexpr bool has_complex_scalars<std::tuple<T...>> = (ComplexScalar<T> && ...);
+template <class X>
+inline constexpr bool all_differentiable = StructureLike<X> && has_scalars<scalars_of<X>>;
+template <class X> inline constexpr bool all_real = has_real_scalars<scalars_of<X>>;
+template <class X> inline constexpr bool all_complex = has_complex_scalars<scalars_of<X>>;
+
+/// Calls f(Tensor<T>&) for each tensor of a stored structure.
+template <class X, class F> void visit_tensors(X& x, F const& f) {
+    using Plain = std::remove_const_t<X>;
+    if constexpr (TensorLike<Plain>) f(x);
+    else if constexpr (is_tuple_like<Plain>)
+        std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, x);
+    else if constexpr (MapLike<Plain>)
+        for (auto& entry : x) visit_tensors(entry.second, f);
+    else if constexpr (ListLike<Plain>)
+        for (auto& each : x) visit_tensors(each, f);
+    else std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, members_of(x));
+}
+/// The tensors of a structure.
+template <StructureLike X> Tensors erased(X const& x) {
+    Tensors all;
+    auto const& stored = StructureOf<X>::make(x);
+    visit_tensors(stored, [&all](AnyTensor const& t) { all.push_back(t); });
+    return all;
+}
+/// A structure like another one, with these tensors.
+template <class X> X with_tensors(X like, TensorSpan x) {
+    std::size_t i = 0;
+    visit_tensors(like, [&]<Scalar T>(Tensor<T>& t) { t = x[i++].as<T>(); });
+    return like;
+}
+
+} // namespace xgrad::detail
+
 namespace xgrad {
 
 /// Options of the transforms.
@@ -18857,39 +19271,22 @@ struct TransformOptions {
 
 namespace detail {
 
-using Tensors = std::vector<AnyTensor>;
-using TensorSpan = std::span<AnyTensor const>;
-
-/// One tensor or several, as a tuple of tensors.
-template <TensorLike X> std::tuple<tensor_type<X>> tensors_of(X const& x) {
-    return {materialize(x)};
-}
-template <TensorLike... X> std::tuple<tensor_type<X>...> tensors_of(std::tuple<X...> const& x) {
-    return std::apply(
-        [](X const&... each) { return std::tuple<tensor_type<X>...>(materialize(each)...); }, x);
-}
-template <class X>
-concept TensorsLike = requires(X const& x) { tensors_of(x); };
-template <class X> struct TensorsType {
-    using type = std::tuple<>;
-};
-template <TensorsLike X> struct TensorsType<X> {
-    using type = decltype(tensors_of(std::declval<X const&>()));
-};
-template <class X> using tensors_type = typename TensorsType<X>::type;
-
 /// The argument of a transform t(f), in contrast to the outputs and gradients of other overloads.
 template <class F>
 concept TransformedFunction = !TensorLike<std::remove_cvref_t<F>> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorOrEdge> &&
                               !std::convertible_to<std::remove_cvref_t<F> const&, TensorsOrEdges>;
-/// An input of a transform in t(f)(x...), as a tensor: a number becomes a Tensor<double>, and a
-/// parameter of a module stays the tensor that it is, where a copy of it would be another one.
+/// An input of a transform in t(f)(x...): a number becomes a Tensor<double>, and a parameter of a
+/// module stays the tensor that it is, where a copy of it would be another one.
 template <class X>
-concept TransformInput = TensorLike<X> || (std::is_arithmetic_v<X> && !std::same_as<X, bool>);
+concept TransformInput = StructureLike<X> || (std::is_arithmetic_v<X> && !std::same_as<X, bool>);
 template <class X> auto tensor_input(X const& x) {
     if constexpr (std::is_arithmetic_v<X>) return Tensor<double>(static_cast<double>(x));
-    else return tensor_type<X>(materialize(x));
+    else return structure<X>(StructureOf<X>::make(x));
+}
+/// f(x...) for inputs as tensors.
+template <class F, class... X> auto call_with(F& f, X const&... x) {
+    return std::invoke(f, tensor_input(x)...);
 }
 /// Calls a transform with one input, or with a tuple of several.
 template <class T, class... X> auto at_inputs(T const& transform, X const&... x) {
@@ -18897,37 +19294,7 @@ template <class T, class... X> auto at_inputs(T const& transform, X const&... x)
     else return transform(std::tuple(tensor_input(x)...));
 }
 
-template <class X> inline constexpr bool is_tuple = false;
-template <class... X> inline constexpr bool is_tuple<std::tuple<X...>> = true;
-template <class Tuple> inline constexpr bool all_differentiable = false;
-template <Scalar... T>
-inline constexpr bool all_differentiable<std::tuple<Tensor<T>...>> = (Differentiable<T> && ...);
-template <class Tuple> inline constexpr bool all_real = false;
-template <Scalar... T>
-inline constexpr bool all_real<std::tuple<Tensor<T>...>> = (RealScalar<T> && ...);
-template <class Tuple> inline constexpr bool all_complex = false;
-template <Scalar... T>
-inline constexpr bool all_complex<std::tuple<Tensor<T>...>> = (ComplexScalar<T> && ...);
-
-template <Scalar... T> std::array<AnyTensor, sizeof...(T)> erased(std::tuple<Tensor<T>...> x) {
-    return std::apply(
-        [](auto&... each) { return std::array<AnyTensor, sizeof...(T)>{std::move(each)...}; }, x);
-}
 inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
-template <class Tuple> struct TypedTensors;
-template <Scalar... T> struct TypedTensors<std::tuple<Tensor<T>...>> {
-    static std::tuple<Tensor<T>...> from(TensorSpan x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return std::tuple<Tensor<T>...>{x[I].template as<T>()...};
-        }(std::index_sequence_for<T...>{});
-    }
-};
-/// Tensors of the types of Tuple; a single tensor instead of a tuple if the caller did not write a
-/// tuple.
-template <class Tuple, bool as_tuple> auto typed(TensorSpan x) {
-    if constexpr (as_tuple) return TypedTensors<Tuple>::from(x);
-    else return std::get<0>(TypedTensors<Tuple>::from(x));
-}
 
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
@@ -18972,98 +19339,106 @@ void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor
 /// create_graph asks for it.
 void become_values(bool create_graph, std::span<AnyTensor> outputs);
 
-/// F called with tensors of the types in the tuple In.
-template <class F, class In> struct CallOf;
-template <class F, Scalar... T> struct CallOf<F, std::tuple<Tensor<T>...>> {
-    static constexpr bool takes_inputs = std::is_invocable_v<F&, Tensor<T> const&...>;
-    static constexpr bool returns_tensors = [] {
-        if constexpr (takes_inputs)
-            return TensorsLike<std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>;
-        else return false;
-    }();
-    /// The results as tensors: expressions are evaluated.
-    static auto tensors(F& f, TensorSpan x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return tensors_of(std::invoke(f, x[I].template as<T>()...));
-        }(std::index_sequence_for<T...>{});
+/// F called with a structure of type In: with its parts, if it is a tuple and F takes them.
+template <class F, class In> struct CallWith {
+    static constexpr bool spreads = false;
+};
+template <class F, class... X> struct CallWith<F, std::tuple<X...>> {
+    static constexpr bool spreads = std::is_invocable_v<F&, X const&...>;
+};
+template <class F, class In> struct CallOf {
+    static constexpr bool spreads = CallWith<F, In>::spreads,
+                          takes_inputs = spreads || std::is_invocable_v<F&, In const&>;
+    static auto call(F& f, In const& in)
+        requires takes_inputs
+    {
+        if constexpr (spreads)
+            return std::apply([&f](auto const&... x) { return std::invoke(f, x...); }, in);
+        else return std::invoke(f, in);
     }
     static auto result() {
-        if constexpr (returns_tensors)
-            return std::type_identity<
-                std::remove_cvref_t<std::invoke_result_t<F&, Tensor<T> const&...>>>{};
+        if constexpr (takes_inputs)
+            return std::type_identity<decltype(call(std::declval<F&>(), std::declval<In>()))>{};
         else return std::type_identity<void>{};
+    }
+    using Result = typename decltype(result())::type;
+    static constexpr bool returns_tensors = StructureLike<Result>;
+    /// The results for these tensors in the structure of the inputs; expressions are evaluated.
+    static auto tensors(F& f, In const& like, TensorSpan x) {
+        return structure<Result>(StructureOf<Result>::make(call(f, with_tensors(like, x))));
     }
 };
 
 /// The types of a function F and its inputs X, checked: if `fits` is false, the compiler has
 /// reported why.
 template <class F, class X> struct CheckedCall {
-    static_assert(TensorsLike<X>,
+    static_assert(StructureLike<X>,
         "the inputs of a function are a Tensor or a std::tuple of tensors: inputs(x, w)");
-    using In = tensors_type<X>;
+    static auto in() {
+        if constexpr (StructureLike<X>) return std::type_identity<structure<X>>{};
+        else return std::type_identity<std::tuple<>>{};
+    }
+    using In = typename decltype(in())::type;
     using Call = CallOf<std::remove_reference_t<F>, In>;
-    static_assert(!TensorsLike<X> || Call::takes_inputs,
+    static_assert(!StructureLike<X> || Call::takes_inputs,
         "the function cannot be called with these inputs: "
         "it takes a Tensor<T> const& for each of them");
-    static_assert(!TensorsLike<X> || !Call::takes_inputs || Call::returns_tensors,
+    static_assert(!StructureLike<X> || !Call::takes_inputs || Call::returns_tensors,
         "the function must return a Tensor, an expression, or a std::tuple of such");
-    static constexpr bool fits = TensorsLike<X> && Call::returns_tensors;
+    static constexpr bool fits = StructureLike<X> && Call::returns_tensors;
 
-    using Result = typename decltype(Call::result())::type;
-    static auto like_outputs(TensorSpan y) {
-        return typed<tensors_type<Result>, is_tuple<Result>>(y);
-    }
+    using Result = typename Call::Result;
 };
 
 /// The types of a function and its inputs for a transform, whose inputs must be differentiable.
 template <class F, class X> struct Transform : CheckedCall<F, X> {
     using In = typename CheckedCall<F, X>::In;
     using Call = typename CheckedCall<F, X>::Call;
+    using Result = typename CheckedCall<F, X>::Result;
     static_assert(all_differentiable<In>, "the inputs must be tensors of real or complex numbers: "
                                           "let the function capture masks and indices");
     static constexpr bool fits = CheckedCall<F, X>::fits && all_differentiable<In>;
-    static constexpr bool many_inputs = is_tuple<X>,
-                          many_outputs = is_tuple<typename CheckedCall<F, X>::Result>;
-    using CheckedCall<F, X>::like_outputs;
+    /// Whether the function returns one tensor, of real numbers.
+    static constexpr bool returns_real = [] {
+        if constexpr (TensorLike<Result>) return all_real<Result>;
+        else return false;
+    }();
 
-    static constexpr std::size_t
-        inputs = std::tuple_size_v<In>,
-        outputs = std::tuple_size_v<tensors_type<typename CheckedCall<F, X>::Result>>;
-
-    /// Calls the function and then body(evaluation), both in grad mode, whatever the modes of the
-    /// caller. Returns the body's result, together with the values of the function if they are
-    /// asked for.
+    /// Calls the function and then body(evaluation, inputs, outputs), both in grad mode, whatever
+    /// the modes of the caller. Returns the body's result, together with the values of the function
+    /// if they are asked for.
     template <bool with_values = false, class Body>
     static auto run(std::string_view name, F& f, X const& x, TransformOptions const& options,
         Body const& body) {
-        auto at = erased(tensors_of(x));
+        In const in(StructureOf<X>::make(x));
+        Tensors at = erased(in);
         bool const create_graph = options.create_graph.value_or(differentiated && recording());
         InferenceMode const normal(false);
         become_inputs(name, create_graph, at);
-        auto results = [&] {
+        auto const out = [&] {
             DifferentiatedScope const scope;
-            return erased(Call::tensors(f, at));
+            return Call::tensors(f, in, at);
         }();
+        Tensors results = erased(out);
         check_defined(name, "the function's output", results);
         Evaluation const e{name, create_graph, options.strict, at, results};
-        if constexpr (!with_values) return body(e);
+        if constexpr (!with_values) return body(e, in, out);
         else {
-            auto result = body(e);
+            auto result = body(e, in, out);
             become_values(create_graph, results);
-            return std::pair(like_outputs(results), std::move(result));
+            return std::pair(with_tensors(out, results), std::move(result));
         }
     }
     /// The values, and the derivatives for the inputs, which `derivative` writes.
     template <class Derivative>
     static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options,
         Derivative const& derivative) {
-        return run<true>(name, f, x, options, [&](Evaluation const& e) {
-            std::array<AnyTensor, inputs> derivatives;
+        return run<true>(name, f, x, options, [&](Evaluation const& e, In const& in, auto const&) {
+            Tensors derivatives(e.inputs.size());
             derivative(e, std::span<AnyTensor>(derivatives));
-            return like_inputs(derivatives);
+            return with_tensors(in, derivatives);
         });
     }
-    static auto like_inputs(TensorSpan x) { return typed<In, many_inputs>(x); }
 };
 
 } // namespace detail
@@ -19149,20 +19524,37 @@ Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& in
 ///
 /// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
 /// work as without it. Hooks on saved tensors that are active around the call get the inputs.
-template <class F, detail::TensorLike... X> auto checkpoint(F&& f, X const&... inputs) {
+template <class F, detail::TensorLike... X>
+    requires(sizeof...(X) > 0 || std::invocable<F&>)
+auto checkpoint(F&& f, X const&... inputs) {
     using Callable = detail::KeptCallable<F>;
     using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
     if constexpr (Of::fits) {
         detail::Tensors const x{detail::materialize(inputs)...};
         detail::check_defined("checkpoint", "input", x);
         auto const shared = std::make_shared<Callable>(std::forward<F>(f));
-        if (!detail::recording())
-            return Of::like_outputs(detail::erased(Of::Call::tensors(*shared, x)));
-        auto const call = [shared](detail::Tensors const& arguments) {
-            return detail::listed(detail::erased(Of::Call::tensors(*shared, arguments)));
+        // undefined tensors: the inputs themselves must not be kept here
+        typename Of::In const in;
+        if (!detail::recording()) return Of::Call::tensors(*shared, in, x);
+        std::optional<detail::structure<typename Of::Result>> first;
+        auto const place = std::make_shared<decltype(&first)>(&first);
+        auto const call = [shared, in, place](detail::Tensors const& arguments) {
+            auto results = Of::Call::tensors(*shared, in, arguments);
+            auto tensors = detail::erased(results);
+            if (*place) (*place)->emplace(std::move(results));
+            return tensors;
         };
-        return Of::like_outputs(detail::checkpointed(call, x));
+        auto const outputs = detail::checkpointed(call, x);
+        *place = nullptr;
+        return detail::with_tensors(*std::move(first), outputs);
     }
+}
+/// checkpoint() as a function of the inputs.
+template <class F>
+    requires(!std::invocable<F&>)
+auto checkpoint(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               auto const&... x) { return checkpoint(f, x...); };
 }
 
 } // namespace xgrad
@@ -19441,6 +19833,62 @@ XGRAD_FUNCTION Tensors checkpointed(
 // each column.
 
 
+// ======== xgrad/core/choice.hpp
+// Choice: an argument that is one of several alternatives, given by its enumerator or by its name.
+
+namespace xgrad {
+
+namespace detail {
+/// The position of a name in "option: first second third"; throws where it is not there.
+std::size_t choice_named(std::string_view names, std::string_view name);
+} // namespace detail
+
+/// One of the alternatives of an enumeration E: `Reduction::sum` or "sum". A function
+/// choice_names(E), found by its argument, returns the name of the option and those of the
+/// enumerators, in their order: "reduction: none mean sum". Another name is an Error.
+template <class E> class Choice {
+public:
+    using value_type = E;
+
+    constexpr Choice(E value) noexcept : value_(value) {}
+    template <std::convertible_to<std::string_view> Text>
+    Choice(Text const& name)
+        : value_(static_cast<E>(detail::choice_named(choice_names(E()), name))) {}
+    constexpr operator E() const noexcept { return value_; }
+
+private:
+    E value_;
+};
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_CHOICE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_CHOICE_IPP
+
+// ======== xgrad/impl/core/choice.ipp
+// Bodies of choice.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view name) {
+    auto const colon = names.find(':');
+    std::string_view const option = names.substr(0, colon);
+    std::string all;
+    for (std::size_t i = 0, at = colon + 2; at < names.size(); ++i) {
+        auto const end = std::min(names.find(' ', at), names.size());
+        auto const candidate = names.substr(at, end - at);
+        if (candidate == name) return i;
+        all += (all.empty() ? "" : ", ") + std::string(candidate);
+        at = end + 1;
+    }
+    fail(option, ": there is no '", name, "', only ", all);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_CHOICE_IPP
+#endif
+
 // ======== xgrad/functional/jvp.hpp
 // Jacobian-vector products, in forward mode: jvp().
 
@@ -19637,6 +20085,20 @@ void fill_in(Evaluation const& e, std::string_view what, std::string_view deriva
 
 void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
+/// An evaluation whose graph is kept.
+struct KeptEvaluation {
+    std::string_view transform;
+    Tensors inputs, outputs;
+
+    explicit KeptEvaluation(Evaluation const& e);
+    /// v^T J and J v.
+    Tensors pull_back(Tensors const& v) const;
+    Tensors push_forward(Tensors const& v) const;
+
+private:
+    Evaluation evaluation() const;
+};
+
 } // namespace detail
 
 /// f(inputs), and v^T J for the Jacobian J of f: the gradients of the inputs where v is that of the
@@ -19644,16 +20106,16 @@ void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTen
 /// of what f returns, and the gradients those of the inputs. For complex numbers this is the
 /// gradient of Re <v, f> = Re sum conj(v) f, as everywhere: g = v conj(df/dz) + conj(v) df/d(conj
 /// z); of a holomorphic f, v conj(f').
-template <class F, class X, detail::TensorsLike V>
+template <class F, class X, detail::StructureLike V>
 auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
         constexpr bool v_fits =
-            std::same_as<detail::tensors_type<V>, detail::tensors_type<typename Of::Result>>;
+            std::same_as<detail::structure<V>, detail::structure<typename Of::Result>>;
         static_assert(v_fits,
             "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (v_fits) {
-            auto const vector = detail::erased(detail::tensors_of(v));
+            auto const vector = detail::erased(v);
             return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) {
                 detail::vector_jacobian_product(e, vector, products);
             });
@@ -19664,8 +20126,7 @@ auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
 template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_real =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        constexpr bool is_real = Of::returns_real;
         static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
                                "a single tensor of real numbers");
         if constexpr (is_real)
@@ -19682,8 +20143,7 @@ template <class F, class X>
 auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_real =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        constexpr bool is_real = Of::returns_real;
         static_assert(
             is_real, "value_and_grad: the function must return a single tensor of real numbers");
         if constexpr (is_real)
@@ -19694,29 +20154,117 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
     }
 }
 
+/// Options of grad(f).
+struct DerivativeOptions {
+    std::optional<bool> create_graph = {}; // as in TransformOptions
+    bool strict = false;
+    /// The function has complex results, and the result is its complex derivative.
+    bool holomorphic = false;
+};
+
+namespace detail {
+
+/// value_and_grad() with respect to the inputs at these positions, or all of them.
+template <std::size_t... positions, class F, class... X>
+auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
+    if constexpr (sizeof...(positions) == 0)
+        return at_inputs(
+            [&](auto const& inputs) { return value_and_grad(f, inputs, options); }, x...);
+    else {
+        std::tuple const all(tensor_input(x)...);
+        auto const of_some = [&](auto const&... some)
+            requires(sizeof...(some) == sizeof...(positions))
+        {
+            auto arguments = all;
+            ((std::get<positions>(arguments) = some), ...);
+            return std::apply([&](auto const&... a) { return std::invoke(f, a...); }, arguments);
+        };
+        return at_inputs(
+            [&](auto const& inputs) { return value_and_grad(of_some, inputs, options); },
+            std::get<positions>(all)...);
+    }
+}
+
+/// The derivative of a function of one complex number: the gradient is its conjugate.
+template <class F, class X> auto derivative(F& f, X const& x, DerivativeOptions const& o) {
+    static_assert(TensorLike<X>, "grad: a holomorphic function has one complex input");
+    if (!o.holomorphic)
+        fail<TypeError>("grad: the function returns complex numbers, and not a real one: with "
+                        "{.holomorphic = true} the result is its complex derivative");
+    Tensor<typename X::scalar> const one(typename X::scalar(1));
+    auto const [value, g] =
+        vjp([&f](auto const& z) { return sum(f(z)); }, x, one, {o.create_graph, o.strict});
+    return structure<X>(conj(g));
+}
+
+} // namespace detail
+
+// Of transforms as functions: t(f) is a function of the inputs, and t(f, x...) calls it. A module
+// that the caller owns is stored by reference.
+
 /// The gradient of a function as a function: grad(f)(x) is the gradient of the real scalar f(x),
 /// and grad(f)(x, w) a std::tuple of the gradients with respect to x and w. It can be transformed
-/// again: grad(grad(f)). A module that the caller owns is stored by reference.
-template <detail::TransformedFunction F> auto grad(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
-               X const&... x) {
-        return detail::at_inputs(
-            [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
-    };
+/// again: grad(grad(f)). With positions, as in grad<1>(f) or grad<0, 2>(f), it is the gradient with
+/// respect to these inputs.
+template <std::size_t... positions, detail::TransformedFunction F> auto grad(F&& f) {
+    return
+        [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+            X const&... x) { return detail::value_and_grad_at<positions...>(f, {}, x...).second; };
 }
 /// grad(f)(x...).
-template <detail::TransformedFunction F, detail::TransformInput... X>
+template <std::size_t... positions, detail::TransformedFunction F, detail::TransformInput... X>
     requires(sizeof...(X) > 0)
 auto grad(F&& f, X const&... x) {
-    return detail::at_inputs(
-        [&](auto const& inputs) { return value_and_grad(f, inputs).second; }, x...);
+    return detail::value_and_grad_at<positions...>(f, {}, x...).second;
 }
-/// value_and_grad() as a function of the inputs.
-template <detail::TransformedFunction F> auto value_and_grad(F&& f) {
+/// grad(f) with options.
+template <std::size_t... positions, detail::TransformedFunction F>
+auto grad(F&& f, DerivativeOptions const& options) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f)), options]<detail::TransformInput... X>(
+               X const&... x) {
+        constexpr bool is_complex = [] {
+            using Result = decltype(detail::call_with(f, x...));
+            if constexpr (detail::TensorLike<Result>) return detail::all_complex<Result>;
+            else return false;
+        }();
+        if constexpr (is_complex) return detail::derivative(f, detail::tensor_input(x)..., options);
+        else
+            return detail::value_and_grad_at<positions...>(
+                f, {options.create_graph, options.strict}, x...)
+                .second;
+    };
+}
+/// value_and_grad() as a function of the inputs, or of those at some positions.
+template <std::size_t... positions, detail::TransformedFunction F> auto value_and_grad(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) { return detail::value_and_grad_at<positions...>(f, {}, x...); };
+}
+template <detail::TransformedFunction F, detail::TransformInput... X>
+    requires(sizeof...(X) > 1)
+auto value_and_grad(F&& f, X const&... x) {
+    return detail::value_and_grad_at<>(f, {}, x...);
+}
+/// vjp(f)(x...) is f(x...), and a function that computes v^T J from a v with the structure of that
+/// result, as often as it is called. The graph of f lives as long as that function.
+template <detail::TransformedFunction F> auto vjp(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
                X const&... x) {
         return detail::at_inputs(
-            [&](auto const& inputs) { return value_and_grad(f, inputs); }, x...);
+            [&]<class In>(In const& inputs) {
+                return detail::Transform<decltype(f) const, In>::template run<true>(
+                    "vjp", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
+                        return [of = detail::KeptEvaluation(e), in, out]<detail::StructureLike V>(
+                                   V const& v) {
+                            constexpr bool fits = std::same_as<detail::structure<V>,
+                                std::remove_cvref_t<decltype(out)>>;
+                            static_assert(fits, "vjp: v must have the structure and the scalar "
+                                                "types of what the function returns");
+                            if constexpr (fits)
+                                return detail::with_tensors(in, of.pull_back(detail::erased(v)));
+                        };
+                    });
+            },
+            x...);
     };
 }
 
@@ -19735,6 +20283,9 @@ XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, Tenso
     if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
         fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
                                     "tensor with a single element to multiply it with");
+    if (!v.empty() && v.size() != fits.size())
+        fail<ShapeError>(
+            transform, ": v has ", v.size(), " tensors, where ", fits.size(), " are needed");
     for (std::size_t i = 0; i < v.size(); ++i)
         if (!v[i].defined() || v[i].shape() != fits[i].shape())
             fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
@@ -19796,6 +20347,22 @@ XGRAD_FUNCTION void vector_jacobian_product(
     fill_in(e, "The output of the user-provided function", "jacobian", products);
 }
 
+XGRAD_FUNCTION KeptEvaluation::KeptEvaluation(Evaluation const& e)
+    : transform(e.transform), inputs(listed(e.inputs)), outputs(listed(e.outputs)) {}
+
+XGRAD_FUNCTION Evaluation KeptEvaluation::evaluation() const {
+    return {transform, differentiated && recording(), false, inputs, outputs};
+}
+
+XGRAD_FUNCTION Tensors KeptEvaluation::pull_back(Tensors const& v) const {
+    auto const e = evaluation();
+    check_vector(transform, v, outputs);
+    Tensors products(inputs.size());
+    xgrad::detail::pull_back(e, v, e.create_graph, true, products);
+    fill_in(e, "The output of the user-provided function", "jacobian", products);
+    return products;
+}
+
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_VJP_IPP
 #endif
@@ -19814,11 +20381,12 @@ void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTen
 template <class F, class X>
 auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
     using Of = Transform<F, X>;
-    return Of::template run<true>("jvp", f, inputs, options, [&](Evaluation const& e) {
-        std::array<AnyTensor, Of::outputs> products;
-        jacobian_vector_product(e, v, products);
-        return Of::like_outputs(products);
-    });
+    return Of::template run<true>(
+        "jvp", f, inputs, options, [&](Evaluation const& e, auto const&, auto const& out) {
+            Tensors products(e.outputs.size());
+            jacobian_vector_product(e, v, products);
+            return with_tensors(out, products);
+        });
 }
 
 } // namespace detail
@@ -19829,19 +20397,48 @@ auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options
 /// pushed along the graph by the rules that gradients use. A fused Node takes one pass over dual
 /// numbers. For complex numbers it is the derivative of f as a real linear map: lim (f(z + t v) -
 /// f(z))/t for real t, which is df/dz v + df/d(conj z) conj(v).
-template <class F, class X, detail::TensorsLike V>
+template <class F, class X, detail::StructureLike V>
 auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool v_fits = std::same_as<detail::tensors_type<V>, typename Of::In>;
+        constexpr bool v_fits = std::same_as<detail::structure<V>, typename Of::In>;
         static_assert(v_fits, "jvp: v must have the structure and the scalar types of the inputs");
-        if constexpr (v_fits)
-            return detail::jvp_of(f, inputs, detail::erased(detail::tensors_of(v)), options);
+        if constexpr (v_fits) return detail::jvp_of(f, inputs, detail::erased(v), options);
     }
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     if constexpr (detail::Transform<F, X>::fits) return detail::jvp_of(f, inputs, {}, options);
+}
+
+/// jvp() as a function: jvp(f)(x, v).
+template <detail::TransformedFunction F> auto jvp(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               auto const& x, auto const& v) { return jvp(f, x, v); };
+}
+/// linearize(f)(x...) is f(x...), and a function that computes J v from a v with the structure of
+/// the inputs, as often as it is called. The graph of f lives as long as that function.
+template <detail::TransformedFunction F> auto linearize(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&]<class In>(In const& inputs) {
+                return detail::Transform<decltype(f) const, In>::template run<true>(
+                    "linearize", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
+                        return [of = detail::KeptEvaluation(e), in,
+                                   out]<detail::StructureLike... V>(V const&... v) {
+                            return detail::with_tensors(
+                                out, of.push_forward(detail::erased(std::tuple(v...))));
+                        };
+                    });
+            },
+            x...);
+    };
+}
+template <detail::TransformedFunction F, detail::TransformInput... X>
+    requires(sizeof...(X) > 0)
+auto linearize(F&& f, X const&... x) {
+    return linearize(std::forward<F>(f))(x...);
 }
 
 } // namespace xgrad
@@ -19876,6 +20473,12 @@ XGRAD_FUNCTION void jacobian_vector_product(
     }
 }
 
+XGRAD_FUNCTION Tensors KeptEvaluation::push_forward(Tensors const& v) const {
+    Tensors products(outputs.size());
+    jacobian_vector_product(evaluation(), v, products);
+    return products;
+}
+
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JVP_IPP
 #endif
@@ -19887,11 +20490,12 @@ namespace xgrad {
 /// element): for functions with few inputs and many outputs. `automatic` takes the mode with fewer
 /// passes, and reverse mode with create_graph or strict.
 enum class Mode { reverse, forward, automatic };
+constexpr std::string_view choice_names(Mode) { return "strategy: reverse forward automatic"; }
 
 struct JacobianOptions {
     std::optional<bool> create_graph = {}; // as in TransformOptions
     bool strict = false;
-    Mode strategy = Mode::reverse;
+    Choice<Mode> strategy = Mode::reverse;
 };
 
 namespace detail {
@@ -19915,15 +20519,19 @@ namespace detail {
 
 [[gnu::cold]] std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy);
 
-/// The blocks of derivatives, nested as the outputs are, and each entry as the inputs are.
-template <class Of, class Outputs, bool many_outputs>
-auto structured(std::vector<Tensors> const& blocks) {
-    if constexpr (many_outputs)
+/// The blocks of derivatives: for each output a structure like the inputs, in a std::tuple where
+/// the outputs are one.
+template <class In, class Out>
+auto structured(std::vector<Tensors> const& blocks, In const& in, Out const&) {
+    if constexpr (is_tuple<Out>)
         return [&]<std::size_t... K>(std::index_sequence<K...>) {
-            return std::tuple{Of::like_inputs(blocks[K])...};
-        }(std::make_index_sequence<std::tuple_size_v<Outputs>>{});
-    else return Of::like_inputs(blocks[0]);
+            return std::tuple{with_tensors(in, blocks[K])...};
+        }(std::make_index_sequence<std::tuple_size_v<Out>>{});
+    else return with_tensors(in, blocks[0]);
 }
+/// True for a tensor and a tuple of tensors.
+template <class X> inline constexpr bool is_flat = TensorLike<X>;
+template <class... X> inline constexpr bool is_flat<std::tuple<X...>> = (TensorLike<X> && ...);
 
 /// The recorded gradient of a real scalar: the Hessian is its Jacobian.
 Tensors recorded_gradient(Evaluation const& e);
@@ -19943,27 +20551,45 @@ template <class F, class X>
 auto jacobian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        using Outputs = detail::tensors_type<typename Of::Result>;
+        using Outputs = typename Of::Result;
+        static_assert(detail::is_flat<Outputs>,
+            "jacobian: the function must return a tensor or a std::tuple of them");
         static_assert(detail::all_differentiable<Outputs>,
             "jacobian: the function must return tensors of real or complex numbers");
         constexpr bool keeps_all =
             detail::all_real<Outputs> || detail::all_complex<typename Of::In>;
         static_assert(keeps_all, "jacobian: derivatives of complex outputs for real inputs have no "
                                  "place in real tensors: let the function return view_as_real(y)");
-        if constexpr (detail::all_differentiable<Outputs> && keeps_all)
-            return Of::run(
-                "jacobian", f, inputs, {options.create_graph, options.strict}, [&](auto const& e) {
-                    return detail::structured<Of, Outputs, Of::many_outputs>(
-                        detail::jacobian_blocks(e, options.strategy));
+        if constexpr (detail::is_flat<Outputs> && detail::all_differentiable<Outputs> && keeps_all)
+            return Of::run("jacobian", f, inputs, {options.create_graph, options.strict},
+                [&](auto const& e, auto const& in, auto const& out) {
+                    return detail::structured(
+                        detail::jacobian_blocks(e, options.strategy), in, out);
                 });
     }
 }
 
+template <detail::TransformedFunction F, detail::TransformInput... X>
+    requires(sizeof...(X) > 1)
+auto jacobian(F&& f, X const&... x) {
+    return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+}
 /// jacobian() as a function of the inputs.
 template <detail::TransformedFunction F> auto jacobian(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
                X const&... x) {
         return detail::at_inputs([&](auto const& inputs) { return jacobian(f, inputs); }, x...);
+    };
+}
+
+/// jacobian() in reverse and in forward mode, under JAX's names.
+template <detail::TransformedFunction F> auto jacrev(F&& f) { return jacobian(std::forward<F>(f)); }
+template <detail::TransformedFunction F> auto jacfwd(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&](auto const& inputs) { return jacobian(f, inputs, {.strategy = Mode::forward}); },
+            x...);
     };
 }
 
@@ -19975,20 +20601,27 @@ template <class F, class X>
 auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_number =
-            !Of::many_outputs && detail::all_real<detail::tensors_type<typename Of::Result>>;
+        constexpr bool is_number = Of::returns_real;
         static_assert(
             is_number, "hessian: the function should return a single Tensor of real numbers");
         static_assert(detail::all_real<typename Of::In>,
             "hessian: second derivatives of complex inputs do not fit into complex tensors: let "
             "the function take view_as_real(z)");
-        if constexpr (is_number && detail::all_real<typename Of::In>)
-            return Of::run("hessian", f, inputs, options, [](auto const& e) {
-                auto const gradient = detail::recorded_gradient(e);
-                return detail::structured<Of, typename Of::In, Of::many_inputs>(
-                    detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse));
-            });
+        constexpr bool is_flat = detail::is_flat<typename Of::In>;
+        static_assert(is_flat, "hessian: the inputs are a tensor or a std::tuple of them");
+        if constexpr (is_number && is_flat && detail::all_real<typename Of::In>)
+            return Of::run(
+                "hessian", f, inputs, options, [](auto const& e, auto const& in, auto const&) {
+                    auto const gradient = detail::recorded_gradient(e);
+                    return detail::structured(
+                        detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse), in, in);
+                });
     }
+}
+template <detail::TransformedFunction F, detail::TransformInput... X>
+    requires(sizeof...(X) > 1)
+auto hessian(F&& f, X const&... x) {
+    return detail::at_inputs([&](auto const& inputs) { return hessian(f, inputs); }, x...);
 }
 /// hessian() as a function of the inputs.
 template <detail::TransformedFunction F> auto hessian(F&& f) {
@@ -20164,10 +20797,10 @@ void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTens
 template <class F, class X, class V = X> constexpr bool check_hessian_product() {
     using Of = Transform<F, X>;
     if constexpr (Of::fits) {
-        constexpr bool is_number = !Of::many_outputs && all_real<tensors_type<typename Of::Result>>;
+        constexpr bool is_number = Of::returns_real;
         static_assert(
             is_number, "hvp, vhp: the function should return a single Tensor of real numbers");
-        constexpr bool v_fits = std::same_as<tensors_type<V>, typename Of::In>;
+        constexpr bool v_fits = std::same_as<structure<V>, typename Of::In>;
         static_assert(
             v_fits, "hvp, vhp: v must have the structure and the scalar types of the inputs");
         return is_number && v_fits;
@@ -20180,10 +20813,10 @@ template <class F, class X, class V = X> constexpr bool check_hessian_product() 
 /// of tensors, and v and the product have their structure, shapes and types. As H is symmetric,
 /// this is also H v, at a lower cost than hvp(). For complex inputs it is the derivative of the
 /// gradient along v, as a real linear map: lim (g(z + t v) - g(z))/t for real t.
-template <class F, class X, detail::TensorsLike V>
+template <class F, class X, detail::StructureLike V>
 auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(detail::tensors_of(v));
+        auto const vector = detail::erased(v);
         return detail::Transform<F, X>::value_and(
             "vhp", f, inputs, options, [&](auto const& e, auto products) {
                 detail::vector_hessian_product(e, vector, products);
@@ -20201,10 +20834,10 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
 /// tangent is pushed along the graph of the gradient. It differs from vhp() only where a gradient
 /// is not the derivative of f (for instance because a tensor hook in f changes it: vhp() runs that
 /// hook twice, hvp() once), or where second derivatives are not continuous.
-template <class F, class X, detail::TensorsLike V>
+template <class F, class X, detail::StructureLike V>
 auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(detail::tensors_of(v));
+        auto const vector = detail::erased(v);
         return detail::Transform<F, X>::value_and(
             "hvp", f, inputs, options, [&](auto const& e, auto products) {
                 detail::hessian_vector_product(e, vector, products);
@@ -20216,6 +20849,16 @@ template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions co
     if constexpr (detail::check_hessian_product<F, X>())
         return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
             [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
+}
+
+/// hvp() and vhp() as functions: hvp(f)(x, v).
+template <detail::TransformedFunction F> auto hvp(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               auto const& x, auto const& v) { return hvp(f, x, v); };
+}
+template <detail::TransformedFunction F> auto vhp(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
+               auto const& x, auto const& v) { return vhp(f, x, v); };
 }
 
 } // namespace xgrad
@@ -20296,6 +20939,9 @@ namespace xgrad {
 /// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2
 /// 3 4] 1 2.
 enum class PadMode { constant, reflect, replicate, circular };
+constexpr std::string_view choice_names(PadMode) {
+    return "mode: constant reflect replicate circular";
+}
 
 /// Adds slices of one value before and after x along each axis; a negative width removes slices of
 /// x. The adjoint has the opposite widths and pads with zeros.
@@ -20417,7 +21063,7 @@ void check_border(PadBorder const& b, std::size_t extent);
 /// Pads x by the widths: two for the last axis, then two for the one before it, and so on, as in
 /// PyTorch. Negative widths crop first. A copy.
 template <Operand X>
-auto pad(X const& x, Axes const& widths, PadMode mode = PadMode::constant,
+auto pad(X const& x, Axes const& widths, Choice<PadMode> mode = PadMode::constant,
     std::type_identity_t<typename X::scalar> value = {}) {
     using T = typename X::scalar;
     auto y = materialize_expression(x);
@@ -21567,6 +22213,7 @@ namespace xgrad {
 /// Where the factor 1/n goes: to the inverse transform, to the forward one, or as 1/sqrt(n) to
 /// both.
 enum class FftNorm { backward, ortho, forward };
+constexpr std::string_view choice_names(FftNorm) { return "norm: backward ortho forward"; }
 
 namespace detail {
 
@@ -21745,37 +22392,37 @@ auto complex_transform(std::string_view operation, X const& x, Axes const& axes,
 /// or complex input.
 template <Operand X>
 auto fft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("fft", x, {axis}, n ? Shape{*n} : Shape(), norm, false);
 }
 template <Operand X>
 auto ifft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("ifft", x, {axis}, n ? Shape{*n} : Shape(), norm, true);
 }
 /// Transform over several axes, by default all.
 template <Operand X>
 auto fftn(X const& x, AxisList const& axes = {}, Shape const& lengths = {},
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("fftn", x, axes, lengths, norm, false);
 }
 template <Operand X>
 auto ifftn(X const& x, AxisList const& axes = {}, Shape const& lengths = {},
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("ifftn", x, axes, lengths, norm, true);
 }
 /// Transform over the last two axes.
-template <Operand X> auto fft2(X const& x, FftNorm norm = FftNorm::backward) {
+template <Operand X> auto fft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("fft2", x, {-2, -1}, {}, norm, false);
 }
-template <Operand X> auto ifft2(X const& x, FftNorm norm = FftNorm::backward) {
+template <Operand X> auto ifft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
     return detail::complex_transform("ifft2", x, {-2, -1}, {}, norm, true);
 }
 
 /// Transform of a real array along one axis: the n/2 + 1 bins that are not mirror images.
 template <Operand X>
 auto rfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     static_assert(!std::same_as<typename X::kind, C>,
         "rfft: a real operand is needed; fft transforms complex ones");
     auto const t = materialize_expression(x);
@@ -21789,7 +22436,7 @@ auto rfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -
 /// of bins that are their own mirror image are ignored, and get no gradient.
 template <Operand X>
 auto irfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,
-    FftNorm norm = FftNorm::backward) {
+    Choice<FftNorm> norm = FftNorm::backward) {
     detail::check_defined("irfft", x);
     auto const z = detail::as_complex(x);
     auto const at = detail::normalize_axis("irfft", axis, z.shape());
@@ -21800,8 +22447,8 @@ auto irfft(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = 
 }
 /// Transform of a real array over several axes, by default all; the last of them is the halved one.
 template <Operand X>
-auto rfftn(
-    X const& x, AxisList axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
+auto rfftn(X const& x, AxisList axes = {}, Shape const& lengths = {},
+    Choice<FftNorm> norm = FftNorm::backward) {
     detail::check_real_axes("rfftn", axes, lengths, x.shape());
     auto const z =
         rfft(x, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
@@ -21812,8 +22459,8 @@ auto rfftn(
 }
 /// The inverse of rfftn; `lengths` are those of the real array.
 template <Operand X>
-auto irfftn(
-    X const& x, AxisList axes = {}, Shape const& lengths = {}, FftNorm norm = FftNorm::backward) {
+auto irfftn(X const& x, AxisList axes = {}, Shape const& lengths = {},
+    Choice<FftNorm> norm = FftNorm::backward) {
     detail::check_real_axes("irfftn", axes, lengths, x.shape());
     auto z = detail::as_complex(x);
     if (axes.size() > 1) {
@@ -21823,6 +22470,18 @@ auto irfftn(
     }
     return irfft(
         z, lengths.empty() ? std::optional<std::size_t>() : lengths.back(), axes.back(), norm);
+}
+
+// With all points and axes, and a norm: fft(x, "ortho").
+template <Operand X> auto fft(X const& x, Choice<FftNorm> norm) { return fft(x, {}, -1, norm); }
+template <Operand X> auto ifft(X const& x, Choice<FftNorm> norm) { return ifft(x, {}, -1, norm); }
+template <Operand X> auto fftn(X const& x, Choice<FftNorm> norm) { return fftn(x, {}, {}, norm); }
+template <Operand X> auto ifftn(X const& x, Choice<FftNorm> norm) { return ifftn(x, {}, {}, norm); }
+template <Operand X> auto rfft(X const& x, Choice<FftNorm> norm) { return rfft(x, {}, -1, norm); }
+template <Operand X> auto irfft(X const& x, Choice<FftNorm> norm) { return irfft(x, {}, -1, norm); }
+template <Operand X> auto rfftn(X const& x, Choice<FftNorm> norm) { return rfftn(x, {}, {}, norm); }
+template <Operand X> auto irfftn(X const& x, Choice<FftNorm> norm) {
+    return irfftn(x, {}, {}, norm);
 }
 
 } // namespace xgrad
@@ -22077,11 +22736,12 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count) {
 /// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along
 /// axis 1, and so on; or the first two the other way round, as in pictures.
 enum class Indexing { ij, xy };
+constexpr std::string_view choice_names(Indexing) { return "indexing: ij xy"; }
 
 /// The coordinates of the points of a grid: each vector along an axis of its own, repeated along
 /// those of the others. Views. A number counts as a vector.
 template <Operand X>
-std::vector<X> meshgrid(std::vector<X> const& x, Indexing indexing = Indexing::ij) {
+std::vector<X> meshgrid(std::vector<X> const& x, Choice<Indexing> indexing = Indexing::ij) {
     auto const axis_of = [&](std::size_t i) {
         return indexing == Indexing::xy && x.size() > 1 && i < 2 ? 1 - i : i;
     };
@@ -22514,6 +23174,84 @@ template <Operand X> auto trace(X const& x) {
 
 } // namespace xgrad
 
+// ======== xgrad/tensor/composed.hpp
+// Functions of NumPy and PyTorch that are composed of other operations, in a line or two each.
+
+
+// ======== xgrad/ops/masking.hpp
+// Elements selected by a mask, and the adjoint that scatters them.
+
+namespace xgrad {
+
+namespace detail {
+std::size_t count_true(Array<bool> const& mask);
+} // namespace detail
+
+/// The elements where the mask is true, in row-major order, as a vector.
+struct MaskedSelect : Arraywise {
+    detail::Array<bool> mask; // row-major
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        auto const from = detail::contiguous(x);
+        detail::Array<T> out(Shape{detail::count_true(mask)});
+        T const* next = from.begin();
+        bool const* picks = mask.begin();
+        for (T* to = out.begin(); to != out.end(); to += *picks++)
+            *to = *next++; // no jump, which could not be foreseen
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+};
+
+/// Zeros with the elements of a vector where the mask is true: the adjoint of MaskedSelect.
+struct MaskedScatter : Arraywise {
+    detail::Array<bool> mask; // row-major
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        auto const count = detail::count_true(mask);
+        if (x.shape.size() != 1 || x.numel != count)
+            detail::fail<ShapeError>("x(mask): a mask that is true ", count,
+                " times takes as many values, not an array of shape ", x.shape);
+        auto const from = detail::contiguous(x);
+        detail::Array<T> out(mask.shape);
+        T const* next = from.begin();
+        bool const* picks = mask.begin();
+        T* to = out.begin();
+        for (; next != from.end(); next += *picks++) {
+            T const choice[2] = {T(0), *next};
+            *to++ = choice[*picks];
+        }
+        std::fill(to, out.end(), T(0));
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(MaskedSelect{{}, mask}, g);
+    }
+};
+
+auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+    return express(MaskedScatter{{}, mask}, g);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
+
+// ======== xgrad/impl/ops/masking.ipp
+// Bodies of masking.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::size_t count_true(Array<bool> const& mask) {
+    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
+#endif
+
 // ======== xgrad/tensor/aliases.hpp
 // NumPy's names of functions that have another name here, and what both have beside tensors.
 
@@ -22610,8 +23348,65 @@ template <class X, class L, class U>
 auto clip(X const& x, L const& lower, U const& upper) {
     return clamp(x, lower, upper);
 }
-/// angle().
-template <Operand X> auto arg(X const& x) { return angle(x); }
+// Other names of functions: of NumPy, and of PyTorch, which has them beside the operators.
+#define XGRAD_ALIAS(alias, name)                                                                   \
+    template <class... X>                                                                          \
+        requires AnyOperand<X...>                                                                  \
+    auto alias(X const&... x) {                                                                    \
+        return name(x...);                                                                         \
+    }
+XGRAD_ALIAS(absolute, abs)
+XGRAD_ALIAS(arccos, acos)
+XGRAD_ALIAS(arccosh, acosh)
+XGRAD_ALIAS(arcsin, asin)
+XGRAD_ALIAS(arcsinh, asinh)
+XGRAD_ALIAS(arctan, atan)
+XGRAD_ALIAS(arctan2, atan2)
+XGRAD_ALIAS(arctanh, atanh)
+XGRAD_ALIAS(arg, angle)
+XGRAD_ALIAS(mod, remainder)
+XGRAD_ALIAS(power, pow)
+#undef XGRAD_ALIAS
+#define XGRAD_OPERATOR(name, op)                                                                   \
+    template <class A, class B>                                                                    \
+        requires AnyOperand<A, B>                                                                  \
+    auto name(A const& a, B const& b) {                                                            \
+        return a op b;                                                                             \
+    }
+XGRAD_OPERATOR(add, +)
+XGRAD_OPERATOR(sub, -)
+XGRAD_OPERATOR(subtract, -)
+XGRAD_OPERATOR(mul, *)
+XGRAD_OPERATOR(multiply, *)
+XGRAD_OPERATOR(div, /)
+XGRAD_OPERATOR(divide, /)
+XGRAD_OPERATOR(logical_and, &&)
+XGRAD_OPERATOR(logical_or, ||)
+#undef XGRAD_OPERATOR
+/// -x and !x.
+template <Operand X> auto neg(X const& x) { return -x; }
+template <Operand X> auto negative(X const& x) { return -x; }
+template <Operand X> auto logical_not(X const& x) { return !x; }
+/// x itself: +x.
+template <Operand X> X operator+(X const& x) { return x; }
+/// stddev(); a function of this name is no obstacle for names in namespace std.
+template <Operand X, class... A> auto std(X const& x, A const&... a) { return stddev(x, a...); }
+template <Operand X, class... A> auto std(X const& x, AxisList const& axes, A const&... a) {
+    return stddev(x, axes, a...);
+}
+/// The axes in another order: permute(). An axis at another place: movedim().
+template <Operand X> auto transpose(X const& x, AxisList const& axes) { return permute(x, axes); }
+template <Operand X> auto swapaxes(X const& x, std::ptrdiff_t axis0, std::ptrdiff_t axis1) {
+    return transpose(x, axis0, axis1);
+}
+template <Operand X> auto moveaxis(X const& x, AxisList const& from, AxisList const& to) {
+    return movedim(x, from, to);
+}
+/// unsqueeze() and flatten().
+template <Operand X> auto expand_dims(X const& x, std::ptrdiff_t axis) {
+    return unsqueeze(x, axis);
+}
+template <Operand X> auto ravel(X const& x) { return flatten(x); }
 /// amax().
 template <Operand X> auto max(X const& x) { return amax(x); }
 template <Operand X> auto max(X const& x, AxisList const& axes, bool keep = false) {
@@ -22684,6 +23479,11 @@ Tensor<T> zeros_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {
 template <Scalar T>
 Tensor<T> ones_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
     return ones<T>(t.shape(), g);
+}
+
+/// Without values: its memory is not initialised.
+template <Scalar T = double> Tensor<T> empty(ShapeArgument const& shape) {
+    return Tensor<T>::empty(shape);
 }
 
 /// The identity matrix.
@@ -22852,6 +23652,20 @@ Tensor<T> randn(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g 
     });
 }
 
+// With several extents: zeros(2, 3).
+#define XGRAD_CREATION(f, Numbers)                                                                 \
+    template <Numbers T = double, std::integral... N>                                              \
+        requires(sizeof...(N) > 1 && (!std::same_as<N, bool> && ...))                              \
+    Tensor<T> f(N... extents) {                                                                    \
+        return f<T>(ShapeArgument{extents...});                                                    \
+    }
+XGRAD_CREATION(empty, Scalar)
+XGRAD_CREATION(zeros, Scalar)
+XGRAD_CREATION(ones, Scalar)
+XGRAD_CREATION(rand, Differentiable)
+XGRAD_CREATION(randn, Differentiable)
+#undef XGRAD_CREATION
+
 /// rand() of the shape and type of another tensor.
 template <Differentiable T>
 Tensor<T> rand_like(Tensor<T> const& t, std::type_identity_t<GradFlag<T>> g = {}) {
@@ -22958,6 +23772,1248 @@ XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(see
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
 #endif
+
+// ======== xgrad/tensor/index_select.hpp
+// Indexing by integer tensors: index_select and gather, index_add and scatter_add,
+// repeat_interleave.
+
+
+// ======== xgrad/ops/index_operations.hpp
+// index_select, gather and their transposes index_add and scatter_add: elements and slices selected
+// by indices along an axis. An index may occur several times: gradients and added values are
+// accumulated.
+
+namespace xgrad {
+
+/// Selects slices along an axis. The axes of the index replace that axis.
+struct IndexSelect : Arraywise {
+    detail::Array<std::int64_t> index; // row-major; each element is the index of a slice
+    std::size_t axis = 0;
+    std::int64_t frozen = -1;   // index of a slice that gets no gradient
+    bool zeroes_frozen = false; // as the transpose of IndexAdd does
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        auto const from = detail::contiguous(x);
+        Shape shape;
+        for (std::size_t d = 0; d < x.shape.size(); ++d) {
+            if (d != axis) shape.push_back(x.shape[d]);
+            else
+                for (auto const n : index.shape) shape.push_back(n);
+        }
+        detail::Array<T> out(shape);
+        T* to = out.begin();
+        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool moves) {
+            to = zeroes_frozen && !moves ? std::fill_n(to, n, T(0))
+                                         : std::copy_n(from.begin() + offset, n, to);
+        });
+        return out;
+    }
+    /// Adds the gradients of the selected slices to the slices that they came from.
+    template <Scalar T>
+    void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const {
+        auto const from = detail::contiguous(gradient);
+        T const* next = from.begin();
+        each_slice(sum.shape, [&](std::size_t offset, std::size_t n, bool moves) {
+            T* const to = sum.begin() + offset;
+            if (moves) std::transform(to, to + n, next, to, std::plus());
+            next += n;
+        });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    /// Calls f(offset, number of elements, true if it gets a gradient) for each slice of an array
+    /// in row-major order.
+    template <class F> void each_slice(Shape const& of, F f) const {
+        auto const count = [](auto first, auto last) {
+            return std::accumulate(first, last, std::size_t{1}, std::multiplies());
+        };
+        std::size_t const before = count(of.begin(), of.begin() + axis),
+                          n = count(of.begin() + axis + 1, of.end());
+        for (std::size_t b = 0; b < before; ++b)
+            for (std::size_t i = 0; i < index.numel; ++i)
+                f((b * of[axis] + static_cast<std::size_t>(index.begin()[i])) * n, n,
+                    index.begin()[i] != frozen);
+    }
+};
+
+/// Zeros of a shape to which slices are added: the transpose of IndexSelect.
+struct IndexAdd : Arraywise {
+    IndexSelect picked;
+    Shape shape;
+
+    template <Scalar T> auto value(detail::Array<T> const& slices) const {
+        detail::Array<T> out(shape, T(0));
+        picked.add_onto(out, slices);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        IndexSelect back = picked;
+        back.zeroes_frozen = true;
+        return express(std::move(back), g);
+    }
+};
+
+auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+    return express(IndexAdd{{}, *this, x.shape()}, g);
+}
+
+/// Selects one element for each index: the result at position p is the element with index[p] along
+/// the axis and with p along the others.
+struct Gather : Arraywise {
+    detail::Array<std::int64_t> index; // row-major
+    std::size_t axis = 0;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> out(index.shape);
+        T* to = out.begin();
+        each_element(x, [&](T const& from) { *to++ = from; });
+        return out;
+    }
+    /// Adds the gradients of the selected elements to the elements that they came from.
+    template <Scalar T>
+    void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const {
+        auto const from = detail::contiguous(gradient);
+        T const* next = from.begin();
+        each_element(sum, [&](T& to) { to += *next++; });
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
+
+private:
+    template <Scalar T, class F> void each_element(detail::Array<T> const& x, F f) const {
+        Strides others = x.strides;
+        auto const stride = std::exchange(others[axis], 0), step = others.back();
+        Strides const* const strides[] = {&index.strides, &others};
+        detail::for_each_run(index.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            std::int64_t const* number = index.begin() + at[0];
+            T* place = x.begin() + at[1];
+            for (std::size_t i = 0; i < n; ++i, place += step) f(place[*number++ * stride]);
+        });
+    }
+};
+
+/// Zeros of a shape to which elements are added: the transpose of Gather.
+struct ScatterAdd : Arraywise {
+    Gather picked;
+    Shape shape;
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> out(shape, T(0));
+        picked.add_onto(out, x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
+        return express(picked, g);
+    }
+};
+
+auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
+    return express(ScatterAdd{{}, *this, x.shape()}, g);
+}
+
+} // namespace xgrad
+
+namespace xgrad {
+
+namespace detail {
+
+/// A row-major copy of an index, which the caller may change before the backward pass. Throws where
+/// an element is not in [0, extent).
+Array<std::int64_t> checked_index(
+    std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent);
+
+template <Operand X>
+IndexSelect picked_slices(
+    std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
+    check_defined(name, x);
+    if (!index.defined()) fail_undefined(name, "the index");
+    auto const d = normalize_axis(name, axis, x.shape());
+    if (index.dim() > 1)
+        fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
+    return {{},
+        checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
+}
+
+template <Operand X>
+Gather picked_elements(
+    std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
+    check_defined(name, x);
+    if (!index.defined()) fail_undefined(name, "the index");
+    auto const d = normalize_axis(name, axis, x.shape());
+    bool fits = index.dim() == x.dim();
+    for (std::size_t i = 0; fits && i < x.dim(); ++i)
+        fits = i == d || index.shape()[i] <= x.shape()[i];
+    if (!fits)
+        fail<ShapeError>(name, ": an index of shape ", index.shape(), " does not fit shape ",
+            x.shape(), ": it needs as many axes, none longer but axis ", d);
+    return {{}, checked_index(name, index, d, x.shape()[d]), d};
+}
+
+template <Operand X, Operand Y>
+void check_added(std::string_view name, X const& x, Y const& y, Shape const& wanted) {
+    using T = typename X::scalar;
+    static_assert(std::same_as<typename Y::scalar, T>,
+        "index_add, scatter_add: what is added has the scalar type of what it is added to");
+    check_defined(name, y, 3);
+    if (!(y.shape() == wanted))
+        fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(),
+            ", not shape ", y.shape());
+}
+
+} // namespace detail
+
+/// The slices of x along an axis whose positions `index` has; a position may occur several times.
+template <Operand X>
+auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
+    return express(detail::picked_slices("index_select", x, axis, index), x);
+}
+
+/// Slice i of x along an axis, counts(i) times in succession.
+template <Operand X>
+auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis) {
+    auto const d = detail::normalize_axis("repeat_interleave", axis, x.shape());
+    auto const extent = x.shape()[d];
+    if (!(counts.shape() == Shape{extent}))
+        detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(),
+            " are not one for each of ", extent, " positions along axis ", d);
+    auto const each = detail::contiguous(counts.array_of());
+    std::size_t total = 0;
+    for (auto const n : each)
+        if (n < 0 || (total += static_cast<std::size_t>(n)) > detail::max_elements)
+            detail::fail<ShapeError>(
+                "repeat_interleave: count ", n, " is negative, or more than any memory holds");
+    detail::Array<std::int64_t> index(Shape{total});
+    auto* next = index.begin();
+    for (std::size_t i = 0; i < extent; ++i)
+        next = std::fill_n(next, each.begin()[i], static_cast<std::int64_t>(i));
+    return express(IndexSelect{{}, std::move(index), d}, x);
+}
+
+/// x, with slice i of y added to slice index(i) of x along an axis. Slices of equal index are
+/// summed.
+template <Operand X, Operand Y>
+auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
+    auto picked = detail::picked_slices("index_add", x, axis, index);
+    Shape wanted = x.shape();
+    wanted[picked.axis] = picked.index.numel;
+    detail::check_added("index_add", x, y, wanted);
+    return materialize_expression(x + express(IndexAdd{{}, std::move(picked), x.shape()}, y));
+}
+
+/// One element of x for each element of `index`, which has as many axes as x. In two dimensions:
+/// x(index(i, j), j) along axis 0, and x(i, index(i, j)) along axis 1. The extents of `index` may
+/// be smaller than those of x.
+template <Operand X>
+auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
+    return express(detail::picked_elements("gather", x, axis, index), x);
+}
+
+/// x, with each element of y added to the element that gather() reads. y has the shape of `index`.
+template <Operand X, Operand Y>
+auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
+    auto picked = detail::picked_elements("scatter_add", x, axis, index);
+    detail::check_added("scatter_add", x, y, index.shape());
+    return materialize_expression(x + express(ScatterAdd{{}, std::move(picked), x.shape()}, y));
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
+
+// ======== xgrad/impl/tensor/index_select.ipp
+// Bodies of index_select.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
+    Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent) {
+    if (!index.defined()) fail_undefined(name, "the index");
+    Array<std::int64_t> copy(index.shape());
+    copy_elements(copy, index.array_of());
+    for (auto const i : copy)
+        if (i < 0 || i >= static_cast<std::int64_t>(extent))
+            fail<IndexError>(
+                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
+    return copy;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
+#endif
+
+// ======== xgrad/tensor/join.hpp
+// Concatenation: cat and stack.
+
+
+// ======== xgrad/tensor/views.hpp
+// Members of Tensor that return views and copies.
+
+namespace xgrad {
+
+/// Indexing by integers, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
+/// xt::ellipsis(). Returns a view.
+template <Scalar T>
+template <class... Index>
+Tensor<T> Tensor<T>::operator()(Index const&... index) const {
+    detail::check_defined("x(index)", *this);
+    return express(detail::window(shape(), index...), *this);
+}
+
+template <Scalar T> Tensor<T> Tensor<T>::reshape(AxisList const& shape) const {
+    return xgrad::reshape(*this, shape);
+}
+template <Scalar T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
+    auto const v = express(Reshape{{}, shape, "view"}, *this);
+    if (v.impl().array.storage != impl().array.storage)
+        detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ",
+            strides(), " has no view of shape ", shape, "; use reshape, which may copy");
+    return v;
+}
+template <Scalar T> Tensor<T> Tensor<T>::expand(AxisList const& axes) const {
+    auto const new_axes = axes.size() - std::min(axes.size(), dim());
+    Shape shape; // -1 keeps an extent
+    for (std::size_t d = 0; d < axes.size(); ++d)
+        shape.push_back(axes[d] == -1 && d >= new_axes ? this->shape()[d - new_axes]
+                                                       : static_cast<std::size_t>(axes[d]));
+    if (!detail::broadcasts_to(this->shape(), shape))
+        detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
+    return broadcast_to(*this, shape);
+}
+template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
+template <Scalar T>
+Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
+    return xgrad::transpose(*this, axis0, axis1);
+}
+template <Scalar T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
+    return xgrad::permute(*this, axes);
+}
+
+namespace detail {
+
+/// Makes one or several views of x, with elements of type V. `view_of` computes the view of any
+/// array of x's shape.
+template <Scalar V, Scalar T, class ViewOf>
+Tensor<V> make_view(Tensor<T> const& x, ViewOf view_of) {
+    return Tensor<V>(as<V>(view_of(AnyArray(x.array_of()))));
+}
+
+/// The same view of a row-major array of x's shape, which is how gradients are stored.
+template <Scalar V, Scalar T, class ViewOf>
+std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, ViewOf view_of) {
+    AnyArray plain;
+    plain.shape = x.shape();
+    plain.strides = row_major(x.shape());
+    plain.numel = x.numel();
+    AnyArray const w = view_of(plain);
+    return std::make_shared<Geometry const>(Geometry{x.impl().type, plain.shape, plain.strides,
+        &type_info<V>, w.shape, w.strides, w.data - plain.data});
+}
+
+template <Scalar V, Scalar T, class ViewOf>
+Tensor<V> record_view(std::string_view name, Tensor<T> const& x, ViewOf view_of) {
+    auto v = make_view<V>(x, view_of);
+    if constexpr (Differentiable<T>)
+        if (recording() && x.requires_grad())
+            v.impl().grad_fn = Ref<Node>(new ViewNode(
+                view_geometry<V>(x, view_of), ViewMap::gather, gradient_edge(x), name));
+    mark_view(v, x);
+    return v;
+}
+
+template <Scalar T, class ViewOf>
+std::vector<Tensor<T>> record_views(
+    std::string_view name, Tensor<T> const& x, std::vector<ViewOf> const& views_of) {
+    std::vector<Tensor<T>> views;
+    for (auto const& view_of : views_of) views.push_back(make_view<T>(x, view_of));
+    if constexpr (Differentiable<T>)
+        if (recording() && x.requires_grad()) {
+            std::vector<std::shared_ptr<Geometry const>> parts;
+            for (auto const& view_of : views_of) parts.push_back(view_geometry<T>(x, view_of));
+            Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
+            for (std::uint32_t i = 0; i < views.size(); ++i)
+                views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
+        }
+    for (auto const& v : views) mark_view(v, x, true);
+    return views;
+}
+
+/// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
+AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
+
+/// `count` positions of an axis from `start` on, or one of them without the axis.
+template <Scalar T>
+auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_axis) {
+    return [=](AnyArray const& a) {
+        Shape shape = a.shape;
+        Strides strides = a.strides;
+        auto const offset = static_cast<std::ptrdiff_t>(start) * strides[axis];
+        shape[axis] = count;
+        if (!keeps_axis) {
+            shape.erase(axis);
+            strides.erase(axis);
+        }
+        return view_on(a, std::move(shape), std::move(strides), offset, sizeof(T));
+    };
+}
+
+} // namespace detail
+
+/// Slices along an axis, without it: views that share one Node. As in PyTorch, none of several
+/// views may be changed in place while gradients are recorded.
+template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0) {
+    auto const at = detail::normalize_axis("unbind", axis, x.shape());
+    std::vector<decltype(detail::part_of<T>(0, 0, 0, false))> parts;
+    for (std::size_t i = 0; i < x.shape()[at]; ++i)
+        parts.push_back(detail::part_of<T>(at, i, 1, false));
+    return detail::record_views("Unbind", x, parts);
+}
+/// Views of `size` positions of an axis each; the last may be shorter.
+template <Scalar T>
+std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0) {
+    auto const at = detail::normalize_axis("split", axis, x.shape());
+    if (size == 0)
+        detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
+    std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
+    for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
+        parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
+    return detail::record_views("Split", x, parts);
+}
+/// The view at one position of an axis, without the axis; a negative index counts from the end.
+template <Scalar T>
+Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index) {
+    auto const at = detail::normalize_axis("select", axis, x.shape());
+    auto const extent = static_cast<std::ptrdiff_t>(x.shape()[at]);
+    if (index < -extent || index >= extent)
+        detail::fail<IndexError>(
+            "select: index ", index, " is out of range for axis ", axis, " of shape ", x.shape());
+    auto const i = static_cast<std::size_t>(index < 0 ? index + extent : index);
+    return detail::record_view<T>("Select", x, detail::part_of<T>(at, i, 1, false));
+}
+/// The view of `length` positions of an axis from `start` on; a negative start counts from the end.
+template <Scalar T>
+Tensor<T> narrow(
+    Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length) {
+    auto const at = detail::normalize_axis("narrow", axis, x.shape());
+    auto const extent = x.shape()[at];
+    auto const first =
+        static_cast<std::size_t>(start < 0 ? start + static_cast<std::ptrdiff_t>(extent) : start);
+    if (first > extent || length > extent - first)
+        detail::fail<IndexError>("narrow: ", length, " positions from ", start,
+            " are out of range for axis ", axis, " of shape ", x.shape());
+    return detail::record_view<T>("Narrow", x, detail::part_of<T>(at, first, length, true));
+}
+/// At most `chunks` views of equal extent along an axis; the last may be shorter.
+template <Scalar T>
+std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0) {
+    if (chunks == 0)
+        detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
+    auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.shape())];
+    return split(x, std::max<std::size_t>(1, (n + chunks - 1) / chunks), axis);
+}
+
+/// The elements whose indices on two axes are i and i + offset, along a new last axis. A view.
+template <Scalar T>
+Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0,
+    std::ptrdiff_t axis1 = 1) {
+    auto const p = detail::normalize_axis("diagonal", axis0, x.shape()),
+               q = detail::normalize_axis("diagonal", axis1, x.shape());
+    if (p == q)
+        detail::fail<ShapeError>(
+            "diagonal: axes ", axis0, " and ", axis1, " of shape ", x.shape(), " are the same");
+    return detail::record_view<T>("Diagonal", x, [=](detail::AnyArray const& a) {
+        auto const rows = static_cast<std::ptrdiff_t>(a.shape[p]),
+                   columns = static_cast<std::ptrdiff_t>(a.shape[q]);
+        auto const count = std::max<std::ptrdiff_t>(
+            0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+        Shape shape = a.shape;
+        Strides strides = a.strides;
+        auto const start = count == 0    ? 0
+                           : offset >= 0 ? offset * strides[q]
+                                         : -offset * strides[p];
+        auto const step = strides[p] + strides[q];
+        for (auto const axis : {std::max(p, q), std::min(p, q)}) {
+            shape.erase(axis);
+            strides.erase(axis);
+        }
+        shape.push_back(static_cast<std::size_t>(count));
+        strides.push_back(step);
+        return detail::view_on(a, std::move(shape), std::move(strides), start, sizeof(T));
+    });
+}
+
+/// A complex tensor as real numbers along a new last axis with extent 2: real and imaginary parts.
+/// A view.
+template <Scalar T>
+    requires detail::is_complex<T>
+Tensor<precision_of<T>> view_as_real(Tensor<T> const& z) {
+    using P = precision_of<T>;
+    detail::check_defined("view_as_real", z);
+    return detail::record_view<P>("ViewAsReal", z, [](detail::AnyArray const& a) {
+        Shape shape = a.shape;
+        Strides strides = a.strides;
+        for (auto& s : strides) s *= 2;
+        shape.push_back(2);
+        strides.push_back(1);
+        return detail::view_on(a, std::move(shape), std::move(strides), 0, sizeof(P));
+    });
+}
+/// The inverse of view_as_real: the last axis must have extent 2 and unit steps. A view.
+template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const& x) {
+    bool fits = x.dim() > 0 && x.shape(-1) == 2 && x.strides().back() == 1;
+    for (std::size_t d = 0; fits && d + 1 < x.dim(); ++d)
+        fits = x.strides()[d] % 2 == 0 || x.shape()[d] == 1;
+    if (fits) fits = reinterpret_cast<std::uintptr_t>(x.data()) % (2 * sizeof(T)) == 0;
+    if (!fits)
+        detail::fail<ShapeError>("view_as_complex: a tensor of shape ", x.shape(), " and strides ",
+            x.strides(),
+            " does not hold pairs: the last axis must have extent 2 and step 1, all others even "
+            "steps");
+    return detail::record_view<std::complex<T>>("ViewAsComplex", x, [](detail::AnyArray const& a) {
+        Shape shape = a.shape;
+        Strides strides = a.strides;
+        shape.erase(shape.size() - 1);
+        strides.erase(strides.size() - 1);
+        for (auto& s : strides) s /= 2;
+        return detail::view_on(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
+    });
+}
+
+template <Scalar T>
+Tensor<T> Tensor<T>::diagonal(
+    std::ptrdiff_t offset, std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
+    return xgrad::diagonal(*this, offset, axis0, axis1);
+}
+template <Scalar T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const {
+    return xgrad::unbind(*this, axis);
+}
+template <Scalar T>
+std::vector<Tensor<T>> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const {
+    return xgrad::split(*this, size, axis);
+}
+template <Scalar T>
+std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const {
+    return xgrad::chunk(*this, chunks, axis);
+}
+
+namespace detail {
+/// A view of the real (0) or imaginary (1) parts of a complex tensor.
+template <Scalar T>
+Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std::ptrdiff_t part) {
+    using P = precision_of<T>;
+    return record_view<P>(name, z, [part](AnyArray const& a) {
+        Strides strides = a.strides;
+        for (auto& s : strides) s *= 2;
+        return view_on(a, a.shape, std::move(strides), part, sizeof(P));
+    });
+}
+} // namespace detail
+
+/// The real parts. A view; in an expression real(z) is computed on the fly instead.
+template <Scalar T>
+Tensor<precision_of<T>> Tensor<T>::real() const
+    requires detail::is_complex<T>
+{
+    detail::check_defined("real", *this);
+    return detail::part_view("Real", *this, 0);
+}
+/// The imaginary parts. A view; in an expression imag(z) is computed on the fly instead.
+template <Scalar T>
+Tensor<precision_of<T>> Tensor<T>::imag() const
+    requires detail::is_complex<T>
+{
+    detail::check_defined("imag", *this);
+    return detail::part_view("Imag", *this, 1);
+}
+
+/// A copy; the gradient is passed on unchanged.
+struct Clone : Arraywise {
+    static constexpr std::string_view written = "clone";
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> out(x.shape);
+        detail::copy_elements(out, x);
+        return out;
+    }
+    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return g; }
+};
+template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
+
+// ======== xgrad/impl/tensor/views.ipp
+// Bodies of views.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyArray view_on(
+    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
+    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
+    return a;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+/// Layout of tensors that are joined along an axis, or along a new axis if `stacked`.
+struct Joint {
+    Shape shape;
+    std::size_t axis;
+    bool stacked;
+    CachedVector<std::size_t> counts;
+
+    /// The view of tensor i, which begins at `start`.
+    Window part(std::size_t i, std::size_t start) const;
+    /// Calls f(i, view) for each tensor.
+    template <class F> void for_each_part(F f) const {
+        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
+            f(i, part(i, start));
+    }
+};
+
+/// Backward: the gradient of each tensor is its slice.
+template <Scalar T> class JoinNode final : public Node {
+public:
+    JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
+        : name_(name), joint_(std::move(joint)) {
+        edges_.reserve(x.size());
+        for (auto const& t : x) edges_.push_back(gradient_edge(t));
+        set_edges(edges_.data(), edges_.size());
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (!gradients[0].defined()) return;
+        auto const g = gradients[0].as<T>();
+        joint_.for_each_part([&](std::size_t i, Window const& part) {
+            if (edges_[i]) results[i] = express(part, g);
+        });
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        joint_.for_each_part([&](std::size_t i, Window const& part) {
+            if (tangents[i].defined())
+                add_to(results[0], express(Embed{{}, joint_.shape, part}, tangents[i].as<T>()));
+        });
+    }
+    std::string name() const override { return backward_name(name_); }
+
+private:
+    std::string_view name_;
+    Joint joint_;
+    CachedVector<Edge> edges_;
+};
+
+template <Scalar T>
+Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint) {
+    Array<T> out(joint.shape);
+    bool wanted = false;
+    joint.for_each_part([&](std::size_t i, Window const& part) {
+        copy_elements(part.value(out), x[i].array_of());
+        wanted |= Differentiable<T> && x[i].requires_grad();
+    });
+    Tensor<T> result(std::move(out));
+    if constexpr (Differentiable<T>)
+        if (wanted && recording())
+            result.impl().grad_fn = Ref<Node>(new JoinNode<T>(name, x, std::move(joint)));
+    return result;
+}
+
+} // namespace detail
+
+/// Concatenates tensors along an axis; their other extents must agree.
+template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
+    if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
+    for (auto const& t : x)
+        detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
+    Shape shape = x[0].shape();
+    auto const at = detail::normalize_axis("cat", axis, shape);
+    shape[at] = 0;
+    detail::CachedVector<std::size_t> counts;
+    counts.reserve(x.size());
+    for (auto const& t : x) {
+        Shape other = t.shape();
+        bool fits = other.size() == shape.size();
+        if (fits) {
+            counts.push_back(other[at]);
+            auto const joined = detail::add_extents("cat", shape[at], other[at]);
+            other[at] = shape[at];
+            fits = other == shape;
+            shape[at] = joined;
+        }
+        if (!fits)
+            detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(),
+                " do not fit together along axis ", axis);
+    }
+    return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
+}
+
+/// Concatenates tensors of one shape along a new axis.
+template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
+    if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
+    for (auto const& t : x)
+        detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
+    for (auto const& t : x)
+        if (t.shape() != x[0].shape())
+            detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
+    auto const at = detail::normalize_axis("stack", axis, x[0].shape(), 1);
+    Shape shape = x[0].shape();
+    shape.insert(at, x.size());
+    return detail::join(
+        "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
+}
+
+// Lists in braces: cat({a, b}). With expressions beside tensors, as in cat({a, 2. * b}), the
+// element type is double; another one is named: cat<float>({a, 2.f * b}).
+template <Scalar T> Tensor<T> cat(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<T>>(x), axis);
+}
+template <Scalar T> Tensor<T> stack(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return stack(std::vector<Tensor<T>>(x), axis);
+}
+inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<double>>(x), axis);
+}
+inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+    return stack(std::vector<Tensor<double>>(x), axis);
+}
+/// NumPy's name of cat.
+template <Scalar T>
+Tensor<T> concatenate(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
+    return cat(x, axis);
+}
+template <Scalar T>
+Tensor<T> concatenate(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
+    return cat(std::vector<Tensor<T>>(x), axis);
+}
+/// A matrix of blocks: each list is a row of them, joined along the last axis; the rows are joined
+/// along the axis before it.
+template <Scalar T>
+Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) {
+    std::vector<Tensor<T>> rows;
+    for (auto const& row : blocks) rows.push_back(cat(std::vector<Tensor<T>>(row), -1));
+    return cat(rows, -2);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
+
+// ======== xgrad/impl/tensor/join.ipp
+// Bodies of join.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Window Joint::part(std::size_t i, std::size_t start) const {
+    Window w(shape);
+    w.start[axis] = start;
+    w.count[axis] = counts[i];
+    if (stacked) w.step[axis] = 0;
+    return w;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
+#endif
+
+// ======== xgrad/tensor/quantile.hpp
+// median and quantile. A NaN among the elements makes the result NaN.
+
+
+// ======== xgrad/tensor/ordering.hpp
+// argmax and argmin, argsort, sort, topk. NaN counts as larger than all numbers.
+
+namespace xgrad {
+
+/// Elements, and their indices along the axis: auto [values, indices] = sort(x). Where a tensor is
+/// expected, it is the values.
+template <Scalar T> struct Ordered {
+    Tensor<T> values;
+    Tensor<std::int64_t> indices;
+
+    operator Tensor<T> const&() const { return values; }
+};
+
+namespace detail {
+
+template <class T> bool is_less(T a, T b) {
+    static_assert(!is_complex<T>,
+        "argmax, argmin, argsort, sort, topk, median, quantile: complex numbers have no order");
+    if constexpr (is_complex<T>) return false;
+    else return a < b || (b != b && a == a);
+}
+
+template <class T> struct IndexedValue {
+    T value;
+    std::int64_t index;
+
+    /// Stable: equal elements keep their order.
+    static bool ascending(IndexedValue const& a, IndexedValue const& b) {
+        return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.index < b.index);
+    }
+    static bool descending(IndexedValue const& a, IndexedValue const& b) {
+        return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.index < b.index);
+    }
+};
+
+/// Computes `count` indices for each row of x along an axis: choose(row, its length, the indices).
+template <Scalar T, class F>
+Tensor<std::int64_t> indices_along(
+    Array<T> const& x, std::size_t axis, std::size_t count, F choose) {
+    Axes const over{static_cast<std::ptrdiff_t>(axis)};
+    Array<T> buffer;
+    T const* const rows = rows_over(over, x, buffer);
+    std::size_t const n = x.shape[axis];
+    Shape shape;
+    for (std::size_t d = 0; d < x.shape.size(); ++d)
+        if (d != axis) shape.push_back(x.shape[d]);
+    shape.push_back(count);
+    Array<std::int64_t> indices(shape);
+    for (std::size_t row = 0; row < (count ? indices.numel / count : 0); ++row)
+        choose(rows + row * n, n, indices.begin() + row * count);
+    return Tensor<std::int64_t>(rows_put_back(over, std::move(indices)));
+}
+
+/// Indices of the first `count` elements of each row in sorted order.
+template <Scalar T>
+Tensor<std::int64_t> first_indices(
+    Array<T> const& x, std::size_t axis, std::size_t count, bool descending) {
+    CachedVector<IndexedValue<T>> all(x.shape[axis]);
+    return indices_along(x, axis, count, [&](T const* row, std::size_t n, std::int64_t* indices) {
+        for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
+        auto const sort = [&](auto less) {
+            if (count == n) std::sort(all.begin(), all.end(), less);
+            else
+                std::partial_sort(
+                    all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), less);
+        };
+        descending ? sort(IndexedValue<T>::descending) : sort(IndexedValue<T>::ascending);
+        for (std::size_t i = 0; i < count; ++i) indices[i] = all[i].index;
+    });
+}
+
+/// The values of x, not recorded.
+template <Operand X> auto values_of(X const& x) {
+    NoGradGuard const off;
+    return materialize(x).array_of();
+}
+
+/// Keeps an axis of extent 1, or removes it.
+template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep) {
+    return keep ? x
+                : only_reshaped(reshape(x,
+                      Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
+}
+/// Throws where rows along an axis are empty.
+void check_choice(std::string_view name, Shape const& shape, std::size_t axis);
+
+template <Operand X>
+Tensor<std::int64_t> extreme_index(
+    std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest) {
+    check_defined(name, x);
+    auto const d = normalize_axis(name, axis, x.shape());
+    auto const values = values_of(x);
+    check_choice(name, values.shape, d);
+    auto const indices =
+        indices_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* index) {
+            std::size_t at = 0;
+            for (std::size_t i = 1; i < n; ++i)
+                if (largest ? is_less(row[at], row[i])
+                            : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i]))
+                    at = i;
+            *index = static_cast<std::int64_t>(at);
+        });
+    return keep_or_drop(indices, d, keep);
+}
+
+template <Operand X>
+Tensor<std::int64_t> extreme_index_of_all(char const* name, X const& x, bool largest) {
+    NoGradGuard const off;
+    return extreme_index(name, in_one_row(name, x), 0, false, largest);
+}
+
+template <Operand X>
+auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis,
+    std::optional<std::size_t> count, bool descending) {
+    check_defined(name, x);
+    auto const d = normalize_axis(name, axis, x.shape());
+    auto const t = materialize(x);
+    std::size_t const n = t.shape()[d];
+    if (count && *count > n)
+        fail<IndexError>(
+            name, ": ", *count, " elements were asked for along axis ", d, " of shape ", t.shape());
+    auto indices = first_indices(t.array_of(), d, count.value_or(n), descending);
+    return Ordered<typename X::scalar>{gather(t, static_cast<std::ptrdiff_t>(d), indices), indices};
+}
+
+} // namespace detail
+
+/// The index of the largest element along an axis; of the first of equal ones, or of the first NaN.
+/// Not differentiable.
+template <Operand X>
+Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) {
+    return detail::extreme_index("argmax", x, axis, keep, true);
+}
+/// The row-major index of the largest of all elements.
+template <Operand X> Tensor<std::int64_t> argmax(X const& x) {
+    return detail::extreme_index_of_all("argmax", x, true);
+}
+
+/// The index of the smallest element along an axis; of the first of equal ones, or of the first
+/// NaN. Not differentiable.
+template <Operand X>
+Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) {
+    return detail::extreme_index("argmin", x, axis, keep, false);
+}
+template <Operand X> Tensor<std::int64_t> argmin(X const& x) {
+    return detail::extreme_index_of_all("argmin", x, false);
+}
+
+/// The indices that sort the elements along an axis in ascending or descending order. Stable. Not
+/// differentiable.
+template <Operand X>
+Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
+    auto const d = detail::normalize_axis("argsort", axis, x.shape());
+    auto const values = detail::values_of(x);
+    return detail::first_indices(values, d, values.shape[d], descending);
+}
+
+/// The elements along an axis in ascending or descending order, and their indices. Stable.
+/// Gradients are scattered to those indices.
+template <Operand X> auto sort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
+    return detail::ordered("sort", x, axis, {}, descending);
+}
+
+/// The k largest elements along an axis in descending order, or the k smallest in ascending order,
+/// and their indices.
+template <Operand X>
+auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = true) {
+    return detail::ordered("topk", x, axis, k, largest);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
+
+// ======== xgrad/impl/tensor/ordering.ipp
+// Bodies of ordering.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
+    if (shape[axis] == 0 &&
+        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
+        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+/// For each row of x along an axis: the index of the element of the given rank and, if wanted, of
+/// the next one. Where the row has a NaN, both are the index of the first NaN.
+template <Scalar T>
+Tensor<std::int64_t> indices_of_rank(
+    Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next) {
+    CachedVector<IndexedValue<T>> all(x.shape[axis]);
+    return indices_along(
+        x, axis, with_next ? 2 : 1, [&](T const* row, std::size_t n, std::int64_t* indices) {
+            auto const nan = std::find_if(row, row + n, [](T v) { return v != v; }) - row;
+            indices[0] = nan;
+            if (with_next) indices[1] = nan;
+            if (static_cast<std::size_t>(nan) < n) return;
+            for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
+            auto const at = all.begin() + static_cast<std::ptrdiff_t>(rank);
+            std::nth_element(all.begin(), at, all.end(), IndexedValue<T>::ascending);
+            indices[0] = at->index;
+            if (with_next)
+                indices[1] = std::min_element(at + 1, all.end(), IndexedValue<T>::ascending)->index;
+        });
+}
+
+} // namespace detail
+
+/// The median of all elements, the lower one of two. Elements equal to it get equal parts of the
+/// gradient.
+struct Median : Arraywise {
+    static constexpr std::string_view written = "median";
+    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
+
+    template <Scalar T> auto value(detail::Array<T> const& x) const {
+        detail::Array<T> elements(x.shape);
+        detail::copy_elements(elements, x);
+        if (elements.numel == 0) {
+            if constexpr (RealScalar<T>)
+                return detail::Array<T>(Shape(), std::numeric_limits<T>::quiet_NaN());
+            detail::fail<ShapeError>("median: nothing to choose from in shape ", x.shape);
+        }
+        auto const nan = std::find_if(elements.begin(), elements.end(), [](T v) { return v != v; });
+        if (nan != elements.end()) return detail::Array<T>(Shape(), *nan);
+        auto* const middle = elements.begin() + (elements.numel - 1) / 2;
+        std::nth_element(elements.begin(), middle, elements.end(), detail::is_less<T>);
+        return detail::Array<T>(Shape(), *middle);
+    }
+    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
+        return express(
+            ExtremumGradient{{}, detail::all_axes(x.dim())}, g, unrecorded(y), unrecorded(x));
+    }
+};
+
+/// The median along an axis (the lower one of two) and its index; of equal elements, of the first
+/// that counts. With a NaN: NaN and the index of the first one. The gradient is scattered to that
+/// index.
+template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false) {
+    auto const d = detail::normalize_axis("median", axis, x.shape());
+    auto const t = detail::materialize(x);
+    auto const n = t.shape()[d];
+    detail::check_choice("median", t.shape(), d);
+    auto const indices = detail::indices_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
+    return Ordered<typename X::scalar>{
+        detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), indices), d, keep),
+        detail::keep_or_drop(indices, d, keep)};
+}
+/// The median of all elements; NaN for an empty tensor or with a NaN. Elements equal to it get
+/// equal parts of the gradient.
+template <Operand X> auto median(X const& x) {
+    static_assert(!detail::is_complex<typename X::scalar>, "median: complex numbers have no order");
+    if constexpr (detail::is_complex<typename X::scalar>) return materialize_expression(x);
+    else return express(Median{}, x);
+}
+
+/// The quantile q of the elements along an axis: 0 is the smallest, 1 the largest. Interpolates
+/// linearly between two elements, which get the gradient. NaN with a NaN. Integers and masks are
+/// converted to double.
+template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false) {
+    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
+        return quantile(cast<double>(x), q, axis, keep);
+    else {
+        auto const d = detail::normalize_axis("quantile", axis, x.shape());
+        auto const t = detail::materialize(x);
+        if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1");
+        if (t.shape()[d] == 0)
+            detail::fail<ShapeError>(
+                "quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);
+        double const way = q * static_cast<double>(t.shape()[d] - 1), whole = std::floor(way);
+        auto const rest = static_cast<precision_of<typename X::scalar>>(way - whole);
+        auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d),
+            detail::indices_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
+        if (!(rest > 0)) return detail::keep_or_drop(neighbours, d, keep);
+        auto const parts = neighbours.split(1, static_cast<std::ptrdiff_t>(d));
+        return detail::keep_or_drop(
+            detail::materialize(where(isfinite(parts[1] - parts[0]),
+                parts[0] + rest * (parts[1] - parts[0]), (1 - rest) * parts[0] + rest * parts[1])),
+            d, keep);
+    }
+}
+/// The quantile q of all elements.
+template <Operand X> auto quantile(X const& x, double q) {
+    return quantile(detail::in_one_row("quantile", x), q, 0);
+}
+
+/// Several quantiles, along a new first axis.
+template <Operand X>
+auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false) {
+    auto const t = detail::materialize(x);
+    std::vector<decltype(quantile(t, 0., axis, keep))> parts;
+    for (auto const part : q) parts.push_back(quantile(t, part, axis, keep));
+    return stack(parts);
+}
+template <Operand X> auto quantile(X const& x, std::vector<double> const& q) {
+    return quantile(detail::in_one_row("quantile", x), q, 0);
+}
+
+} // namespace xgrad
+
+namespace xgrad {
+
+// Of elements.
+
+/// Degrees to radians, and radians to degrees.
+template <Operand X> auto deg2rad(X const& x) { return (std::numbers::pi / 180) * x; }
+template <Operand X> auto rad2deg(X const& x) { return (180 / std::numbers::pi) * x; }
+/// a / b rounded down.
+template <class A, class B>
+    requires AnyOperand<A, B>
+auto floor_divide(A const& a, B const& b) {
+    return floor(a / b);
+}
+/// `value` where the mask is true, else x.
+template <Operand X, Operand M, detail::OperandLike V>
+auto masked_fill(X const& x, M const& mask, V const& value) {
+    if constexpr (Number<V>) return where(mask, typename X::scalar(value), x);
+    else return where(mask, value, x);
+}
+/// True where |a - b| <= absolute + relative |b|, and for equal infinities.
+template <Operand A, Operand B>
+auto isclose(A const& a, B const& b, double relative = 1e-5, double absolute = 1e-8) {
+    return a == b || (isfinite(b) && abs(a - b) <= absolute + relative * abs(b));
+}
+/// True if shapes and all elements are the same.
+template <Operand A, Operand B> bool equal(A const& a, B const& b) {
+    NoGradGuard const off;
+    return Shape(a.shape()) == Shape(b.shape()) && all_of(a == b).item();
+}
+
+// Of one axis.
+
+/// The elements in reverse order along all axes.
+template <Operand X> auto flip(X const& x) { return flip(x, detail::all_axes(x.dim())); }
+/// flip() along axis 0 or 1.
+template <Operand X> auto flipud(X const& x) { return flip(x, 0); }
+template <Operand X> auto fliplr(X const& x) { return flip(x, 1); }
+/// x(i + 1) - x(i) along an axis, n times.
+template <Operand X> auto diff(X const& x, std::size_t n = 1, std::ptrdiff_t axis = -1) {
+    auto y = materialize_expression(x);
+    for (; n > 0; --n) {
+        auto const at =
+            static_cast<std::ptrdiff_t>(detail::normalize_axis("diff", axis, y.shape()));
+        auto const count = y.shape()[static_cast<std::size_t>(at)];
+        auto const less = count ? count - 1 : 0;
+        y = narrow(y, at, count ? 1 : 0, less) - narrow(y, at, 0, less);
+    }
+    return y;
+}
+/// The integral of y along an axis by the trapezoidal rule, for a distance dx, or for positions x,
+/// a vector.
+template <Operand Y> auto trapezoid(Y const& y, double dx = 1, std::ptrdiff_t axis = -1) {
+    auto const t = materialize_expression(y);
+    auto const n = t.shape()[detail::normalize_axis("trapezoid", axis, t.shape())];
+    auto const less = n ? n - 1 : 0;
+    return sum((0.5 * dx) * (narrow(t, axis, n ? 1 : 0, less) + narrow(t, axis, 0, less)), axis);
+}
+template <Operand Y, Operand X> auto trapezoid(Y const& y, X const& x, std::ptrdiff_t axis = -1) {
+    auto const t = movedim(materialize_expression(y), axis, -1);
+    auto const n = t.shape().back(), less = n ? n - 1 : 0;
+    return sum(0.5 * diff(x) * (narrow(t, -1, n ? 1 : 0, less) + narrow(t, -1, 0, less)), -1);
+}
+template <class... A>
+    requires AnyOperand<A...>
+auto trapz(A const&... a) {
+    return trapezoid(a...);
+}
+/// The cross product of vectors of three elements along an axis.
+template <Operand A, Operand B> auto cross(A const& a, B const& b, std::ptrdiff_t axis = -1) {
+    for (Shape const& shape : {Shape(a.shape()), Shape(b.shape())})
+        if (shape[detail::normalize_axis("cross", axis, shape)] != 3)
+            detail::fail<ShapeError>(
+                "cross: the axis needs 3 elements, shapes are ", a.shape(), " and ", b.shape());
+    return materialize_expression(
+        roll(a, -1, axis) * roll(b, -2, axis) - roll(a, -2, axis) * roll(b, -1, axis));
+}
+/// quantile() of a percentage.
+template <Operand X> auto percentile(X const& x, double percent) {
+    return quantile(x, percent / 100);
+}
+template <Operand X> auto percentile(X const& x, double percent, std::ptrdiff_t axis) {
+    return quantile(x, percent / 100, axis);
+}
+/// The elements of x with these row-major indices, in the shape of `index`.
+template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index) {
+    return detail::only_reshaped(
+        reshape(index_select(flatten(x), 0, flatten(index)), Axes(index.shape())));
+}
+/// The slices of x along an axis with these indices; the shape of `index` replaces the axis.
+template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, std::ptrdiff_t axis) {
+    auto const at = detail::normalize_axis("take", axis, x.shape());
+    Axes shape;
+    for (std::size_t d = 0; d < x.dim(); ++d)
+        if (d != at) shape.push_back(static_cast<std::ptrdiff_t>(x.shape()[d]));
+        else
+            for (auto const n : index.shape()) shape.push_back(static_cast<std::ptrdiff_t>(n));
+    return detail::only_reshaped(reshape(index_select(x, axis, flatten(index)), shape));
+}
+
+// Products of matrices: matmul() of two matrices, of two stacks of them, or of a matrix and a
+// vector.
+template <Operand A, Operand B> auto mm(A const& a, B const& b) { return matmul(a, b); }
+template <Operand A, Operand B> auto bmm(A const& a, B const& b) { return matmul(a, b); }
+template <Operand A, Operand B> auto mv(A const& a, B const& b) { return matmul(a, b); }
+/// c + a b.
+template <Operand C, Operand A, Operand B> auto addmm(C const& c, A const& a, B const& b) {
+    return c + matmul(a, b);
+}
+template <Operand C, Operand A, Operand B> auto baddbmm(C const& c, A const& a, B const& b) {
+    return c + matmul(a, b);
+}
+
+// Joining, and creation.
+
+/// cat() along axis 0, where vectors are rows.
+template <Scalar T> Tensor<T> vstack(std::vector<Tensor<T>> x) {
+    for (auto& t : x)
+        if (t.dim() < 2) t = reshape(t, {1, -1});
+    return cat(x, 0);
+}
+/// cat() along axis 1, or of vectors along their only one.
+template <Scalar T> Tensor<T> hstack(std::vector<Tensor<T>> const& x) {
+    return cat(x, x.empty() || x[0].dim() == 1 ? 0 : 1);
+}
+/// cat() along axis 1, where vectors are columns.
+template <Scalar T> Tensor<T> column_stack(std::vector<Tensor<T>> x) {
+    for (auto& t : x)
+        if (t.dim() < 2) t = reshape(t, {-1, 1});
+    return cat(x, 1);
+}
+#define XGRAD_LIST_IN_BRACES(f)                                                                    \
+    template <Scalar T> Tensor<T> f(std::initializer_list<Tensor<T>> x) {                          \
+        return f(std::vector<Tensor<T>>(x));                                                       \
+    }                                                                                              \
+    inline Tensor<double> f(std::initializer_list<Tensor<double>> x) {                             \
+        return f(std::vector<Tensor<double>>(x));                                                  \
+    }
+XGRAD_LIST_IN_BRACES(vstack)
+XGRAD_LIST_IN_BRACES(hstack)
+XGRAD_LIST_IN_BRACES(column_stack)
+#undef XGRAD_LIST_IN_BRACES
+/// cat() of what xt::xtuple() made.
+template <Operand... X> auto concatenate(std::tuple<X...> const& x, std::ptrdiff_t axis = 0) {
+    return cat(std::apply([](auto const&... each) { return std::vector{eval(each)...}; }, x), axis);
+}
+/// The coordinates of a grid; see meshgrid() of a std::vector.
+template <Scalar T>
+std::vector<Tensor<T>> meshgrid(
+    std::initializer_list<Tensor<T>> x, Choice<Indexing> indexing = Indexing::ij) {
+    return meshgrid(std::vector<Tensor<T>>(x), indexing);
+}
+template <Scalar T, std::same_as<Tensor<T>>... More>
+std::array<Tensor<T>, 1 + sizeof...(More)> meshgrid(Tensor<T> const& x, More const&... more) {
+    auto const grids = meshgrid(std::vector<Tensor<T>>{x, more...});
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return std::array<Tensor<T>, sizeof...(I)>{grids[I]...};
+    }(std::make_index_sequence<1 + sizeof...(More)>());
+}
+/// base^y for n equidistant y from start to stop.
+template <RealScalar T = double>
+Tensor<T> logspace(double start, double stop, std::size_t n, double base = 10) {
+    return pow(T(base), linspace<T>(T(start), T(stop), n));
+}
+
+/// The values of x, with which no gradient is recorded: JAX's name of detach().
+template <Operand X> auto stop_gradient(X const& x) { return materialize_expression(x).detach(); }
+
+/// x(index...), for templates that name no namespace; xt::view() is found for xtensor's arrays. The
+/// template parameters are those of xt::view(), so that this one is the more constrained.
+template <class E, class... S>
+    requires Operand<std::remove_cvref_t<E>>
+auto view(E&& e, S&&... slices) {
+    return materialize_expression(e)(slices...);
+}
+
+} // namespace xgrad
 
 // ======== xgrad/tensor/from_memory.hpp
 // Tensors of memory that is already there, without a copy: from_blob() takes a pointer, borrow() an
@@ -23653,315 +25709,6 @@ private:
 // the base of a view, gets a new grad_fn.
 // Invariant: everything that can throw is done before the first element is written.
 
-
-// ======== xgrad/tensor/views.hpp
-// Members of Tensor that return views and copies.
-
-namespace xgrad {
-
-/// Indexing by integers, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
-/// xt::ellipsis(). Returns a view.
-template <Scalar T>
-template <class... Index>
-Tensor<T> Tensor<T>::operator()(Index const&... index) const {
-    detail::check_defined("x(index)", *this);
-    return express(detail::window(shape(), index...), *this);
-}
-
-template <Scalar T> Tensor<T> Tensor<T>::reshape(AxisList const& shape) const {
-    return xgrad::reshape(*this, shape);
-}
-template <Scalar T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
-    auto const v = express(Reshape{{}, shape, "view"}, *this);
-    if (v.impl().array.storage != impl().array.storage)
-        detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ",
-            strides(), " has no view of shape ", shape, "; use reshape, which may copy");
-    return v;
-}
-template <Scalar T> Tensor<T> Tensor<T>::expand(Shape const& shape) const {
-    if (!detail::broadcasts_to(this->shape(), shape))
-        detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
-    return broadcast_to(*this, shape);
-}
-template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
-template <Scalar T>
-Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
-    return xgrad::transpose(*this, axis0, axis1);
-}
-template <Scalar T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
-    return xgrad::permute(*this, axes);
-}
-
-namespace detail {
-
-/// Makes one or several views of x, with elements of type V. `view_of` computes the view of any
-/// array of x's shape.
-template <Scalar V, Scalar T, class ViewOf>
-Tensor<V> make_view(Tensor<T> const& x, ViewOf view_of) {
-    return Tensor<V>(as<V>(view_of(AnyArray(x.array_of()))));
-}
-
-/// The same view of a row-major array of x's shape, which is how gradients are stored.
-template <Scalar V, Scalar T, class ViewOf>
-std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, ViewOf view_of) {
-    AnyArray plain;
-    plain.shape = x.shape();
-    plain.strides = row_major(x.shape());
-    plain.numel = x.numel();
-    AnyArray const w = view_of(plain);
-    return std::make_shared<Geometry const>(Geometry{x.impl().type, plain.shape, plain.strides,
-        &type_info<V>, w.shape, w.strides, w.data - plain.data});
-}
-
-template <Scalar V, Scalar T, class ViewOf>
-Tensor<V> record_view(std::string_view name, Tensor<T> const& x, ViewOf view_of) {
-    auto v = make_view<V>(x, view_of);
-    if constexpr (Differentiable<T>)
-        if (recording() && x.requires_grad())
-            v.impl().grad_fn = Ref<Node>(new ViewNode(
-                view_geometry<V>(x, view_of), ViewMap::gather, gradient_edge(x), name));
-    mark_view(v, x);
-    return v;
-}
-
-template <Scalar T, class ViewOf>
-std::vector<Tensor<T>> record_views(
-    std::string_view name, Tensor<T> const& x, std::vector<ViewOf> const& views_of) {
-    std::vector<Tensor<T>> views;
-    for (auto const& view_of : views_of) views.push_back(make_view<T>(x, view_of));
-    if constexpr (Differentiable<T>)
-        if (recording() && x.requires_grad()) {
-            std::vector<std::shared_ptr<Geometry const>> parts;
-            for (auto const& view_of : views_of) parts.push_back(view_geometry<T>(x, view_of));
-            Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
-            for (std::uint32_t i = 0; i < views.size(); ++i)
-                views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
-        }
-    for (auto const& v : views) mark_view(v, x, true);
-    return views;
-}
-
-/// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
-AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
-
-/// `count` positions of an axis from `start` on, or one of them without the axis.
-template <Scalar T>
-auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_axis) {
-    return [=](AnyArray const& a) {
-        Shape shape = a.shape;
-        Strides strides = a.strides;
-        auto const offset = static_cast<std::ptrdiff_t>(start) * strides[axis];
-        shape[axis] = count;
-        if (!keeps_axis) {
-            shape.erase(axis);
-            strides.erase(axis);
-        }
-        return view_on(a, std::move(shape), std::move(strides), offset, sizeof(T));
-    };
-}
-
-} // namespace detail
-
-/// Slices along an axis, without it: views that share one Node. As in PyTorch, none of several
-/// views may be changed in place while gradients are recorded.
-template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0) {
-    auto const at = detail::normalize_axis("unbind", axis, x.shape());
-    std::vector<decltype(detail::part_of<T>(0, 0, 0, false))> parts;
-    for (std::size_t i = 0; i < x.shape()[at]; ++i)
-        parts.push_back(detail::part_of<T>(at, i, 1, false));
-    return detail::record_views("Unbind", x, parts);
-}
-/// Views of `size` positions of an axis each; the last may be shorter.
-template <Scalar T>
-std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0) {
-    auto const at = detail::normalize_axis("split", axis, x.shape());
-    if (size == 0)
-        detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
-    std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
-    for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
-        parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
-    return detail::record_views("Split", x, parts);
-}
-/// The view at one position of an axis, without the axis; a negative index counts from the end.
-template <Scalar T>
-Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index) {
-    auto const at = detail::normalize_axis("select", axis, x.shape());
-    auto const extent = static_cast<std::ptrdiff_t>(x.shape()[at]);
-    if (index < -extent || index >= extent)
-        detail::fail<IndexError>(
-            "select: index ", index, " is out of range for axis ", axis, " of shape ", x.shape());
-    auto const i = static_cast<std::size_t>(index < 0 ? index + extent : index);
-    return detail::record_view<T>("Select", x, detail::part_of<T>(at, i, 1, false));
-}
-/// The view of `length` positions of an axis from `start` on; a negative start counts from the end.
-template <Scalar T>
-Tensor<T> narrow(
-    Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t start, std::size_t length) {
-    auto const at = detail::normalize_axis("narrow", axis, x.shape());
-    auto const extent = x.shape()[at];
-    auto const first =
-        static_cast<std::size_t>(start < 0 ? start + static_cast<std::ptrdiff_t>(extent) : start);
-    if (first > extent || length > extent - first)
-        detail::fail<IndexError>("narrow: ", length, " positions from ", start,
-            " are out of range for axis ", axis, " of shape ", x.shape());
-    return detail::record_view<T>("Narrow", x, detail::part_of<T>(at, first, length, true));
-}
-/// At most `chunks` views of equal extent along an axis; the last may be shorter.
-template <Scalar T>
-std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0) {
-    if (chunks == 0)
-        detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
-    auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.shape())];
-    return split(x, std::max<std::size_t>(1, (n + chunks - 1) / chunks), axis);
-}
-
-/// The elements whose indices on two axes are i and i + offset, along a new last axis. A view.
-template <Scalar T>
-Tensor<T> diagonal(Tensor<T> const& x, std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0,
-    std::ptrdiff_t axis1 = 1) {
-    auto const p = detail::normalize_axis("diagonal", axis0, x.shape()),
-               q = detail::normalize_axis("diagonal", axis1, x.shape());
-    if (p == q)
-        detail::fail<ShapeError>(
-            "diagonal: axes ", axis0, " and ", axis1, " of shape ", x.shape(), " are the same");
-    return detail::record_view<T>("Diagonal", x, [=](detail::AnyArray const& a) {
-        auto const rows = static_cast<std::ptrdiff_t>(a.shape[p]),
-                   columns = static_cast<std::ptrdiff_t>(a.shape[q]);
-        auto const count = std::max<std::ptrdiff_t>(
-            0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
-        Shape shape = a.shape;
-        Strides strides = a.strides;
-        auto const start = count == 0    ? 0
-                           : offset >= 0 ? offset * strides[q]
-                                         : -offset * strides[p];
-        auto const step = strides[p] + strides[q];
-        for (auto const axis : {std::max(p, q), std::min(p, q)}) {
-            shape.erase(axis);
-            strides.erase(axis);
-        }
-        shape.push_back(static_cast<std::size_t>(count));
-        strides.push_back(step);
-        return detail::view_on(a, std::move(shape), std::move(strides), start, sizeof(T));
-    });
-}
-
-/// A complex tensor as real numbers along a new last axis with extent 2: real and imaginary parts.
-/// A view.
-template <Scalar T>
-    requires detail::is_complex<T>
-Tensor<precision_of<T>> view_as_real(Tensor<T> const& z) {
-    using P = precision_of<T>;
-    detail::check_defined("view_as_real", z);
-    return detail::record_view<P>("ViewAsReal", z, [](detail::AnyArray const& a) {
-        Shape shape = a.shape;
-        Strides strides = a.strides;
-        for (auto& s : strides) s *= 2;
-        shape.push_back(2);
-        strides.push_back(1);
-        return detail::view_on(a, std::move(shape), std::move(strides), 0, sizeof(P));
-    });
-}
-/// The inverse of view_as_real: the last axis must have extent 2 and unit steps. A view.
-template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const& x) {
-    bool fits = x.dim() > 0 && x.shape(-1) == 2 && x.strides().back() == 1;
-    for (std::size_t d = 0; fits && d + 1 < x.dim(); ++d)
-        fits = x.strides()[d] % 2 == 0 || x.shape()[d] == 1;
-    if (fits) fits = reinterpret_cast<std::uintptr_t>(x.data()) % (2 * sizeof(T)) == 0;
-    if (!fits)
-        detail::fail<ShapeError>("view_as_complex: a tensor of shape ", x.shape(), " and strides ",
-            x.strides(),
-            " does not hold pairs: the last axis must have extent 2 and step 1, all others even "
-            "steps");
-    return detail::record_view<std::complex<T>>("ViewAsComplex", x, [](detail::AnyArray const& a) {
-        Shape shape = a.shape;
-        Strides strides = a.strides;
-        shape.erase(shape.size() - 1);
-        strides.erase(strides.size() - 1);
-        for (auto& s : strides) s /= 2;
-        return detail::view_on(a, std::move(shape), std::move(strides), 0, sizeof(std::complex<T>));
-    });
-}
-
-template <Scalar T>
-Tensor<T> Tensor<T>::diagonal(
-    std::ptrdiff_t offset, std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
-    return xgrad::diagonal(*this, offset, axis0, axis1);
-}
-template <Scalar T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const {
-    return xgrad::unbind(*this, axis);
-}
-template <Scalar T>
-std::vector<Tensor<T>> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const {
-    return xgrad::split(*this, size, axis);
-}
-template <Scalar T>
-std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const {
-    return xgrad::chunk(*this, chunks, axis);
-}
-
-namespace detail {
-/// A view of the real (0) or imaginary (1) parts of a complex tensor.
-template <Scalar T>
-Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std::ptrdiff_t part) {
-    using P = precision_of<T>;
-    return record_view<P>(name, z, [part](AnyArray const& a) {
-        Strides strides = a.strides;
-        for (auto& s : strides) s *= 2;
-        return view_on(a, a.shape, std::move(strides), part, sizeof(P));
-    });
-}
-} // namespace detail
-
-/// The real parts. A view; in an expression real(z) is computed on the fly instead.
-template <Scalar T>
-Tensor<precision_of<T>> Tensor<T>::real() const
-    requires detail::is_complex<T>
-{
-    detail::check_defined("real", *this);
-    return detail::part_view("Real", *this, 0);
-}
-/// The imaginary parts. A view; in an expression imag(z) is computed on the fly instead.
-template <Scalar T>
-Tensor<precision_of<T>> Tensor<T>::imag() const
-    requires detail::is_complex<T>
-{
-    detail::check_defined("imag", *this);
-    return detail::part_view("Imag", *this, 1);
-}
-
-/// A copy; the gradient is passed on unchanged.
-struct Clone : Arraywise {
-    static constexpr std::string_view written = "clone";
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(x.shape);
-        detail::copy_elements(out, x);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return g; }
-};
-template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
-
-// ======== xgrad/impl/tensor/views.ipp
-// Bodies of views.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION AnyArray view_on(
-    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
-    a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
-    return a;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_VIEWS_IPP
-#endif
-
 namespace xgrad {
 
 /// x, broadcast to the shape of the first operand, whose old values have no gradient.
@@ -24130,6 +25877,24 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     impl().requires_grad = false;
     impl().retains_grad = false;
     return *this;
+}
+
+/// Overwrites a tensor, without recording, by uniform numbers on [low, high); for complex types
+/// both parts.
+template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double high = 1) {
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    Tensor<T> values = rand<T>(t.shape());
+    if constexpr (detail::is_complex<T>)
+        t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
+    else t.copy_(values * static_cast<P>(high - low) + static_cast<P>(low));
+}
+/// Overwrites a tensor, without recording, by normal numbers; for complex types each part has half
+/// the variance.
+template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
+    using P = precision_of<T>;
+    NoGradGuard const off;
+    t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
 }
 
 } // namespace xgrad
@@ -25014,808 +26779,6 @@ template <class F> struct Function {
 
 } // namespace xgrad
 
-// ======== xgrad/tensor/join.hpp
-// Concatenation: cat and stack.
-
-namespace xgrad {
-
-namespace detail {
-
-/// Layout of tensors that are joined along an axis, or along a new axis if `stacked`.
-struct Joint {
-    Shape shape;
-    std::size_t axis;
-    bool stacked;
-    CachedVector<std::size_t> counts;
-
-    /// The view of tensor i, which begins at `start`.
-    Window part(std::size_t i, std::size_t start) const;
-    /// Calls f(i, view) for each tensor.
-    template <class F> void for_each_part(F f) const {
-        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
-            f(i, part(i, start));
-    }
-};
-
-/// Backward: the gradient of each tensor is its slice.
-template <Scalar T> class JoinNode final : public Node {
-public:
-    JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
-        : name_(name), joint_(std::move(joint)) {
-        edges_.reserve(x.size());
-        for (auto const& t : x) edges_.push_back(gradient_edge(t));
-        set_edges(edges_.data(), edges_.size());
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (!gradients[0].defined()) return;
-        auto const g = gradients[0].as<T>();
-        joint_.for_each_part([&](std::size_t i, Window const& part) {
-            if (edges_[i]) results[i] = express(part, g);
-        });
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        joint_.for_each_part([&](std::size_t i, Window const& part) {
-            if (tangents[i].defined())
-                add_to(results[0], express(Embed{{}, joint_.shape, part}, tangents[i].as<T>()));
-        });
-    }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::string_view name_;
-    Joint joint_;
-    CachedVector<Edge> edges_;
-};
-
-template <Scalar T>
-Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint) {
-    Array<T> out(joint.shape);
-    bool wanted = false;
-    joint.for_each_part([&](std::size_t i, Window const& part) {
-        copy_elements(part.value(out), x[i].array_of());
-        wanted |= Differentiable<T> && x[i].requires_grad();
-    });
-    Tensor<T> result(std::move(out));
-    if constexpr (Differentiable<T>)
-        if (wanted && recording())
-            result.impl().grad_fn = Ref<Node>(new JoinNode<T>(name, x, std::move(joint)));
-    return result;
-}
-
-} // namespace detail
-
-/// Concatenates tensors along an axis; their other extents must agree.
-template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
-    for (auto const& t : x)
-        detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
-    Shape shape = x[0].shape();
-    auto const at = detail::normalize_axis("cat", axis, shape);
-    shape[at] = 0;
-    detail::CachedVector<std::size_t> counts;
-    counts.reserve(x.size());
-    for (auto const& t : x) {
-        Shape other = t.shape();
-        bool fits = other.size() == shape.size();
-        if (fits) {
-            counts.push_back(other[at]);
-            auto const joined = detail::add_extents("cat", shape[at], other[at]);
-            other[at] = shape[at];
-            fits = other == shape;
-            shape[at] = joined;
-        }
-        if (!fits)
-            detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(),
-                " do not fit together along axis ", axis);
-    }
-    return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
-}
-
-/// Concatenates tensors of one shape along a new axis.
-template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
-    for (auto const& t : x)
-        detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
-    for (auto const& t : x)
-        if (t.shape() != x[0].shape())
-            detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
-    auto const at = detail::normalize_axis("stack", axis, x[0].shape(), 1);
-    Shape shape = x[0].shape();
-    shape.insert(at, x.size());
-    return detail::join(
-        "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
-}
-
-// Lists in braces: cat({a, b}). With expressions beside tensors, as in cat({a, 2. * b}), the
-// element type is double; another one is named: cat<float>({a, 2.f * b}).
-template <Scalar T> Tensor<T> cat(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
-    return cat(std::vector<Tensor<T>>(x), axis);
-}
-template <Scalar T> Tensor<T> stack(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
-    return stack(std::vector<Tensor<T>>(x), axis);
-}
-inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
-    return cat(std::vector<Tensor<double>>(x), axis);
-}
-inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
-    return stack(std::vector<Tensor<double>>(x), axis);
-}
-/// NumPy's name of cat.
-template <Scalar T>
-Tensor<T> concatenate(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    return cat(x, axis);
-}
-template <Scalar T>
-Tensor<T> concatenate(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
-    return cat(std::vector<Tensor<T>>(x), axis);
-}
-/// A matrix of blocks: each list is a row of them, joined along the last axis; the rows are joined
-/// along the axis before it.
-template <Scalar T>
-Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) {
-    std::vector<Tensor<T>> rows;
-    for (auto const& row : blocks) rows.push_back(cat(std::vector<Tensor<T>>(row), -1));
-    return cat(rows, -2);
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
-
-// ======== xgrad/impl/tensor/join.ipp
-// Bodies of join.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION Window Joint::part(std::size_t i, std::size_t start) const {
-    Window w(shape);
-    w.start[axis] = start;
-    w.count[axis] = counts[i];
-    if (stacked) w.step[axis] = 0;
-    return w;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_JOIN_IPP
-#endif
-
-// ======== xgrad/tensor/mask_indexing.hpp
-// Indexing by a mask: `x(mask)` reads elements, `x(mask) = y` writes them.
-
-
-// ======== xgrad/ops/masking.hpp
-// Elements selected by a mask, and the adjoint that scatters them.
-
-namespace xgrad {
-
-namespace detail {
-std::size_t count_true(Array<bool> const& mask);
-} // namespace detail
-
-/// The elements where the mask is true, in row-major order, as a vector.
-struct MaskedSelect : Arraywise {
-    detail::Array<bool> mask; // row-major
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        auto const from = detail::contiguous(x);
-        detail::Array<T> out(Shape{detail::count_true(mask)});
-        T const* next = from.begin();
-        bool const* picks = mask.begin();
-        for (T* to = out.begin(); to != out.end(); to += *picks++)
-            *to = *next++; // no jump, which could not be foreseen
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
-};
-
-/// Zeros with the elements of a vector where the mask is true: the adjoint of MaskedSelect.
-struct MaskedScatter : Arraywise {
-    detail::Array<bool> mask; // row-major
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        auto const count = detail::count_true(mask);
-        if (x.shape.size() != 1 || x.numel != count)
-            detail::fail<ShapeError>("x(mask): a mask that is true ", count,
-                " times takes as many values, not an array of shape ", x.shape);
-        auto const from = detail::contiguous(x);
-        detail::Array<T> out(mask.shape);
-        T const* next = from.begin();
-        bool const* picks = mask.begin();
-        T* to = out.begin();
-        for (; next != from.end(); next += *picks++) {
-            T const choice[2] = {T(0), *next};
-            *to++ = choice[*picks];
-        }
-        std::fill(to, out.end(), T(0));
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(MaskedSelect{{}, mask}, g);
-    }
-};
-
-auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-    return express(MaskedScatter{{}, mask}, g);
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
-
-// ======== xgrad/impl/ops/masking.ipp
-// Bodies of masking.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::size_t count_true(Array<bool> const& mask) {
-    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
-#endif
-
-namespace xgrad {
-
-namespace detail {
-
-/// A row-major copy of a mask, broadcast to the shape of x.
-Array<bool> full_mask(
-    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)");
-
-} // namespace detail
-
-/// The elements of x where the mask, broadcast to its shape, is true, as a vector.
-template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) {
-    return express(MaskedSelect{{}, detail::full_mask(mask, x, "masked_select")}, x);
-}
-
-/// The result of x(mask): a vector to read, a destination to assign to.
-template <Scalar T> class MaskedTensor : public Tensor<T> {
-public:
-    MaskedTensor(Tensor<T> t, Tensor<bool> mask)
-        : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t)}, t)),
-          tensor_(std::move(t)), mask_(std::move(mask)) {}
-    MaskedTensor(MaskedTensor const&) = default;
-
-    /// Writes one number to all selected elements, or a tensor with as many elements; recorded as
-    /// an in-place change.
-    template <detail::OperandLike X> void operator=(X const& x) && {
-        if constexpr (Number<X>) tensor_.masked_fill_(mask_, x);
-        else {
-            auto const values = detail::materialize(detail::OperandTraits<X>::make(x));
-            auto const mask = detail::full_mask(mask_, tensor_);
-            if (values.numel() == 1)
-                tensor_.masked_fill_(Tensor<bool>(mask), xgrad::reshape(values, Axes{}));
-            else tensor_.masked_fill_(Tensor<bool>(mask), express(MaskedScatter{{}, mask}, values));
-        }
-    }
-    void operator=(MaskedTensor const& o) && {
-        std::move(*this) = static_cast<Tensor<T> const&>(o);
-    }
-
-    // x(mask) += y is x(mask) = x(mask) + y. A named vector that was read changes alone.
-#define XGRAD_COMPOUND(op)                                                                         \
-    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
-        std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \
-    }                                                                                              \
-    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
-        return Tensor<T>::operator op##=(x);                                                       \
-    }
-    XGRAD_COMPOUND(+)
-    XGRAD_COMPOUND(-)
-    XGRAD_COMPOUND(*)
-    XGRAD_COMPOUND(/)
-#undef XGRAD_COMPOUND
-
-private:
-    Tensor<T> tensor_;
-    Tensor<bool> mask_;
-};
-
-namespace detail {
-template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
-    using type = Tensor<T>;
-    static Tensor<T> const& make(MaskedTensor<T> const& x) { return x; }
-};
-} // namespace detail
-
-template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const {
-    return {*this, mask};
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
-
-// ======== xgrad/impl/tensor/mask_indexing.ipp
-// Bodies of mask_indexing.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION Array<bool> full_mask(
-    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
-    check_defined(name, x);
-    if (!mask.defined()) fail_undefined(name, "the mask");
-    auto const& shape = x.shape();
-    if (!broadcasts_to(mask.shape(), shape))
-        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
-            " does not broadcast to the shape ", shape, " of what it is to pick from");
-    Array<bool> copy(shape);
-    copy_elements(copy, broadcast_view(mask.array_of(), shape));
-    return copy;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
-#endif
-
-// ======== xgrad/tensor/ordering.hpp
-// argmax and argmin, argsort, sort, topk. NaN counts as larger than all numbers.
-
-
-// ======== xgrad/tensor/index_select.hpp
-// Indexing by integer tensors: index_select and gather, index_add and scatter_add,
-// repeat_interleave.
-
-
-// ======== xgrad/ops/index_operations.hpp
-// index_select, gather and their transposes index_add and scatter_add: elements and slices selected
-// by indices along an axis. An index may occur several times: gradients and added values are
-// accumulated.
-
-namespace xgrad {
-
-/// Selects slices along an axis. The axes of the index replace that axis.
-struct IndexSelect : Arraywise {
-    detail::Array<std::int64_t> index; // row-major; each element is the index of a slice
-    std::size_t axis = 0;
-    std::int64_t frozen = -1;   // index of a slice that gets no gradient
-    bool zeroes_frozen = false; // as the transpose of IndexAdd does
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        auto const from = detail::contiguous(x);
-        Shape shape;
-        for (std::size_t d = 0; d < x.shape.size(); ++d) {
-            if (d != axis) shape.push_back(x.shape[d]);
-            else
-                for (auto const n : index.shape) shape.push_back(n);
-        }
-        detail::Array<T> out(shape);
-        T* to = out.begin();
-        each_slice(x.shape, [&](std::size_t offset, std::size_t n, bool moves) {
-            to = zeroes_frozen && !moves ? std::fill_n(to, n, T(0))
-                                         : std::copy_n(from.begin() + offset, n, to);
-        });
-        return out;
-    }
-    /// Adds the gradients of the selected slices to the slices that they came from.
-    template <Scalar T>
-    void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const {
-        auto const from = detail::contiguous(gradient);
-        T const* next = from.begin();
-        each_slice(sum.shape, [&](std::size_t offset, std::size_t n, bool moves) {
-            T* const to = sum.begin() + offset;
-            if (moves) std::transform(to, to + n, next, to, std::plus());
-            next += n;
-        });
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
-
-private:
-    /// Calls f(offset, number of elements, true if it gets a gradient) for each slice of an array
-    /// in row-major order.
-    template <class F> void each_slice(Shape const& of, F f) const {
-        auto const count = [](auto first, auto last) {
-            return std::accumulate(first, last, std::size_t{1}, std::multiplies());
-        };
-        std::size_t const before = count(of.begin(), of.begin() + axis),
-                          n = count(of.begin() + axis + 1, of.end());
-        for (std::size_t b = 0; b < before; ++b)
-            for (std::size_t i = 0; i < index.numel; ++i)
-                f((b * of[axis] + static_cast<std::size_t>(index.begin()[i])) * n, n,
-                    index.begin()[i] != frozen);
-    }
-};
-
-/// Zeros of a shape to which slices are added: the transpose of IndexSelect.
-struct IndexAdd : Arraywise {
-    IndexSelect picked;
-    Shape shape;
-
-    template <Scalar T> auto value(detail::Array<T> const& slices) const {
-        detail::Array<T> out(shape, T(0));
-        picked.add_onto(out, slices);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        IndexSelect back = picked;
-        back.zeroes_frozen = true;
-        return express(std::move(back), g);
-    }
-};
-
-auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-    return express(IndexAdd{{}, *this, x.shape()}, g);
-}
-
-/// Selects one element for each index: the result at position p is the element with index[p] along
-/// the axis and with p along the others.
-struct Gather : Arraywise {
-    detail::Array<std::int64_t> index; // row-major
-    std::size_t axis = 0;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(index.shape);
-        T* to = out.begin();
-        each_element(x, [&](T const& from) { *to++ = from; });
-        return out;
-    }
-    /// Adds the gradients of the selected elements to the elements that they came from.
-    template <Scalar T>
-    void add_onto(detail::Array<T> const& sum, detail::Array<T> const& gradient) const {
-        auto const from = detail::contiguous(gradient);
-        T const* next = from.begin();
-        each_element(sum, [&](T& to) { to += *next++; });
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
-
-private:
-    template <Scalar T, class F> void each_element(detail::Array<T> const& x, F f) const {
-        Strides others = x.strides;
-        auto const stride = std::exchange(others[axis], 0), step = others.back();
-        Strides const* const strides[] = {&index.strides, &others};
-        detail::for_each_run(index.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            std::int64_t const* number = index.begin() + at[0];
-            T* place = x.begin() + at[1];
-            for (std::size_t i = 0; i < n; ++i, place += step) f(place[*number++ * stride]);
-        });
-    }
-};
-
-/// Zeros of a shape to which elements are added: the transpose of Gather.
-struct ScatterAdd : Arraywise {
-    Gather picked;
-    Shape shape;
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> out(shape, T(0));
-        picked.add_onto(out, x);
-        return out;
-    }
-    auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const {
-        return express(picked, g);
-    }
-};
-
-auto Gather::pullback(wrt<0>, auto const& g, auto const&, auto const& x) const {
-    return express(ScatterAdd{{}, *this, x.shape()}, g);
-}
-
-} // namespace xgrad
-
-namespace xgrad {
-
-namespace detail {
-
-/// A row-major copy of an index, which the caller may change before the backward pass. Throws where
-/// an element is not in [0, extent).
-Array<std::int64_t> checked_index(
-    std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent);
-
-template <Operand X>
-IndexSelect picked_slices(
-    std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
-    check_defined(name, x);
-    if (!index.defined()) fail_undefined(name, "the index");
-    auto const d = normalize_axis(name, axis, x.shape());
-    if (index.dim() > 1)
-        fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
-    return {{},
-        checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
-}
-
-template <Operand X>
-Gather picked_elements(
-    std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
-    check_defined(name, x);
-    if (!index.defined()) fail_undefined(name, "the index");
-    auto const d = normalize_axis(name, axis, x.shape());
-    bool fits = index.dim() == x.dim();
-    for (std::size_t i = 0; fits && i < x.dim(); ++i)
-        fits = i == d || index.shape()[i] <= x.shape()[i];
-    if (!fits)
-        fail<ShapeError>(name, ": an index of shape ", index.shape(), " does not fit shape ",
-            x.shape(), ": it needs as many axes, none longer but axis ", d);
-    return {{}, checked_index(name, index, d, x.shape()[d]), d};
-}
-
-template <Operand X, Operand Y>
-void check_added(std::string_view name, X const& x, Y const& y, Shape const& wanted) {
-    using T = typename X::scalar;
-    static_assert(std::same_as<typename Y::scalar, T>,
-        "index_add, scatter_add: what is added has the scalar type of what it is added to");
-    check_defined(name, y, 3);
-    if (!(y.shape() == wanted))
-        fail<ShapeError>(name, ": shape ", wanted, " is to be added to parts of shape ", x.shape(),
-            ", not shape ", y.shape());
-}
-
-} // namespace detail
-
-/// The slices of x along an axis whose positions `index` has; a position may occur several times.
-template <Operand X>
-auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
-    return express(detail::picked_slices("index_select", x, axis, index), x);
-}
-
-/// Slice i of x along an axis, counts(i) times in succession.
-template <Operand X>
-auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrdiff_t axis) {
-    auto const d = detail::normalize_axis("repeat_interleave", axis, x.shape());
-    auto const extent = x.shape()[d];
-    if (!(counts.shape() == Shape{extent}))
-        detail::fail<ShapeError>("repeat_interleave: counts of shape ", counts.shape(),
-            " are not one for each of ", extent, " positions along axis ", d);
-    auto const each = detail::contiguous(counts.array_of());
-    std::size_t total = 0;
-    for (auto const n : each)
-        if (n < 0 || (total += static_cast<std::size_t>(n)) > detail::max_elements)
-            detail::fail<ShapeError>(
-                "repeat_interleave: count ", n, " is negative, or more than any memory holds");
-    detail::Array<std::int64_t> index(Shape{total});
-    auto* next = index.begin();
-    for (std::size_t i = 0; i < extent; ++i)
-        next = std::fill_n(next, each.begin()[i], static_cast<std::int64_t>(i));
-    return express(IndexSelect{{}, std::move(index), d}, x);
-}
-
-/// x, with slice i of y added to slice index(i) of x along an axis. Slices of equal index are
-/// summed.
-template <Operand X, Operand Y>
-auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
-    auto picked = detail::picked_slices("index_add", x, axis, index);
-    Shape wanted = x.shape();
-    wanted[picked.axis] = picked.index.numel;
-    detail::check_added("index_add", x, y, wanted);
-    return materialize_expression(x + express(IndexAdd{{}, std::move(picked), x.shape()}, y));
-}
-
-/// One element of x for each element of `index`, which has as many axes as x. In two dimensions:
-/// x(index(i, j), j) along axis 0, and x(i, index(i, j)) along axis 1. The extents of `index` may
-/// be smaller than those of x.
-template <Operand X>
-auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
-    return express(detail::picked_elements("gather", x, axis, index), x);
-}
-
-/// x, with each element of y added to the element that gather() reads. y has the shape of `index`.
-template <Operand X, Operand Y>
-auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
-    auto picked = detail::picked_elements("scatter_add", x, axis, index);
-    detail::check_added("scatter_add", x, y, index.shape());
-    return materialize_expression(x + express(ScatterAdd{{}, std::move(picked), x.shape()}, y));
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
-
-// ======== xgrad/impl/tensor/index_select.ipp
-// Bodies of index_select.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
-    Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent) {
-    if (!index.defined()) fail_undefined(name, "the index");
-    Array<std::int64_t> copy(index.shape());
-    copy_elements(copy, index.array_of());
-    for (auto const i : copy)
-        if (i < 0 || i >= static_cast<std::int64_t>(extent))
-            fail<IndexError>(
-                name, ": index ", i, " is out of bounds for axis ", axis, " with extent ", extent);
-    return copy;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
-#endif
-
-namespace xgrad {
-
-/// Elements, and their indices along the axis.
-template <Scalar T> struct Ordered {
-    Tensor<T> values;
-    Tensor<std::int64_t> indices;
-};
-
-namespace detail {
-
-template <class T> bool is_less(T a, T b) {
-    static_assert(!is_complex<T>,
-        "argmax, argmin, argsort, sort, topk, median, quantile: complex numbers have no order");
-    if constexpr (is_complex<T>) return false;
-    else return a < b || (b != b && a == a);
-}
-
-template <class T> struct IndexedValue {
-    T value;
-    std::int64_t index;
-
-    /// Stable: equal elements keep their order.
-    static bool ascending(IndexedValue const& a, IndexedValue const& b) {
-        return is_less(a.value, b.value) || (!is_less(b.value, a.value) && a.index < b.index);
-    }
-    static bool descending(IndexedValue const& a, IndexedValue const& b) {
-        return is_less(b.value, a.value) || (!is_less(a.value, b.value) && a.index < b.index);
-    }
-};
-
-/// Computes `count` indices for each row of x along an axis: choose(row, its length, the indices).
-template <Scalar T, class F>
-Tensor<std::int64_t> indices_along(
-    Array<T> const& x, std::size_t axis, std::size_t count, F choose) {
-    Axes const over{static_cast<std::ptrdiff_t>(axis)};
-    Array<T> buffer;
-    T const* const rows = rows_over(over, x, buffer);
-    std::size_t const n = x.shape[axis];
-    Shape shape;
-    for (std::size_t d = 0; d < x.shape.size(); ++d)
-        if (d != axis) shape.push_back(x.shape[d]);
-    shape.push_back(count);
-    Array<std::int64_t> indices(shape);
-    for (std::size_t row = 0; row < (count ? indices.numel / count : 0); ++row)
-        choose(rows + row * n, n, indices.begin() + row * count);
-    return Tensor<std::int64_t>(rows_put_back(over, std::move(indices)));
-}
-
-/// Indices of the first `count` elements of each row in sorted order.
-template <Scalar T>
-Tensor<std::int64_t> first_indices(
-    Array<T> const& x, std::size_t axis, std::size_t count, bool descending) {
-    CachedVector<IndexedValue<T>> all(x.shape[axis]);
-    return indices_along(x, axis, count, [&](T const* row, std::size_t n, std::int64_t* indices) {
-        for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
-        auto const sort = [&](auto less) {
-            if (count == n) std::sort(all.begin(), all.end(), less);
-            else
-                std::partial_sort(
-                    all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), all.end(), less);
-        };
-        descending ? sort(IndexedValue<T>::descending) : sort(IndexedValue<T>::ascending);
-        for (std::size_t i = 0; i < count; ++i) indices[i] = all[i].index;
-    });
-}
-
-/// The values of x, not recorded.
-template <Operand X> auto values_of(X const& x) {
-    NoGradGuard const off;
-    return materialize(x).array_of();
-}
-
-/// Keeps an axis of extent 1, or removes it.
-template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis, bool keep) {
-    return keep ? x
-                : only_reshaped(reshape(x,
-                      Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
-}
-/// Throws where rows along an axis are empty.
-void check_choice(std::string_view name, Shape const& shape, std::size_t axis);
-
-template <Operand X>
-Tensor<std::int64_t> extreme_index(
-    std::string_view name, X const& x, std::ptrdiff_t axis, bool keep, bool largest) {
-    check_defined(name, x);
-    auto const d = normalize_axis(name, axis, x.shape());
-    auto const values = values_of(x);
-    check_choice(name, values.shape, d);
-    auto const indices =
-        indices_along(values, d, 1, [largest](auto const* row, std::size_t n, std::int64_t* index) {
-            std::size_t at = 0;
-            for (std::size_t i = 1; i < n; ++i)
-                if (largest ? is_less(row[at], row[i])
-                            : row[at] == row[at] && (is_less(row[i], row[at]) || row[i] != row[i]))
-                    at = i;
-            *index = static_cast<std::int64_t>(at);
-        });
-    return keep_or_drop(indices, d, keep);
-}
-
-template <Operand X>
-Tensor<std::int64_t> extreme_index_of_all(char const* name, X const& x, bool largest) {
-    NoGradGuard const off;
-    return extreme_index(name, in_one_row(name, x), 0, false, largest);
-}
-
-template <Operand X>
-auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis,
-    std::optional<std::size_t> count, bool descending) {
-    check_defined(name, x);
-    auto const d = normalize_axis(name, axis, x.shape());
-    auto const t = materialize(x);
-    std::size_t const n = t.shape()[d];
-    if (count && *count > n)
-        fail<IndexError>(
-            name, ": ", *count, " elements were asked for along axis ", d, " of shape ", t.shape());
-    auto indices = first_indices(t.array_of(), d, count.value_or(n), descending);
-    return Ordered<typename X::scalar>{gather(t, static_cast<std::ptrdiff_t>(d), indices), indices};
-}
-
-} // namespace detail
-
-/// The index of the largest element along an axis; of the first of equal ones, or of the first NaN.
-/// Not differentiable.
-template <Operand X>
-Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) {
-    return detail::extreme_index("argmax", x, axis, keep, true);
-}
-/// The row-major index of the largest of all elements.
-template <Operand X> Tensor<std::int64_t> argmax(X const& x) {
-    return detail::extreme_index_of_all("argmax", x, true);
-}
-
-/// The index of the smallest element along an axis; of the first of equal ones, or of the first
-/// NaN. Not differentiable.
-template <Operand X>
-Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) {
-    return detail::extreme_index("argmin", x, axis, keep, false);
-}
-template <Operand X> Tensor<std::int64_t> argmin(X const& x) {
-    return detail::extreme_index_of_all("argmin", x, false);
-}
-
-/// The indices that sort the elements along an axis in ascending or descending order. Stable. Not
-/// differentiable.
-template <Operand X>
-Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
-    auto const d = detail::normalize_axis("argsort", axis, x.shape());
-    auto const values = detail::values_of(x);
-    return detail::first_indices(values, d, values.shape[d], descending);
-}
-
-/// The elements along an axis in ascending or descending order, and their indices. Stable.
-/// Gradients are scattered to those indices.
-template <Operand X> auto sort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
-    return detail::ordered("sort", x, axis, {}, descending);
-}
-
-/// The k largest elements along an axis in descending order, or the k smallest in ascending order,
-/// and their indices.
-template <Operand X>
-auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = true) {
-    return detail::ordered("topk", x, axis, k, largest);
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
-
-// ======== xgrad/impl/tensor/ordering.ipp
-// Bodies of ordering.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
-    if (shape[axis] == 0 &&
-        numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
-        fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ORDERING_IPP
-#endif
-
 // ======== xgrad/tensor/print.hpp
 // Printing: values as NumPy prints them, shape, dtype and grad_fn.
 
@@ -25938,127 +26901,6 @@ XGRAD_FUNCTION std::string grad_fn_text(AnyTensor const& t) {
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PRINT_IPP
 #endif
 
-// ======== xgrad/tensor/quantile.hpp
-// median and quantile. A NaN among the elements makes the result NaN.
-
-namespace xgrad {
-
-namespace detail {
-
-/// For each row of x along an axis: the index of the element of the given rank and, if wanted, of
-/// the next one. Where the row has a NaN, both are the index of the first NaN.
-template <Scalar T>
-Tensor<std::int64_t> indices_of_rank(
-    Array<T> const& x, std::size_t axis, std::size_t rank, bool with_next) {
-    CachedVector<IndexedValue<T>> all(x.shape[axis]);
-    return indices_along(
-        x, axis, with_next ? 2 : 1, [&](T const* row, std::size_t n, std::int64_t* indices) {
-            auto const nan = std::find_if(row, row + n, [](T v) { return v != v; }) - row;
-            indices[0] = nan;
-            if (with_next) indices[1] = nan;
-            if (static_cast<std::size_t>(nan) < n) return;
-            for (std::size_t i = 0; i < n; ++i) all[i] = {row[i], static_cast<std::int64_t>(i)};
-            auto const at = all.begin() + static_cast<std::ptrdiff_t>(rank);
-            std::nth_element(all.begin(), at, all.end(), IndexedValue<T>::ascending);
-            indices[0] = at->index;
-            if (with_next)
-                indices[1] = std::min_element(at + 1, all.end(), IndexedValue<T>::ascending)->index;
-        });
-}
-
-} // namespace detail
-
-/// The median of all elements, the lower one of two. Elements equal to it get equal parts of the
-/// gradient.
-struct Median : Arraywise {
-    static constexpr std::string_view written = "median";
-    static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
-
-    template <Scalar T> auto value(detail::Array<T> const& x) const {
-        detail::Array<T> elements(x.shape);
-        detail::copy_elements(elements, x);
-        if (elements.numel == 0) {
-            if constexpr (RealScalar<T>)
-                return detail::Array<T>(Shape(), std::numeric_limits<T>::quiet_NaN());
-            detail::fail<ShapeError>("median: nothing to choose from in shape ", x.shape);
-        }
-        auto const nan = std::find_if(elements.begin(), elements.end(), [](T v) { return v != v; });
-        if (nan != elements.end()) return detail::Array<T>(Shape(), *nan);
-        auto* const middle = elements.begin() + (elements.numel - 1) / 2;
-        std::nth_element(elements.begin(), middle, elements.end(), detail::is_less<T>);
-        return detail::Array<T>(Shape(), *middle);
-    }
-    auto pullback(wrt<0>, auto const& g, auto const& y, auto const& x) const {
-        return express(
-            ExtremumGradient{{}, detail::all_axes(x.dim())}, g, unrecorded(y), unrecorded(x));
-    }
-};
-
-/// The median along an axis (the lower one of two) and its index; of equal elements, of the first
-/// that counts. With a NaN: NaN and the index of the first one. The gradient is scattered to that
-/// index.
-template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false) {
-    auto const d = detail::normalize_axis("median", axis, x.shape());
-    auto const t = detail::materialize(x);
-    auto const n = t.shape()[d];
-    detail::check_choice("median", t.shape(), d);
-    auto const indices = detail::indices_of_rank(t.array_of(), d, n ? (n - 1) / 2 : 0, false);
-    return Ordered<typename X::scalar>{
-        detail::keep_or_drop(gather(t, static_cast<std::ptrdiff_t>(d), indices), d, keep),
-        detail::keep_or_drop(indices, d, keep)};
-}
-/// The median of all elements; NaN for an empty tensor or with a NaN. Elements equal to it get
-/// equal parts of the gradient.
-template <Operand X> auto median(X const& x) {
-    static_assert(!detail::is_complex<typename X::scalar>, "median: complex numbers have no order");
-    if constexpr (detail::is_complex<typename X::scalar>) return materialize_expression(x);
-    else return express(Median{}, x);
-}
-
-/// The quantile q of the elements along an axis: 0 is the smallest, 1 the largest. Interpolates
-/// linearly between two elements, which get the gradient. NaN with a NaN. Integers and masks are
-/// converted to double.
-template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false) {
-    if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
-        return quantile(cast<double>(x), q, axis, keep);
-    else {
-        auto const d = detail::normalize_axis("quantile", axis, x.shape());
-        auto const t = detail::materialize(x);
-        if (!(q >= 0 && q <= 1)) detail::fail("quantile: q must lie between 0 and 1");
-        if (t.shape()[d] == 0)
-            detail::fail<ShapeError>(
-                "quantile: nothing to choose from in shape ", t.shape(), " along axis ", d);
-        double const way = q * static_cast<double>(t.shape()[d] - 1), whole = std::floor(way);
-        auto const rest = static_cast<precision_of<typename X::scalar>>(way - whole);
-        auto const neighbours = gather(t, static_cast<std::ptrdiff_t>(d),
-            detail::indices_of_rank(t.array_of(), d, static_cast<std::size_t>(whole), rest > 0));
-        if (!(rest > 0)) return detail::keep_or_drop(neighbours, d, keep);
-        auto const parts = neighbours.split(1, static_cast<std::ptrdiff_t>(d));
-        return detail::keep_or_drop(
-            detail::materialize(where(isfinite(parts[1] - parts[0]),
-                parts[0] + rest * (parts[1] - parts[0]), (1 - rest) * parts[0] + rest * parts[1])),
-            d, keep);
-    }
-}
-/// The quantile q of all elements.
-template <Operand X> auto quantile(X const& x, double q) {
-    return quantile(detail::in_one_row("quantile", x), q, 0);
-}
-
-/// Several quantiles, along a new first axis.
-template <Operand X>
-auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false) {
-    auto const t = detail::materialize(x);
-    std::vector<decltype(quantile(t, 0., axis, keep))> parts;
-    for (auto const part : q) parts.push_back(quantile(t, part, axis, keep));
-    return stack(parts);
-}
-template <Operand X> auto quantile(X const& x, std::vector<double> const& q) {
-    return quantile(detail::in_one_row("quantile", x), q, 0);
-}
-
-} // namespace xgrad
-
 // ======== xgrad/tensor/state_dict.hpp
 // StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
 
@@ -26083,6 +26925,9 @@ public:
     bool contains(std::string_view name) const { return find(name); }
     /// The tensor of that name; throws IndexError where there is none.
     AnyTensor const& at(std::string_view name) const;
+    AnyTensor const& operator[](std::string_view name) const { return at(name); }
+    /// The same, to assign to; set() adds an entry.
+    AnyTensor& operator[](std::string_view name);
 
     /// The entries, in the order in which they were set.
     std::size_t size() const noexcept { return entries_.size(); }
@@ -26123,6 +26968,9 @@ constexpr bool converts(DType from, DType to) noexcept {
                              (xgrad::is_complex(to) || !xgrad::is_complex(from)));
 }
 
+/// The sum of |x|^p over the elements; for infinity the largest |x|.
+double sum_of_powers(AnyTensor const& t, double p);
+
 /// A copy of the values, converted to `type`.
 AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type);
 
@@ -26162,6 +27010,10 @@ XGRAD_FUNCTION AnyTensor const* StateDict::find(std::string_view name) const {
     return nullptr;
 }
 
+XGRAD_FUNCTION AnyTensor& StateDict::operator[](std::string_view name) {
+    return const_cast<AnyTensor&>(at(name));
+}
+
 XGRAD_FUNCTION AnyTensor const& StateDict::at(std::string_view name) const {
     if (auto const* const t = find(name)) return *t;
     detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
@@ -26190,13 +27042,345 @@ XGRAD_FUNCTION AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& t
     return copy;
 }
 
+XGRAD_FUNCTION double sum_of_powers(AnyTensor const& t, double p) {
+    bool const largest = p == std::numeric_limits<double>::infinity();
+    double total = 0;
+    with_type(t, [&]<Scalar T>(Tensor<T> const& tensor) {
+        if constexpr (Differentiable<T>)
+            for (T const v : contiguous(tensor.array_of())) {
+                double const modulus = static_cast<double>(std::abs(v));
+                if (largest) total = modulus > total || modulus != modulus ? modulus : total;
+                else total += p == 2 ? modulus * modulus : std::pow(modulus, p);
+            }
+    });
+    return total;
+}
+
 XGRAD_FUNCTION void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().array.storage->bump();
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
+    if (from.shape("copy_") != shape("copy_"))
+        detail::fail<ShapeError>(
+            "copy_: a tensor of shape ", from.shape(), " does not fit one of shape ", shape());
+    if (!detail::converts(from.dtype(), dtype()))
+        detail::fail<TypeError>(
+            "copy_: ", name(from.dtype()), " does not convert to ", name(dtype()), " without loss");
+    if (is_grad_enabled() && (requires_grad() || from.requires_grad()))
+        detail::fail<GraphError>("copy_: the copy of an AnyTensor is not recorded: use a "
+                                 "NoGradGuard, or as<T>() on both sides");
+    detail::overwrite(*this, detail::converted_copy(from, *impl().type));
+    return *this;
+}
+
+XGRAD_FUNCTION double AnyTensor::norm() const {
+    if (!is_differentiable(dtype("norm")))
+        detail::fail<TypeError>(
+            "norm: a tensor of real or complex numbers is needed, not ", name(dtype()));
+    return std::sqrt(detail::sum_of_powers(*this, 2));
+}
+
+} // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_STATE_DICT_IPP
+#endif
+
+// ======== xgrad/tensor/tensor_indexing.hpp
+// Indexing by tensors of integers, and by xt::keep and xt::drop: `x(index)` reads slices, and
+// `x(index) = y` writes them.
+
+
+// ======== xgrad/tensor/mask_indexing.hpp
+// Indexing by a mask: `x(mask)` reads elements, `x(mask) = y` writes them.
+
+namespace xgrad {
+
+namespace detail {
+
+/// A row-major copy of a mask, broadcast to the shape of x.
+Array<bool> full_mask(
+    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)");
+
+} // namespace detail
+
+/// The elements of x where the mask, broadcast to its shape, is true, as a vector.
+template <Scalar T> Tensor<T> masked_select(Tensor<T> const& x, Tensor<bool> const& mask) {
+    return express(MaskedSelect{{}, detail::full_mask(mask, x, "masked_select")}, x);
+}
+
+/// The result of x(mask): a vector to read, a destination to assign to.
+template <Scalar T> class MaskedTensor : public Tensor<T> {
+public:
+    MaskedTensor(Tensor<T> t, Tensor<bool> mask)
+        : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t)}, t)),
+          tensor_(std::move(t)), mask_(std::move(mask)) {}
+    MaskedTensor(MaskedTensor const&) = default;
+
+    /// Writes one number to all selected elements, or a tensor with as many elements; recorded as
+    /// an in-place change.
+    template <detail::OperandLike X> void operator=(X const& x) && {
+        if constexpr (Number<X>) tensor_.masked_fill_(mask_, x);
+        else {
+            auto const values = detail::materialize(detail::OperandTraits<X>::make(x));
+            auto const mask = detail::full_mask(mask_, tensor_);
+            if (values.numel() == 1)
+                tensor_.masked_fill_(Tensor<bool>(mask), xgrad::reshape(values, Axes{}));
+            else tensor_.masked_fill_(Tensor<bool>(mask), express(MaskedScatter{{}, mask}, values));
+        }
+    }
+    void operator=(MaskedTensor const& o) && {
+        std::move(*this) = static_cast<Tensor<T> const&>(o);
+    }
+
+    // x(mask) += y is x(mask) = x(mask) + y. A named vector that was read changes alone.
+#define XGRAD_COMPOUND(op)                                                                         \
+    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
+        std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \
+    }                                                                                              \
+    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
+        return Tensor<T>::operator op##=(x);                                                       \
+    }
+    XGRAD_COMPOUND(+)
+    XGRAD_COMPOUND(-)
+    XGRAD_COMPOUND(*)
+    XGRAD_COMPOUND(/)
+#undef XGRAD_COMPOUND
+
+private:
+    Tensor<T> tensor_;
+    Tensor<bool> mask_;
+};
+
+namespace detail {
+template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
+    using type = Tensor<T>;
+    static Tensor<T> const& make(MaskedTensor<T> const& x) { return x; }
+};
+} // namespace detail
+
+template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const {
+    return {*this, mask};
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
+
+// ======== xgrad/impl/tensor/mask_indexing.ipp
+// Bodies of mask_indexing.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Array<bool> full_mask(
+    Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
+    check_defined(name, x);
+    if (!mask.defined()) fail_undefined(name, "the mask");
+    auto const& shape = x.shape();
+    if (!broadcasts_to(mask.shape(), shape))
+        fail<ShapeError>(name, ": a mask of shape ", mask.shape(),
+            " does not broadcast to the shape ", shape, " of what it is to pick from");
+    Array<bool> copy(shape);
+    copy_elements(copy, broadcast_view(mask.array_of(), shape));
+    return copy;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_MASK_INDEXING_IPP
+#endif
+
+namespace xgrad {
+
+namespace detail {
+
+/// The indices as positions of an axis: negative ones count from the end.
+Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
+template <Operand I> Tensor<std::int64_t> positions(I const& index, std::size_t extent) {
+    return positions(Tensor<std::int64_t>(index), extent);
+}
+/// xt::keep(0, 2), xt::drop(1).
+template <XtensorList I> Tensor<std::int64_t> positions(I list, std::size_t extent) {
+    using Size = decltype(list.size());
+    list.normalize(static_cast<Size>(extent));
+    Array<std::int64_t> all(Shape{static_cast<std::size_t>(list.size())});
+    for (std::size_t i = 0; i < all.numel; ++i)
+        all.begin()[i] = static_cast<std::int64_t>(list(static_cast<Size>(i)));
+    return Tensor<std::int64_t>(std::move(all));
+}
+
+/// For each of `extent` positions the number of the last index that names it, and whether any does.
+std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
+    Tensor<std::int64_t> const& index, std::size_t extent);
+
+/// What index number `at` of several adds to the axes of the indexed part.
+template <class I> std::size_t axes_of(std::size_t unnamed) {
+    if constexpr (std::same_as<I, xt::xellipsis_tag>) return unnamed;
+    else return IntegerIndex<I> ? 0 : 1;
+}
+
+} // namespace detail
+
+/// The result of x(index): a tensor to read, a destination to assign to.
+template <Scalar T> class IndexedTensor : public Tensor<T> {
+public:
+    /// The slices of `part`, seen in shape `shape`, at these positions of an axis.
+    IndexedTensor(
+        Tensor<T> part, Shape const& shape, std::size_t axis, Tensor<std::int64_t> const& index)
+        : Tensor<T>(take(xgrad::reshape(part, Axes(shape)), detail::positions(index, shape[axis]),
+              static_cast<std::ptrdiff_t>(axis))),
+          part_(std::move(part)), shape_(shape), axis_(static_cast<std::ptrdiff_t>(axis)),
+          index_(detail::positions(index, shape[axis])) {}
+    IndexedTensor(IndexedTensor const&) = default;
+
+    /// Writes a number, or a tensor that broadcasts to the shape of what was read; recorded as an
+    /// in-place change. Of several values for one position the last counts.
+    template <detail::OperandLike X> void operator=(X const& x) && {
+        if (index_.numel() == 0) return;
+        auto const extent = shape_[static_cast<std::size_t>(axis_)];
+        auto const [last, is_named] = detail::last_of_each_position(xgrad::flatten(index_), extent);
+        Tensor<T> const values = [&] {
+            if constexpr (Number<X>) return full<T>(this->shape(), detail::converted<T>(x));
+            else {
+                Tensor<T> const given(detail::materialize(detail::OperandTraits<X>::make(x)));
+                detail::check_broadcasts(
+                    "x(index) =", "a value", given.shape(), "a part", this->shape());
+                return broadcast_to(given, this->shape());
+            }
+        }();
+        Axes of_values(shape_), along(shape_.size(), 1);
+        of_values[static_cast<std::size_t>(axis_)] = static_cast<std::ptrdiff_t>(index_.numel());
+        along[static_cast<std::size_t>(axis_)] = static_cast<std::ptrdiff_t>(extent);
+        Tensor<T> const changed = where(xgrad::reshape(is_named, along),
+            index_select(xgrad::reshape(values, of_values), axis_, last),
+            xgrad::reshape(part_, Axes(shape_)));
+        part_.copy_(xgrad::reshape(changed, Axes(part_.shape())));
+    }
+    void operator=(IndexedTensor const& o) && {
+        std::move(*this) = static_cast<Tensor<T> const&>(o);
+    }
+
+    // x(index) += y is x(index) = x(index) + y.
+#define XGRAD_COMPOUND(op)                                                                         \
+    template <detail::OperandLike X> void operator op##=(X const& x)&& {                           \
+        std::move(*this) = static_cast<Tensor<T> const&>(*this) op x;                              \
+    }                                                                                              \
+    template <detail::OperandLike X> Tensor<T>& operator op##=(X const& x)& {                      \
+        return Tensor<T>::operator op##=(x);                                                       \
+    }
+    XGRAD_COMPOUND(+)
+    XGRAD_COMPOUND(-)
+    XGRAD_COMPOUND(*)
+    XGRAD_COMPOUND(/)
+#undef XGRAD_COMPOUND
+
+private:
+    Tensor<T> part_;
+    Shape shape_;
+    std::ptrdiff_t axis_;
+    Tensor<std::int64_t> index_;
+};
+
+namespace detail {
+template <Scalar T> struct OperandTraits<IndexedTensor<T>> {
+    using type = Tensor<T>;
+    static Tensor<T> const& make(IndexedTensor<T> const& x) { return x; }
+};
+} // namespace detail
+
+template <Scalar T>
+template <class... Index>
+    requires(detail::TensorIndex<Index> || ...)
+IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
+    constexpr std::size_t count = (std::size_t{detail::TensorIndex<Index>} + ...);
+    static_assert(count == 1 || count == sizeof...(Index),
+        "x(index...): of several tensors of integers each is an index, without others beside them; "
+        "index twice, as in x(all, i)(j)");
+    Shape const& extents = shape();
+    if constexpr (count == 1) {
+        std::size_t const named = (detail::names_axes<Index> + ...),
+                          unnamed = extents.size() - std::min(extents.size(), named);
+        std::size_t axis = 0;
+        bool before = true;
+        ((before = before && !detail::TensorIndex<Index>,
+             axis += before ? detail::axes_of<Index>(unnamed) : 0),
+            ...);
+        auto const rest = [](auto const& i) -> decltype(auto) {
+            if constexpr (detail::TensorIndex<std::remove_cvref_t<decltype(i)>>) return All();
+            else return (i);
+        };
+        Tensor const part = (*this)(rest(index)...);
+        Tensor<std::int64_t> chosen;
+        auto const choose = [&](auto const& i) {
+            if constexpr (detail::TensorIndex<std::remove_cvref_t<decltype(i)>>)
+                chosen = detail::positions(i, part.shape()[axis]);
+        };
+        (choose(index), ...);
+        return {part, part.shape(), axis, chosen};
+    } else {
+        if (count > extents.size())
+            detail::fail<IndexError>("too many indices for an array with ", extents.size(),
+                " dimensions: ", count, " of them for shape ", extents);
+        Shape merged(extents.begin() + count - 1, extents.end());
+        merged[0] = 1;
+        Tensor<std::int64_t> place(0);
+        std::size_t axis = 0;
+        auto const add = [&](auto const& i) {
+            merged[0] *= extents[axis];
+            auto const extent = static_cast<std::int64_t>(extents[axis]);
+            auto const in_axis = detail::positions(i, extents[axis]);
+            place = place * extent + in_axis;
+            ++axis;
+        };
+        (add(index), ...);
+        return {*this, merged, 0, place};
+    }
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TENSOR_INDEXING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TENSOR_INDEXING_IPP
+
+// ======== xgrad/impl/tensor/tensor_indexing.ipp
+// Bodies of tensor_indexing.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Tensor<std::int64_t> positions(
+    Tensor<std::int64_t> const& index, std::size_t extent) {
+    if (!index.defined()) fail_undefined("x(index)", "the index");
+    auto const n = static_cast<std::int64_t>(extent);
+    Array<std::int64_t> all(index.shape());
+    copy_elements(all, index.array_of());
+    for (auto& i : all) {
+        if (i < -n || i >= n)
+            fail<IndexError>("x(index): index ", i, " is out of range for an extent of ", extent);
+        if (i < 0) i += n;
+    }
+    return Tensor<std::int64_t>(std::move(all));
+}
+
+XGRAD_FUNCTION std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
+    Tensor<std::int64_t> const& index, std::size_t extent) {
+    Array<std::int64_t> last(Shape{extent}, 0);
+    Array<bool> is_named(Shape{extent}, false);
+    for (std::size_t i = 0; i < index.numel(); ++i) {
+        auto const at = static_cast<std::size_t>(index.data()[i]);
+        last.begin()[at] = static_cast<std::int64_t>(i);
+        is_named.begin()[at] = true;
+    }
+    return {Tensor<std::int64_t>(std::move(last)), Tensor<bool>(std::move(is_named))};
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_TENSOR_INDEXING_IPP
 #endif
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION) &&                        \
     !defined(XGRAD_INSTANCES_ELSEWHERE)
@@ -27195,9 +28379,10 @@ namespace detail {
 [[gnu::cold]] bool check_second_gradients(
     TensorFunction const& f, Tensors inputs, Tensors grad_outputs, GradcheckOptions const& options);
 
-template <class F, class X> TensorFunction tensor_function(F& f) {
-    return
-        [&f](Tensors const& x) { return listed(erased(CheckedCall<F, X>::Call::tensors(f, x))); };
+template <class F, class X> TensorFunction tensor_function(F& f, X const& inputs) {
+    using Of = CheckedCall<F, X>;
+    return [&f, in = typename Of::In(StructureOf<X>::make(inputs))](
+               Tensors const& x) { return erased(Of::Call::tensors(f, in, x)); };
 }
 
 } // namespace detail
@@ -27218,8 +28403,8 @@ template <class F, class X> TensorFunction tensor_function(F& f) {
 template <class F, class X>
 bool gradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {}) {
     if constexpr (detail::CheckedCall<F, X>::fits)
-        return detail::check_gradients("gradcheck", detail::tensor_function<F, X>(f),
-            detail::listed(detail::erased(detail::tensors_of(inputs))), options);
+        return detail::check_gradients(
+            "gradcheck", detail::tensor_function<F, X>(f, inputs), detail::erased(inputs), options);
     else return false;
 }
 
@@ -27228,19 +28413,18 @@ bool gradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {}) {
 template <class F, class X>
 bool gradgradcheck(F&& f, X const& inputs, GradcheckOptions const& options = {}) {
     if constexpr (detail::CheckedCall<F, X>::fits)
-        return detail::check_second_gradients(detail::tensor_function<F, X>(f),
-            detail::listed(detail::erased(detail::tensors_of(inputs))), {}, options);
+        return detail::check_second_gradients(
+            detail::tensor_function<F, X>(f, inputs), detail::erased(inputs), {}, options);
     else return false;
 }
 /// Checks second derivatives for given gradients of those outputs that require one: a Tensor or a
 /// std::tuple.
-template <class F, class X, detail::TensorsLike G>
+template <class F, class X, detail::StructureLike G>
 bool gradgradcheck(
     F&& f, X const& inputs, G const& gradients, GradcheckOptions const& options = {}) {
     if constexpr (detail::CheckedCall<F, X>::fits)
-        return detail::check_second_gradients(detail::tensor_function<F, X>(f),
-            detail::listed(detail::erased(detail::tensors_of(inputs))),
-            detail::listed(detail::erased(detail::tensors_of(gradients))), options);
+        return detail::check_second_gradients(detail::tensor_function<F, X>(f, inputs),
+            detail::erased(inputs), detail::erased(gradients), options);
     else return false;
 }
 

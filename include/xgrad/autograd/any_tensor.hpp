@@ -212,7 +212,11 @@ public:
     /// Sets requires_grad of a leaf. Returns the tensor itself.
     AnyTensor& requires_grad_(bool on = true);
     /// The accumulated gradient; undefined where there is none.
-    AnyTensor grad() const;
+    AnyTensor grad() const {
+        auto const& self = impl();
+        if (!self.grad) warn_of_no_grad();
+        return AnyTensor(self.grad);
+    }
     /// Replaces the accumulated gradient by a tensor of the same shape and type, or an undefined
     /// one.
     void set_grad(AnyTensor const& g) const;
@@ -239,6 +243,8 @@ protected:
     detail::Ref<detail::TensorImpl> impl_;
 
 private:
+    /// Where .grad is undefined: warns if no pass will ever set it.
+    void warn_of_no_grad() const;
     /// impl(), with an error that names `member` and the caller `in`.
     detail::TensorImpl& asked(char const* member, detail::Caller in) const;
     [[noreturn, gnu::cold]] static void fail_asked(char const* member, detail::Caller in);

@@ -85,8 +85,10 @@ public:
     Tensor(Expression<Op, X...> const& e,
         detail::SourceLocation location = detail::SourceLocation::current());
     /// From an array of the library's own type.
-    explicit Tensor(detail::Array<T> a, GradFlag<T> g = {})
-        : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::move(a)), g) {}
+    template <class A>
+        requires std::same_as<std::remove_cvref_t<A>, detail::Array<T>>
+    explicit Tensor(A&& a, GradFlag<T> g = {})
+        : Tensor(detail::TensorImpl::make(detail::type_info<T>, std::forward<A>(a)), g) {}
     /// Allocates memory without initialising it.
     static Tensor empty(Shape const& shape) {
         return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));
@@ -274,6 +276,7 @@ private:
 
 /// Tensor x(2.0): a scalar gives its type.
 template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+template <Scalar T> explicit Tensor(detail::Array<T>) -> Tensor<T>;
 /// Tensor y = sin(x): the element type of an expression.
 template <class Op, class... X>
 Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;

@@ -85,14 +85,13 @@ XGRAD_FUNCTION AnyTensor& AnyTensor::requires_grad_(bool on) {
     return *this;
 }
 
-XGRAD_FUNCTION AnyTensor AnyTensor::grad() const {
-    if (!impl().grad && !impl().retains_grad && !is_leaf())
+XGRAD_FUNCTION void AnyTensor::warn_of_no_grad() const {
+    if (!impl().retains_grad && !is_leaf())
         detail::warn(
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
             ".grad attribute won't be populated during backward(). If you "
             "indeed want the .grad field to be populated for a non-leaf Tensor, use "
             ".retain_grad() on it.");
-    return AnyTensor(impl().grad);
 }
 
 XGRAD_FUNCTION void AnyTensor::set_grad(AnyTensor const& g) const {
