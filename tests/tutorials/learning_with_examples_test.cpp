@@ -1,5 +1,5 @@
 // PyTorch's "Learning PyTorch with Examples": a polynomial of third order is fitted to sin(x), in
-// all stages of that page. Every stage starts from the same coefficients, so that all end alike.
+// all versions of that page. Each starts from the same coefficients, so that all end alike.
 #include <numbers>
 
 #include <doctest/doctest.h>
