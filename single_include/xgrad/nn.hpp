@@ -7767,11 +7767,20 @@ public:
 #    define XGRAD_INSTANCE extern template
 #endif
 
+namespace xgrad {
+#define XGRAD_INSTANCES(T)                                                                         \
+    XGRAD_INSTANCE void uniform_(Tensor<T>, double, double);                                       \
+    XGRAD_INSTANCE void normal_(Tensor<T>, double, double);
+XGRAD_INSTANCES(float)
+XGRAD_INSTANCES(double)
+XGRAD_INSTANCES(std::complex<float>)
+XGRAD_INSTANCES(std::complex<double>)
+#undef XGRAD_INSTANCES
+} // namespace xgrad
+
 namespace xgrad::nn {
 
 #define XGRAD_INSTANCES(T)                                                                         \
-    XGRAD_INSTANCE void uniform_(Tensor<T>, double, double);                                       \
-    XGRAD_INSTANCE void normal_(Tensor<T>, double, double);                                        \
     XGRAD_INSTANCE Tensor<T> functional::linear(                                                   \
         Tensor<T> const&, Tensor<T> const&, Tensor<T> const&);                                     \
     XGRAD_INSTANCE Tensor<T> functional::bilinear(                                                 \
@@ -7815,10 +7824,12 @@ XGRAD_INSTANCES(std::complex<double>)
         Tensor<T> const&, Tensor<std::int64_t> const&, ClassLossOptions<T> const&);                \
     XGRAD_INSTANCE Tensor<T> functional::cross_entropy(                                            \
         Tensor<T> const&, Tensor<T> const&, ClassLossOptions<T> const&);                           \
-    XGRAD_INSTANCE Tensor<T> functional::binary_cross_entropy_with_logits(                         \
-        Tensor<T> const&, Tensor<T> const&, Reduction, Tensor<T> const&, Tensor<T> const&);        \
+    XGRAD_INSTANCE Tensor<T> functional::binary_cross_entropy_with_logits(Tensor<T> const&,        \
+        Tensor<T> const&, Choice<Reduction>, Tensor<T> const&, Tensor<T> const&);                  \
+    XGRAD_INSTANCE Tensor<T> functional::binary_cross_entropy(                                     \
+        Tensor<T> const&, Tensor<T> const&, Choice<Reduction>, Tensor<T> const&);                  \
     XGRAD_INSTANCE Tensor<T> functional::kl_div(                                                   \
-        Tensor<T> const&, Tensor<T> const&, Reduction, bool);
+        Tensor<T> const&, Tensor<T> const&, Choice<Reduction>, bool);
 XGRAD_INSTANCES(float)
 XGRAD_INSTANCES(double)
 #undef XGRAD_INSTANCES
