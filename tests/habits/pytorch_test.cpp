@@ -141,6 +141,28 @@ TEST_CASE("autograd") {
     CHECK(same(g, {{1, 1}, {1, 1}}));
 }
 
+TEST_CASE("matrices of tensors, and drawn classes") {
+    D const k(2., torch::requires_grad);
+    double const dt = 0.1;
+    D const step({{D(1.), k * dt}, {0., 1.}});
+    CHECK(same(step.detach(), {{1, 0.2}, {0, 1}}));
+    sum(step * D({{1., 3.}, {0., 0.}})).backward();
+    CHECK(k.grad().item() == doctest::Approx(0.3));
+    D const same_tensor{k};
+    CHECK(same_tensor.is_same(k)); // one pair of braces: another handle
+    CHECK_THROWS_AS(D({{D({1., 2.}), D(1.)}}), torch::ShapeError);
+    CHECK_THROWS_AS(D({{k, D(1.)}}, torch::requires_grad), torch::GraphError);
+
+    torch::manual_seed(1);
+    I const drawn = torch::multinomial(D({0., 1., 3.}), 4000, true);
+    CHECK(drawn.amin().item() == 1);
+    CHECK(drawn.mean().item() == doctest::Approx(1.75).epsilon(0.02));
+    I const each = torch::multinomial(D({{0., 1., 3.}, {1., 1., 0.}}), 2);
+    CHECK(same(each.sum(1), {3, 1}));
+    CHECK_THROWS_AS(torch::multinomial(D({0., 1.}), 2), torch::Error);
+    CHECK_THROWS_AS(torch::multinomial(D({-1., 1.}), 1), torch::Error);
+}
+
 TEST_CASE("a network as in the tutorials") {
     torch::manual_seed(1);
     nn::Sequential net(nn::Flatten(), nn::Linear(4, 16), nn::Tanh(), nn::Linear(16, 3));

@@ -135,6 +135,24 @@ template <Scalar T>
 Tensor<T> concatenate(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
     return cat(std::vector<Tensor<T>>(x), axis);
 }
+namespace detail {
+/// Makes x the tensor of a nested list with tensors; see join.
+template <Scalar T>
+void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values) {
+    if (x.requires_grad())
+        fail<GraphError>("Tensor: a list with tensors is no leaf, and has their gradients");
+    std::vector<Tensor<T>> all;
+    ArrayOf<T>::for_each(values, [&all](auto const& element) {
+        if (element.tensor.defined() && element.tensor.dim() != 0)
+            fail<ShapeError>(
+                "Tensor: a tensor in a list has no dimensions, not shape ", element.tensor.shape());
+        all.push_back(element.tensor.defined() ? Tensor<T>(element.tensor.handle())
+                                               : Tensor<T>(element.value));
+    });
+    x = only_reshaped(reshape(stack(all), Axes(x.shape())));
+}
+} // namespace detail
+
 /// A matrix of blocks: each list is a row of them, joined along the last axis; the rows are joined
 /// along the axis before it.
 template <Scalar T>

@@ -18,6 +18,10 @@ namespace xgrad {
 
 template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
+namespace detail {
+template <Scalar T>
+void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values);
+}
 
 template <Scalar T>
 class Tensor : public AnyTensor,
@@ -40,9 +44,12 @@ public:
         requires std::convertible_to<N, T>
     explicit Tensor(N value, GradFlag<T> g = {})
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
-    /// Nested lists, one level for each dimension.
+    /// Nested lists, one level for each dimension. Inside of two braces elements may be tensors
+    /// without dimensions, which get gradients: Tensor<double> a({{1., t}, {0., 1.}}).
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
-        : Tensor(detail::ArrayOf<T>::from_list(values), g) {}
+        : Tensor(detail::ArrayOf<T>::from_list(values), g) {
+        if (detail::ArrayOf<T>::has_tensors(values)) detail::take_tensors(*this, values);
+    }
     /// Copies the values of an xtensor expression, or the numbers of a std::vector, std::array,
     /// std::span or another range, with one dimension. borrow() and adopt() make tensors of such
     /// memory without a copy.

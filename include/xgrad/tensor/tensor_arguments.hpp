@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include <xgrad/autograd/any_tensor.hpp>
 #include <xgrad/core/array.hpp>
 #include <xgrad/core/shape.hpp>
 #include <xgrad/core/xtensor.hpp>
@@ -32,14 +33,20 @@ template <Scalar T> struct GradFlag {
 namespace detail {
 
 /// An element of a braced list: a number or a list. {5.} is always a list, so that {{5.}, {6.}} can
-/// only be a matrix.
-template <class T> struct NestedList {
+/// only be a matrix. Inside a list it may be a tensor without dimensions, too; in the outermost
+/// list Tensor<double>{x} would not be x any more.
+template <class T, bool outermost = true> struct NestedList {
     T value{};
-    std::initializer_list<NestedList> list{};
+    std::initializer_list<NestedList<T, false>> list{};
     bool is_number = false;
+    AnyTensor tensor = {};
+
     template <std::convertible_to<T> U>
     NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
-    NestedList(std::initializer_list<NestedList> l) : list(l) {}
+    NestedList(std::initializer_list<NestedList<T, false>> l) : list(l) {}
+    template <Operand X>
+        requires(!outermost && std::same_as<typename X::scalar, T>)
+    NestedList(X const& x) : is_number(true), tensor(materialize_expression(x)) {}
 };
 
 template <class V> inline constexpr bool is_dims = false;
@@ -90,8 +97,9 @@ concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
 template <class T> struct ArrayOf {
     using List = std::initializer_list<NestedList<T>>;
 
+    template <class L>
     [[gnu::cold]] static void copy_list(
-        List const& list, Shape const& shape, std::size_t depth, T*& out) {
+        L const& list, Shape const& shape, std::size_t depth, T*& out) {
         if (auto const wanted = shape[depth]; list.size() != wanted)
             fail<ShapeError>(
                 "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
@@ -103,11 +111,25 @@ template <class T> struct ArrayOf {
             else copy_list(inner.list, shape, depth + 1, out);
         }
     }
+    /// Calls f(element) for the numbers and tensors of a list, in row-major order.
+    template <class L, class F> [[gnu::cold]] static void for_each(L const& list, F const& f) {
+        for (auto const& inner : list)
+            if (inner.is_number) f(inner);
+            else for_each(inner.list, f);
+    }
+    [[gnu::cold]] static bool has_tensors(List const& list) {
+        bool found = false;
+        for_each(list, [&found](auto const& element) { found |= element.tensor.defined(); });
+        return found;
+    }
     [[gnu::cold]] static Array<T> from_list(List const& list) {
         Shape shape{list.size()};
-        for (auto const* first = list.begin(); shape.back() && !first->is_number;
-             first = first->list.begin())
-            shape.push_back(first->list.size());
+        if (shape.back() && !list.begin()->is_number) {
+            auto const* inner = &list.begin()->list;
+            shape.push_back(inner->size());
+            for (; shape.back() && !inner->begin()->is_number; inner = &inner->begin()->list)
+                shape.push_back(inner->begin()->list.size());
+        }
         Array<T> a(shape);
         T* out = a.begin();
         copy_list(list, shape, 0, out);

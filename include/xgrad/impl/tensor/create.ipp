@@ -44,6 +44,38 @@ XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
     return order;
 }
 
+XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
+    Tensor<double> const& weights, std::size_t n, bool replacement) {
+    if (weights.dim() != 1 && weights.dim() != 2)
+        detail::fail<ShapeError>(
+            "multinomial: weights are a vector or a matrix, not of shape ", weights.shape());
+    Shape shape = weights.shape();
+    std::size_t const classes = shape.back(), rows = classes ? weights.numel() / classes : 0;
+    shape.back() = n;
+    detail::Array<double> values(weights.shape());
+    detail::copy_elements(values, weights.array_of());
+    detail::Array<std::int64_t> out(shape);
+    for (std::size_t row = 0; row < rows; ++row) {
+        std::span<double> const w(values.begin() + row * classes, classes);
+        std::size_t possible = 0;
+        for (double const v : w) {
+            if (!(v >= 0 && v < HUGE_VAL))
+                detail::fail("multinomial: a weight is negative, infinite or not a number");
+            possible += v > 0;
+        }
+        if (possible == 0 || (!replacement && possible < n))
+            detail::fail("multinomial: ", n, " of ", possible, " classes with a positive weight ",
+                "cannot be drawn", replacement ? "" : " without replacement");
+        for (std::size_t i = 0; i < n; ++i) {
+            std::discrete_distribution<std::int64_t> draw(w.begin(), w.end());
+            auto const k = draw(detail::generator);
+            out.begin()[row * n + i] = k;
+            if (!replacement) w[static_cast<std::size_t>(k)] = 0;
+        }
+    }
+    return Tensor<std::int64_t>(std::move(out));
+}
+
 XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
     Tensor<std::int64_t> const& labels, std::size_t classes) {
     detail::Array<std::int64_t> in(labels.shape());
