@@ -16624,22 +16624,29 @@ template <Scalar T> struct GradFlag {
 namespace detail {
 
 /// An element of a braced list: a number or a list. {5.} is always a list, so that {{5.}, {6.}} can
-/// only be a matrix.
-template <class T> struct NestedList {
+/// only be a matrix. Inside a list it may be a tensor without dimensions, too; in the outermost
+/// list Tensor<double>{x} would not be x any more.
+template <class T, bool outermost = true> struct NestedList {
     T value{};
-    std::initializer_list<NestedList> list{};
+    std::initializer_list<NestedList<T, false>> list{};
     bool is_number = false;
+    AnyTensor tensor = {};
+
     template <std::convertible_to<T> U>
     NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
-    NestedList(std::initializer_list<NestedList> l) : list(l) {}
+    NestedList(std::initializer_list<NestedList<T, false>> l) : list(l) {}
+    template <Operand X>
+        requires(!outermost && std::same_as<typename X::scalar, T>)
+    NestedList(X const& x) : is_number(true), tensor(materialize_expression(x)) {}
 };
 
 template <class V> inline constexpr bool is_dims = false;
 template <class T> inline constexpr bool is_dims<Dims<T>> = true;
-/// A range that knows its size, and is neither a tensor, an xtensor expression, a shape nor a text.
+/// A range that knows its size, and is neither a tensor, an array of ours, an xtensor expression, a
+/// shape nor a text.
 template <class V>
 concept PlainRange =
-    !Operand<V> && !XtensorExpression<V> && !is_dims<V> &&
+    !Operand<V> && !XtensorExpression<V> && !is_dims<V> && !std::derived_from<V, AnyArray> &&
     !std::is_convertible_v<V const&, std::string_view> && std::ranges::sized_range<V const>;
 template <class V>
 concept NumberRange = PlainRange<V> && Number<std::ranges::range_value_t<V>>;
@@ -16682,8 +16689,9 @@ concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
 template <class T> struct ArrayOf {
     using List = std::initializer_list<NestedList<T>>;
 
+    template <class L>
     [[gnu::cold]] static void copy_list(
-        List const& list, Shape const& shape, std::size_t depth, T*& out) {
+        L const& list, Shape const& shape, std::size_t depth, T*& out) {
         if (auto const wanted = shape[depth]; list.size() != wanted)
             fail<ShapeError>(
                 "Tensor: a nested list has rows of ", wanted, " and of ", list.size(), " elements");
@@ -16695,11 +16703,25 @@ template <class T> struct ArrayOf {
             else copy_list(inner.list, shape, depth + 1, out);
         }
     }
+    /// Calls f(element) for the numbers and tensors of a list, in row-major order.
+    template <class L, class F> [[gnu::cold]] static void for_each(L const& list, F const& f) {
+        for (auto const& inner : list)
+            if (inner.is_number) f(inner);
+            else for_each(inner.list, f);
+    }
+    [[gnu::cold]] static bool has_tensors(List const& list) {
+        bool found = false;
+        for_each(list, [&found](auto const& element) { found |= element.tensor.defined(); });
+        return found;
+    }
     [[gnu::cold]] static Array<T> from_list(List const& list) {
         Shape shape{list.size()};
-        for (auto const* first = list.begin(); shape.back() && !first->is_number;
-             first = first->list.begin())
-            shape.push_back(first->list.size());
+        if (shape.back() && !list.begin()->is_number) {
+            auto const* inner = &list.begin()->list;
+            shape.push_back(inner->size());
+            for (; shape.back() && !inner->begin()->is_number; inner = &inner->begin()->list)
+                shape.push_back(inner->begin()->list.size());
+        }
         Array<T> a(shape);
         T* out = a.begin();
         copy_list(list, shape, 0, out);
@@ -16799,6 +16821,10 @@ namespace xgrad {
 
 template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
+namespace detail {
+template <Scalar T>
+void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values);
+}
 
 template <Scalar T>
 class Tensor : public AnyTensor,
@@ -16821,9 +16847,12 @@ public:
         requires std::convertible_to<N, T>
     explicit Tensor(N value, GradFlag<T> g = {})
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
-    /// Nested lists, one level for each dimension.
+    /// Nested lists, one level for each dimension. Inside of two braces elements may be tensors
+    /// without dimensions, which get gradients: Tensor<double> a({{1., t}, {0., 1.}}).
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
-        : Tensor(detail::ArrayOf<T>::from_list(values), g) {}
+        : Tensor(detail::ArrayOf<T>::from_list(values), g) {
+        if (detail::ArrayOf<T>::has_tensors(values)) detail::take_tensors(*this, values);
+    }
     /// Copies the values of an xtensor expression, or the numbers of a std::vector, std::array,
     /// std::span or another range, with one dimension. borrow() and adopt() make tensors of such
     /// memory without a copy.
@@ -23690,6 +23719,10 @@ inline Tensor<std::int64_t> randint(std::int64_t high, ShapeArgument const& shap
 }
 /// 0 ... n - 1 in random order.
 Tensor<std::int64_t> randperm(std::size_t n);
+/// n class numbers for each row of weights, which need not add up to 1; each at most once unless
+/// `replacement`. The weights are a vector, or rows of a matrix.
+Tensor<std::int64_t> multinomial(
+    Tensor<double> const& weights, std::size_t n, bool replacement = false);
 /// 1 with the probability that each element says, else 0.
 template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
     detail::Array<T> a(probability.shape());
@@ -23749,6 +23782,38 @@ XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
     auto* const first = order.mutable_data();
     std::shuffle(first, first + n, detail::generator);
     return order;
+}
+
+XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
+    Tensor<double> const& weights, std::size_t n, bool replacement) {
+    if (weights.dim() != 1 && weights.dim() != 2)
+        detail::fail<ShapeError>(
+            "multinomial: weights are a vector or a matrix, not of shape ", weights.shape());
+    Shape shape = weights.shape();
+    std::size_t const classes = shape.back(), rows = classes ? weights.numel() / classes : 0;
+    shape.back() = n;
+    detail::Array<double> values(weights.shape());
+    detail::copy_elements(values, weights.array_of());
+    detail::Array<std::int64_t> out(shape);
+    for (std::size_t row = 0; row < rows; ++row) {
+        std::span<double> const w(values.begin() + row * classes, classes);
+        std::size_t possible = 0;
+        for (double const v : w) {
+            if (!(v >= 0 && v < HUGE_VAL))
+                detail::fail("multinomial: a weight is negative, infinite or not a number");
+            possible += v > 0;
+        }
+        if (possible == 0 || (!replacement && possible < n))
+            detail::fail("multinomial: ", n, " of ", possible, " classes with a positive weight ",
+                "cannot be drawn", replacement ? "" : " without replacement");
+        for (std::size_t i = 0; i < n; ++i) {
+            std::discrete_distribution<std::int64_t> draw(w.begin(), w.end());
+            auto const k = draw(detail::generator);
+            out.begin()[row * n + i] = k;
+            if (!replacement) w[static_cast<std::size_t>(k)] = 0;
+        }
+    }
+    return Tensor<std::int64_t>(std::move(out));
 }
 
 XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
@@ -24492,6 +24557,24 @@ template <Scalar T>
 Tensor<T> concatenate(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
     return cat(std::vector<Tensor<T>>(x), axis);
 }
+namespace detail {
+/// Makes x the tensor of a nested list with tensors; see join.
+template <Scalar T>
+void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values) {
+    if (x.requires_grad())
+        fail<GraphError>("Tensor: a list with tensors is no leaf, and has their gradients");
+    std::vector<Tensor<T>> all;
+    ArrayOf<T>::for_each(values, [&all](auto const& element) {
+        if (element.tensor.defined() && element.tensor.dim() != 0)
+            fail<ShapeError>(
+                "Tensor: a tensor in a list has no dimensions, not shape ", element.tensor.shape());
+        all.push_back(element.tensor.defined() ? Tensor<T>(element.tensor.handle())
+                                               : Tensor<T>(element.value));
+    });
+    x = only_reshaped(reshape(stack(all), Axes(x.shape())));
+}
+} // namespace detail
+
 /// A matrix of blocks: each list is a row of them, joined along the last axis; the rows are joined
 /// along the axis before it.
 template <Scalar T>

@@ -51,10 +51,11 @@ template <class T, bool outermost = true> struct NestedList {
 
 template <class V> inline constexpr bool is_dims = false;
 template <class T> inline constexpr bool is_dims<Dims<T>> = true;
-/// A range that knows its size, and is neither a tensor, an xtensor expression, a shape nor a text.
+/// A range that knows its size, and is neither a tensor, an array of ours, an xtensor expression, a
+/// shape nor a text.
 template <class V>
 concept PlainRange =
-    !Operand<V> && !XtensorExpression<V> && !is_dims<V> &&
+    !Operand<V> && !XtensorExpression<V> && !is_dims<V> && !std::derived_from<V, AnyArray> &&
     !std::is_convertible_v<V const&, std::string_view> && std::ranges::sized_range<V const>;
 template <class V>
 concept NumberRange = PlainRange<V> && Number<std::ranges::range_value_t<V>>;
