@@ -160,7 +160,8 @@ public:
     /// A writable xtensor expression of this tensor's memory; counts as a change in place.
     auto mutable_array() & {
         impl().array.storage->bump();
-        return xtensor_view(array_of().begin());
+        return detail::WritableArray(
+            xtensor_view(array_of().begin()), is_contiguous() ? array_of().begin() : nullptr);
     }
 
     /// Sets requires_grad of a leaf. Returns the tensor itself.
