@@ -1,6 +1,7 @@
 // Bodies of parallel.hpp.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <system_error>
 #include <thread>
@@ -23,7 +24,7 @@ class WorkerPool {
 public:
     static WorkerPool& instance() { return *owner().pool; }
     void set_size(std::size_t threads);
-    void run(IndexedJob const& job);
+    void run(IndexedJob const& job, std::size_t first);
 
 private:
     /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
@@ -59,7 +60,7 @@ private:
     std::vector<std::thread> workers_;
     std::atomic<std::size_t> next_{0};
     IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0;
+    std::size_t generation_ = 0, busy_ = 0; // busy_: workers inside of the job
     bool ending_ = false;
 };
 
@@ -85,24 +86,23 @@ XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
     pool_size = threads;
 }
 
-XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job) {
+XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
     std::unique_lock const only(running_, std::try_to_lock);
     if (!only) {
-        for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+        for (std::size_t i = first; i < job.count; ++i) job.call(job.context, i);
         return;
     }
     {
         std::lock_guard const lock(mutex_);
         job_ = &job;
-        next_.store(0, std::memory_order_relaxed);
-        busy_ = workers_.size();
+        next_.store(first, std::memory_order_relaxed);
         ++generation_;
     }
     wake_.notify_all();
     take_part(job);
     std::unique_lock lock(mutex_);
+    job_ = nullptr; // a worker that wakes only now has nothing left to do, and is not waited for
     done_.wait(lock, [this] { return busy_ == 0; });
-    job_ = nullptr;
 }
 
 XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
@@ -113,10 +113,11 @@ XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
 XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
     std::unique_lock lock(mutex_);
     for (;;) {
-        wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+        wake_.wait(lock, [&] { return ending_ || (job_ && generation_ != seen); });
         if (ending_) return;
         seen = generation_;
         IndexedJob const& job = *job_;
+        ++busy_;
         lock.unlock();
         take_part(job);
         lock.lock();
@@ -136,7 +137,22 @@ XGRAD_FUNCTION void WorkerPool::stop() noexcept {
     ending_ = false;
 }
 
-XGRAD_FUNCTION void run_on_pool(IndexedJob const& job) { WorkerPool::instance().run(job); }
+XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Grain grain) {
+    // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
+    // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
+    constexpr auto wake_time = std::chrono::microseconds(100);
+    std::size_t done = 0;
+    if (grain == Grain::fine) {
+        auto const start = std::chrono::steady_clock::now();
+        job.call(job.context, done++);
+        auto const rest = (std::chrono::steady_clock::now() - start) * (job.count - 1);
+        if (rest < wake_time) {
+            while (done < job.count) job.call(job.context, done++);
+            return;
+        }
+    }
+    WorkerPool::instance().run(job, done);
+}
 
 } // namespace xgrad::detail
 
