@@ -24,17 +24,17 @@ struct IndexedJob {
 /// How many threads jobs run on, this one included.
 inline constinit std::atomic<std::size_t> pool_size{1};
 
-/// Whether indices may take so little time that it does not pay to wake threads.
-enum class Grain : bool { coarse, fine };
+/// When sleeping threads are woken: for any job, or if that takes less time than the job.
+enum class Wake : bool { always, for_long_work };
 
 /// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
-/// another thread runs its job alone, on the calling thread. So does a job of fine grain whose
+/// another thread runs its job alone, on the calling thread. So does Wake::for_long_work, if the
 /// first index takes so little time that the others are done before sleeping threads wake.
-void run_on_pool(IndexedJob const& job, Grain grain);
+void run_on_pool(IndexedJob const& job, Wake wake);
 
 /// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
 /// one of the exceptions at the end.
-template <class F> void for_each_index(std::size_t count, F f, Grain grain = Grain::coarse) {
+template <class F> void for_each_index(std::size_t count, F f, Wake wake = Wake::always) {
     if (count <= 1 || pool_size.load(std::memory_order_relaxed) <= 1) {
         for (std::size_t i = 0; i < count; ++i) f(i);
         return;
@@ -53,7 +53,7 @@ template <class F> void for_each_index(std::size_t count, F f, Grain grain = Gra
             c.thrown = std::current_exception();
         }
     };
-    run_on_pool({call, &context, count}, grain);
+    run_on_pool({call, &context, count}, wake);
     if (context.thrown) std::rethrow_exception(context.thrown);
 }
 
@@ -65,7 +65,7 @@ inline constexpr std::size_t part_size = std::size_t{1} << 15;
 template <class F> void for_each_part(std::size_t n, F f) {
     for_each_index((n + part_size - 1) / part_size,
         [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); },
-        Grain::fine);
+        Wake::for_long_work);
 }
 
 } // namespace detail

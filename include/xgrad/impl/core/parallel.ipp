@@ -137,12 +137,12 @@ XGRAD_FUNCTION void WorkerPool::stop() noexcept {
     ending_ = false;
 }
 
-XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Grain grain) {
+XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
     // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
     // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
     constexpr auto wake_time = std::chrono::microseconds(100);
     std::size_t done = 0;
-    if (grain == Grain::fine) {
+    if (wake == Wake::for_long_work) {
         auto const start = std::chrono::steady_clock::now();
         job.call(job.context, done++);
         auto const rest = (std::chrono::steady_clock::now() - start) * (job.count - 1);
