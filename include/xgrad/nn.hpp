@@ -26,4 +26,6 @@
 #    include <xgrad/impl/nn/instances.ipp>
 #endif
 
+#undef XGRAD_OF_EXPRESSION
+
 #include <xgrad/core/end_headers.inc> // last

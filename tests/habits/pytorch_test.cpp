@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <xgrad/data.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/xgrad.hpp>
@@ -161,6 +162,25 @@ TEST_CASE("matrices of tensors, and drawn classes") {
     CHECK(same(each.sum(1), {3, 1}));
     CHECK_THROWS_AS(torch::multinomial(D({0., 1.}), 2), torch::Error);
     CHECK_THROWS_AS(torch::multinomial(D({-1., 1.}), 1), torch::Error);
+}
+
+TEST_CASE("formulas where tensors are expected") {
+    D const x({{1., 2.}, {3., 4.}}, torch::requires_grad);
+    I const k({0, 1});
+    CHECK(F::cross_entropy(2. * x, k).item() == F::cross_entropy(D(2. * x), k).item());
+    CHECK(F::binary_cross_entropy(sigmoid(x), D(0. * x)).item() ==
+          doctest::Approx(F::binary_cross_entropy_with_logits(1. * x, D(0. * x)).item()));
+    CHECK(nn::MSELoss()(2. * x, x).item() == 7.5);
+    CHECK(torch::dropout(2. * x, 0.).shape() == x.shape());
+    torch::data::TensorDataset const data(2. * x.detach() - 1., k);
+    CHECK(same(std::get<0>(data[1]), {5, 7}));
+    CHECK(same(torch::grad(0.5 * sum(x), x), {{0.5, 0.5}, {0.5, 0.5}}));
+    (2. * x).backward(D({{1., 1.}, {0., 0.}}), {.retain_graph = true});
+    CHECK(same(x.grad()(0), {2, 2}));
+    CHECK_FALSE((2. * x).detach().requires_grad());
+    CHECK_THROWS_WITH_AS(x(torch::range({}, {}, -1)),
+        "a slice of axis 0 has step -1; it must be positive: flip(x, 0) reverses the axis",
+        torch::IndexError);
 }
 
 TEST_CASE("a network as in the tutorials") {

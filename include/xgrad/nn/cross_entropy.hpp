@@ -145,5 +145,8 @@ Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target,
     return detail::reduced("cross_entropy", losses, options.reduction);
 }
 
+XGRAD_OF_EXPRESSION(nll_loss)
+XGRAD_OF_EXPRESSION(cross_entropy)
+
 } // namespace functional
 } // namespace xgrad::nn

@@ -90,6 +90,14 @@ template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, DropoutFuncOpt
     return dropout(x, o.p, o.training);
 }
 
+// Functions that deduce the scalar type of a tensor, of an expression.
+#define XGRAD_OF_EXPRESSION(f)                                                                     \
+    template <class Op, class... X, class... A>                                                    \
+    auto f(Expression<Op, X...> const& x, A const&... a) {                                         \
+        return f(materialize_expression(x), a...);                                                 \
+    }
+XGRAD_OF_EXPRESSION(dropout)
+
 /// Dropout of whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
 template <Differentiable T>
 Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {

@@ -274,5 +274,11 @@ Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
         anchor, positive, negative, o.margin, o.p, o.eps, o.swap, o.reduction);
 }
 
+XGRAD_OF_EXPRESSION(binary_cross_entropy)
+XGRAD_OF_EXPRESSION(binary_cross_entropy_with_logits)
+XGRAD_OF_EXPRESSION(kl_div)
+XGRAD_OF_EXPRESSION(cosine_embedding_loss)
+XGRAD_OF_EXPRESSION(triplet_margin_loss)
+
 } // namespace functional
 } // namespace xgrad::nn

@@ -51,7 +51,8 @@ XGRAD_FUNCTION AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_
 
 XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
     if (s.step < 1)
-        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
+        fail<IndexError>("a slice of axis ", axis, " has step ", s.step,
+            "; it must be positive: flip(x, ", axis, ") reverses the axis");
     auto const extent = static_cast<std::ptrdiff_t>(n);
     auto const bounded = [extent](std::ptrdiff_t i) {
         return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
