@@ -96,6 +96,10 @@ TEST_CASE("containers of tensors") {
     CHECK(same(y.at("a"), {1, 4}));
     CHECK(same(pull_back(std::map<std::string, D>{{"a", w}, {"b", w}}), {12, 24}));
     CHECK_THROWS_AS(pull_back(std::map<std::string, D>{{"a", w}}), jax::ShapeError);
+    CHECK_THROWS_AS(pull_back(std::map<std::string, D>{{"a", w}, {"c", w}}), jax::ShapeError);
+    CHECK_THROWS_AS(jax::jvp(of_both, std::tuple(Layers{{v, w}, {w}}, v),
+                        std::tuple(Layers{{v, w}, {w, w}}, v)),
+        jax::ShapeError);
     auto const [out, tangent] = jax::jvp(of_struct, Parameters{v, w}, Parameters{w, v});
     CHECK(tangent.item() == 9 + 16 + 1 + 4);
     CHECK(out.item() == 11);
@@ -125,12 +129,43 @@ TEST_CASE("Jacobians, and products with them") {
     auto const [y2, f_jvp] = jax::linearize(f, v);
     CHECK(same(f_jvp(w), {6, 16}));
     CHECK(same(f_jvp(v), {2, 8}));
+    CHECK_THROWS_AS(f_jvp(D({1.})), jax::ShapeError);
+    auto const [y3, both_jvp] = jax::linearize([](D const& a, D const& b) { return a * b; }, v, w);
+    CHECK(same(both_jvp(v, w), {6, 16}));
+    // nested, where forward mode is not recorded
+    CHECK(same(
+        jax::jacfwd(jax::jacfwd([](D const& x) { return sum(x * x * x); }))(v), {{6, 0}, {0, 12}}));
+    { // the function that is returned keeps no input alive, and outlives the transform
+        jax::WeakTensor watched;
+        auto pull = [&] {
+            D const x({1., 2.});
+            watched = jax::WeakTensor(x);
+            return jax::vjp(f)(x).second;
+        }();
+        CHECK(same(pull(w), {6, 16}));
+    }
     // of several inputs, recorded for an outer gradient
     auto const [z, both] = jax::vjp([](D const& a, D const& b) { return sum(a * b); })(v, w);
     CHECK(z.item() == 11);
     CHECK(same(std::get<1>(both(D(2.))), {2, 4}));
     CHECK(same(jax::grad([&](D const& x) { return sum(jax::vjp(f)(x).second(w)); })(v), {6, 8}));
     CHECK(same(jax::checkpoint(f)(v), {1, 4}));
+    D const x({1., 2.}, jax::requires_grad);
+    D const z2 = jax::checkpoint(jax::checkpoint(f))(x);
+    sum(z2).backward();
+    CHECK(same(x.grad(), {2, 4}));
+    { // a call that throws leaves nothing behind
+        D leaked;
+        bool first = true;
+        auto const throws = [&](D const& a) {
+            leaked = a * a;
+            if (std::exchange(first, false)) throw 1;
+            return leaked;
+        };
+        CHECK_THROWS_AS(jax::checkpoint(throws, x), int);
+        sum(leaked).backward();
+        CHECK(same(x.grad(), {4, 8}));
+    }
 }
 
 TEST_CASE("complex numbers") {
@@ -141,6 +176,10 @@ TEST_CASE("complex numbers") {
     CHECK_THROWS_WITH_AS(jax::grad(f, {.strict = false})(Z(z)),
         doctest::Contains("with {.holomorphic = true} the result is its complex derivative"),
         jax::TypeError);
+    CHECK_THROWS_AS(jax::grad([](Z const& a) { return a * a; }, {.holomorphic = true})(Z({z, z})),
+        jax::GraphError); // not one number
+    CHECK_THROWS_AS(jax::grad([](Z const& a) { return sum(abs2(a)); }, {.holomorphic = true})(Z(z)),
+        jax::TypeError); // a real one
     // of a real function the gradient is 2 df/d(conj z), PyTorch's and not JAX's convention
     auto const power = [](Z const& x) { return sum(abs2(x)); };
     CHECK(std::abs(jax::grad(power)(Z(z)).item() - 2. * z) < 1e-12);

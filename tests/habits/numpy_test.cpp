@@ -63,6 +63,10 @@ TEST_CASE("operators and functions") {
     CHECK(same(np::mod(u, 3.), {1, 1, 0}));
     CHECK(same(np::mod(-u, 3.), {2, 2, 0}));
     CHECK(same(np::floor_divide(u, 2.), {0, 2, 4}));
+    CHECK(same(np::floor_divide(D({1., -1.}), 0.1), {9, -10})); // as NumPy: 0.1 is above 1/10
+    D const parameter({1.}, xg::requires_grad);
+    sum(+parameter).backward();
+    CHECK(same(parameter.grad(), {1}));
     CHECK(same(np::deg2rad(D({180., 90.})), {3.14159265358979, 1.5707963267949}));
     CHECK(same(np::rad2deg(np::arccos(D({0., -1.}))), {90, 180}));
     CHECK(same(np::arctan2(D({1.}), D({1.})), {0.785398163397448}));
@@ -119,6 +123,8 @@ TEST_CASE("order and sets of elements") {
     CHECK(same(np::diff(u), {3, 5}));
     CHECK(same(np::diff(u, 2), {2}));
     CHECK(same(np::diff(a, 1, 0), {{3, 3, 3}}));
+    CHECK(np::diff(u, 100).size() == 0);
+    CHECK_THROWS_AS(np::diff(u, -1), xg::Error);
     CHECK(same(np::cumprod(u, 0), {1, 4, 36}));
     CHECK(same(np::tile(v, {2}), {2, 0, 1, 2, 0, 1}));
     CHECK(same(np::repeat_interleave(v, 2), {2, 2, 0, 0, 1, 1}));
@@ -128,6 +134,9 @@ TEST_CASE("order and sets of elements") {
     CHECK(np::trapz(u, D({0., 1., 3.})).item() == 15.5);
     CHECK(np::trapezoid(a, 0.5, 0).shape() == xg::Shape{3});
     CHECK(same(np::trapezoid(a, D({0., 2.}), 0), {5, 7, 9}));
+    CHECK_THROWS_AS(np::trapezoid(a, D({0., 2.})), xg::ShapeError);
+    D const sorted = np::sort(D({2., 1.}));
+    CHECK(same(sorted, {1, 2}));
 }
 
 TEST_CASE("indices and shapes") {
@@ -168,6 +177,8 @@ TEST_CASE("integer arrays as indices") {
     CHECK(same(np::take(a, I({5, 0})), {6, 1}));
     CHECK(same(np::take(a, I({1}), 1).T(), {{2, 5}}));
     CHECK(same(np::take(u, I({2, 0})), {9, 1}));
+    CHECK(same(np::take(u, I({-1})), {9}));
+    CHECK_THROWS_AS(np::take(u, I({3})), xg::IndexError);
     D w({0., 1., 2., 3.});
     w(I({0, 2})) = 7.;
     CHECK(same(w, {7, 1, 7, 3}));
@@ -237,6 +248,12 @@ TEST_CASE("linear algebra and transforms") {
 #endif
     CHECK(same(np::cross(D({1., 0., 0.}), D({0., 1., 0.})), {0, 0, 1}));
     CHECK_THROWS_AS(np::cross(D({1., 0.}), D({0., 1.})), xg::ShapeError);
+    CHECK(same(np::cross(D({1., 2., 3.}), np::eye(3)), // of each row
+        {{0, 3, -2}, {-3, 0, 1}, {2, -1, 0}}));
+    CHECK(same(np::cross(np::eye(3), D({{1., 2., 3.}, {1., 2., 3.}, {1., 2., 3.}}).T(), 0),
+        {{0, 3, -2}, {-3, 0, 1}, {2, -1, 0}}));
+    CHECK(same(np::cross(np::eye(3), D({{1., 1., 1.}, {2., 2., 2.}, {3., 3., 3.}}), 0).T(),
+        {{0, -3, 2}, {3, 0, -1}, {-2, 1, 0}}));
     CHECK(same(real(np::fft(D({1., 1.}))), {2, 0}));
     CHECK(same(real(np::fft(D({1., 1., 1., 1.}), "ortho")), {2, 0, 0, 0}));
     CHECK(same(real(np::fft2(np::ones(2, 2), "ortho")), {{2, 0}, {0, 0}}));

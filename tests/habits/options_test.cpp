@@ -42,6 +42,10 @@ TEST_CASE("options of layers") {
     CHECK(nn::ConvTranspose2d<double>(2, 2, 2, {.bias = false}).parameters().size() == 1);
     CHECK(nn::Linear(3, 4, {.bias = false}).parameters().size() == 1);
     CHECK(nn::Linear(3, 4, false).parameters().size() == 1);
+    CHECK(nn::Linear(3, 4, {}).parameters().size() == 2); // braces are always options
+    CHECK(nn::LSTM(3, 4, {}).options().num_layers == 1);
+    CHECK(nn::LayerNorm(4, {}).eps == 1e-5);
+    CHECK_FALSE(nn::Embedding(4, 2, {}).padding_idx.has_value());
     CHECK(nn::Bilinear(3, 4, 5, {.bias = false}).parameters().size() == 1);
     CHECK(to_string(nn::MaxPool2d(2, 2)) ==
           "MaxPool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))");
@@ -187,6 +191,11 @@ TEST_CASE("finetuning") {
     }
     CHECK(same(net.fc.bias.detach(), {1, 2, 3}));
     CHECK(bias.norm() == doctest::Approx(std::sqrt(14.)));
+    {
+        xg::NoGradGuard const off;
+        xg::AnyTensor expanded = xg::zeros(1).expand({3});
+        CHECK_THROWS_AS(expanded.copy_(D({1., 2., 3.})), xg::Error);
+    }
     bias.set_grad(D({1., 1., 1.}));
     CHECK(same(net.fc.bias.grad(), {1, 1, 1}));
     CHECK_THROWS_AS(bias.set_grad(xg::Tensor<float>({1, 1, 1})), xg::TypeError);

@@ -70,6 +70,9 @@ TEST_CASE("shapes") {
     CHECK(x(0).repeat({2}).shape() == torch::Shape{8});
     CHECK(x.expand_as(torch::zeros(2, 3, 4)).dim() == 3);
     CHECK_THROWS_AS(x.expand(3, 5), torch::ShapeError);
+    CHECK_THROWS_WITH_AS(x.expand(-1, 3, 4),
+        "expand: the extent -1 of axis 0 is negative; -1 keeps the extent of an axis that is there",
+        torch::ShapeError);
     CHECK(torch::cat({x, x, x}, 1).shape() == torch::Shape{3, 12});
     CHECK(torch::cat({x, x}, -1).shape() == torch::Shape{3, 8});
     CHECK(torch::stack({x, x}, 0).shape() == torch::Shape{2, 3, 4});

@@ -102,6 +102,8 @@ TEST_CASE("indices and views") {
     CHECK(same(x(xt::keep(1), xt::all()), {{4, 5, 6}}));
     CHECK(same(x(xt::all(), xt::keep(0, 2)), {{1, 3}, {4, 6}}));
     CHECK(same(x(xt::all(), xt::drop(1)), {{1, 3}, {4, 6}}));
+    CHECK_THROWS_AS(x(xt::all(), xt::drop(5)), xg::IndexError);
+    CHECK_THROWS_AS(x(xt::keep(2)), xg::IndexError);
     x(xt::keep(0)) = 0.;
     CHECK(same(x, {{0, 0, 0}, {4, 5, 6}}));
     x(0, 1) = 5.;

@@ -152,7 +152,7 @@ TEST_CASE("only the wanted gradients are computed, and modules train") {
         to_string(layer) ==
         "Conv2d(4, 6, kernel_size=(3, 2), stride=(2, 2), padding=(1, 0), groups=2), 78 parameters");
     CHECK(nn::Conv1d<float>(1, 2, 3)(xg::zeros<float>({1, 8})).shape() == xg::Shape{2, 6});
-    nn::ConvTranspose2d<double> up(4, 6, 2, {.stride = 2, .groups = 2}, false);
+    nn::ConvTranspose2d<double> up(4, 6, 2, {.stride = 2, .groups = 2, .bias = false});
     CHECK(up.weight.shape() == xg::Shape{4, 3, 2, 2});
     CHECK(up(x).shape() == xg::Shape{2, 6, 10, 10});
     CHECK(to_string(up) == "ConvTranspose2d(4, 6, kernel_size=(2, 2), stride=(2, 2), groups=2, "

@@ -73,12 +73,15 @@ namespace xgrad::detail {
 template <class E>
 concept XtensorExpression = xt::is_xexpression<std::remove_cvref_t<E>>::value;
 
-/// An array or tensor of xtensor that has memory of its own.
+/// An array or tensor of xtensor that has row-major memory of its own: if a Tensor borrows it,
+/// their elements have the same order.
 template <class E> inline constexpr bool owns_memory = false;
-template <class C, xt::layout_type L, class S, class Tag>
-inline constexpr bool owns_memory<xt::xarray_container<C, L, S, Tag>> = true;
-template <class C, std::size_t N, xt::layout_type L, class Tag>
-inline constexpr bool owns_memory<xt::xtensor_container<C, N, L, Tag>> = true;
+template <class C, class S, class Tag>
+inline constexpr bool owns_memory<xt::xarray_container<C, xt::layout_type::row_major, S, Tag>> =
+    true;
+template <class C, std::size_t N, class Tag>
+inline constexpr bool owns_memory<xt::xtensor_container<C, N, xt::layout_type::row_major, Tag>> =
+    true;
 
 /// A writable strided view. Where its memory is contiguous, arrays of its shape are assigned to it
 /// as to an xarray: xtensor goes through a view of dynamic layout element by element, which takes
@@ -141,7 +144,7 @@ private:
         else return first_ != nullptr;
     }
     auto whole() const {
-        return xt::adapt(first_ + 0, this->size(), xt::no_ownership(),
+        return xt::adapt<xt::layout_type::row_major>(first_ + 0, this->size(), xt::no_ownership(),
             xt::dynamic_shape<std::size_t>(this->shape().begin(), this->shape().end()));
     }
 

@@ -11,6 +11,47 @@ namespace detail {
 /// f(inputs), whose Nodes save nothing but their index in the call.
 Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
 
+/// A function without arguments: all that it needs is captured.
+template <class F>
+concept TakesNothing =
+    requires { &std::remove_cvref_t<F>::operator(); } && std::invocable<std::remove_cvref_t<F>&>;
+
+/// The results of the first call of a function, whose structure only that call tells; later calls
+/// keep nothing here.
+template <class R> struct FirstResults {
+    std::optional<R> results = {};
+    bool wanted = true;
+};
+
+/// checkpoint() of a function that the recorded call shares.
+template <class Callable, class... X>
+auto checkpoint_shared(std::shared_ptr<Callable> const& shared, X const&... inputs) {
+    using Of = CheckedCall<Callable, std::tuple<tensor_type<X>...>>;
+    if constexpr (Of::fits) {
+        Tensors const x{materialize(inputs)...};
+        check_defined("checkpoint", "input", x);
+        // undefined tensors: the inputs themselves must not be kept here
+        typename Of::In const in;
+        if (!recording()) return Of::Call::tensors(*shared, in, x);
+        using First = FirstResults<structure<typename Of::Result>>;
+        auto const first = std::make_shared<First>();
+        struct End {
+            First& first;
+            ~End() { first.wanted = false; }
+        } const end{*first};
+        auto const call = [shared, in, first](Tensors const& arguments) {
+            auto results = Of::Call::tensors(*shared, in, arguments);
+            auto tensors = erased(results);
+            if (first->wanted) first->results.emplace(std::move(results));
+            return tensors;
+        };
+        auto const outputs = checkpointed(call, x);
+        auto results = *std::move(first->results);
+        first->results.reset();
+        return with_tensors(std::move(results), outputs);
+    }
+}
+
 } // namespace detail
 
 /// f(inputs...), recorded without what its Nodes save for backward: only the inputs are saved, and
@@ -28,36 +69,18 @@ Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& in
 /// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
 /// work as without it. Hooks on saved tensors that are active around the call get the inputs.
 template <class F, detail::TensorLike... X>
-    requires(sizeof...(X) > 0 || std::invocable<F&>)
+    requires(sizeof...(X) > 0 || detail::TakesNothing<F>)
 auto checkpoint(F&& f, X const&... inputs) {
     using Callable = detail::KeptCallable<F>;
-    using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
-    if constexpr (Of::fits) {
-        detail::Tensors const x{detail::materialize(inputs)...};
-        detail::check_defined("checkpoint", "input", x);
-        auto const shared = std::make_shared<Callable>(std::forward<F>(f));
-        // undefined tensors: the inputs themselves must not be kept here
-        typename Of::In const in;
-        if (!detail::recording()) return Of::Call::tensors(*shared, in, x);
-        std::optional<detail::structure<typename Of::Result>> first;
-        auto const place = std::make_shared<decltype(&first)>(&first);
-        auto const call = [shared, in, place](detail::Tensors const& arguments) {
-            auto results = Of::Call::tensors(*shared, in, arguments);
-            auto tensors = detail::erased(results);
-            if (*place) (*place)->emplace(std::move(results));
-            return tensors;
-        };
-        auto const outputs = detail::checkpointed(call, x);
-        *place = nullptr;
-        return detail::with_tensors(*std::move(first), outputs);
-    }
+    return detail::checkpoint_shared(std::make_shared<Callable>(std::forward<F>(f)), inputs...);
 }
 /// checkpoint() as a function of the inputs.
 template <class F>
-    requires(!std::invocable<F&>)
+    requires(!detail::TakesNothing<F>)
 auto checkpoint(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
-               auto const&... x) { return checkpoint(f, x...); };
+    using Callable = detail::KeptCallable<F>;
+    return [shared = std::make_shared<Callable>(std::forward<F>(f))](
+               auto const&... x) { return detail::checkpoint_shared(shared, x...); };
 }
 
 } // namespace xgrad

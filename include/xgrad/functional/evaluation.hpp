@@ -99,18 +99,23 @@ template <class F, class... X> struct CallWith<F, std::tuple<X...>> {
     static constexpr bool spreads = std::is_invocable_v<F&, X const&...>;
 };
 template <class F, class In> struct CallOf {
-    static constexpr bool spreads = CallWith<F, In>::spreads,
-                          takes_inputs = spreads || std::is_invocable_v<F&, In const&>;
-    static auto call(F& f, In const& in)
+    static constexpr bool spreads = CallWith<F, In>::spreads;
+    static constexpr bool takes_inputs = [] {
+        if constexpr (spreads) return true; // a generic F is not asked for more
+        else return std::is_invocable_v<F&, In const&>;
+    }();
+    static decltype(auto) call(F& f, In const& in)
         requires takes_inputs
     {
         if constexpr (spreads)
-            return std::apply([&f](auto const&... x) { return std::invoke(f, x...); }, in);
+            return std::apply(
+                [&f](auto const&... x) -> decltype(auto) { return std::invoke(f, x...); }, in);
         else return std::invoke(f, in);
     }
     static auto result() {
         if constexpr (takes_inputs)
-            return std::type_identity<decltype(call(std::declval<F&>(), std::declval<In>()))>{};
+            return std::type_identity<std::remove_cvref_t<decltype(call(
+                std::declval<F&>(), std::declval<In const&>()))>>{};
         else return std::type_identity<void>{};
     }
     using Result = typename decltype(result())::type;
@@ -181,15 +186,17 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
             return std::pair(with_tensors(out, results), std::move(result));
         }
     }
-    /// The values, and the derivatives for the inputs, which `derivative` writes.
+    /// The values, and the derivatives for the inputs, which derivative(evaluation, derivatives,
+    /// inputs, outputs) writes.
     template <class Derivative>
     static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options,
         Derivative const& derivative) {
-        return run<true>(name, f, x, options, [&](Evaluation const& e, In const& in, auto const&) {
-            Tensors derivatives(e.inputs.size());
-            derivative(e, std::span<AnyTensor>(derivatives));
-            return with_tensors(in, derivatives);
-        });
+        return run<true>(
+            name, f, x, options, [&](Evaluation const& e, In const& in, auto const& out) {
+                Tensors derivatives(e.inputs.size());
+                derivative(e, std::span<AnyTensor>(derivatives), in, out);
+                return with_tensors(in, derivatives);
+            });
     }
 };
 

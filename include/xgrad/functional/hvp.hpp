@@ -35,18 +35,21 @@ template <class F, class X, class V = X> constexpr bool check_hessian_product() 
 template <class F, class X, detail::StructureLike V>
 auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(v);
-        return detail::Transform<F, X>::value_and(
-            "vhp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::vector_hessian_product(e, vector, products);
+        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
+            [&](auto const& e, auto products, auto const& in, auto const&) {
+                detail::check_sizes("vhp", vector, in);
+                detail::vector_hessian_product(e, detail::erased(vector), products);
             });
     }
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
-            [](auto const& e, auto products) { detail::vector_hessian_product(e, {}, products); });
+        return detail::Transform<F, X>::value_and(
+            "vhp", f, inputs, options, [](auto const& e, auto products, auto const&, auto const&) {
+                detail::vector_hessian_product(e, {}, products);
+            });
 }
 
 /// f(inputs), a real scalar, and H v for the Hessian H of f, in forward mode over reverse mode: a
@@ -56,18 +59,21 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
 template <class F, class X, detail::StructureLike V>
 auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(v);
-        return detail::Transform<F, X>::value_and(
-            "hvp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::hessian_vector_product(e, vector, products);
+        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
+            [&](auto const& e, auto products, auto const& in, auto const&) {
+                detail::check_sizes("hvp", vector, in);
+                detail::hessian_vector_product(e, detail::erased(vector), products);
             });
     }
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
-            [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
+        return detail::Transform<F, X>::value_and(
+            "hvp", f, inputs, options, [](auto const& e, auto products, auto const&, auto const&) {
+                detail::hessian_vector_product(e, {}, products);
+            });
 }
 
 /// hvp() and vhp() as functions: hvp(f)(x, v).

@@ -52,6 +52,8 @@ auto structured(std::vector<Tensors> const& blocks, In const& in, Out const&) {
         }(std::make_index_sequence<std::tuple_size_v<Out>>{});
     else return with_tensors(in, blocks[0]);
 }
+/// Forward mode, which is not recorded: within another transform it is reverse mode.
+inline Mode forward_mode() { return differentiated && recording() ? Mode::reverse : Mode::forward; }
 /// True for a tensor and a tuple of tensors.
 template <class X> inline constexpr bool is_flat = TensorLike<X>;
 template <class... X> inline constexpr bool is_flat<std::tuple<X...>> = (TensorLike<X> && ...);
@@ -111,7 +113,9 @@ template <detail::TransformedFunction F> auto jacfwd(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
                X const&... x) {
         return detail::at_inputs(
-            [&](auto const& inputs) { return jacobian(f, inputs, {.strategy = Mode::forward}); },
+            [&](auto const& inputs) {
+                return jacobian(f, inputs, {.strategy = detail::forward_mode()});
+            },
             x...);
     };
 }

@@ -15,13 +15,19 @@ void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangen
 /// J v.
 void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
-template <class F, class X>
-auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
+/// In the place of a vector: 1.
+struct One {};
+template <class F, class X, class V>
+auto jvp_of(F& f, X const& inputs, V const& v, TransformOptions const& options) {
     using Of = Transform<F, X>;
     return Of::template run<true>(
-        "jvp", f, inputs, options, [&](Evaluation const& e, auto const&, auto const& out) {
+        "jvp", f, inputs, options, [&](Evaluation const& e, auto const& in, auto const& out) {
             Tensors products(e.outputs.size());
-            jacobian_vector_product(e, v, products);
+            if constexpr (std::same_as<V, One>) jacobian_vector_product(e, {}, products);
+            else {
+                check_sizes("jvp", v, in);
+                jacobian_vector_product(e, erased(v), products);
+            }
             return with_tensors(out, products);
         });
 }
@@ -40,12 +46,15 @@ auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
     if constexpr (Of::fits) {
         constexpr bool v_fits = std::same_as<detail::structure<V>, typename Of::In>;
         static_assert(v_fits, "jvp: v must have the structure and the scalar types of the inputs");
-        if constexpr (v_fits) return detail::jvp_of(f, inputs, detail::erased(v), options);
+        if constexpr (v_fits)
+            return detail::jvp_of(
+                f, inputs, detail::structure<V>(detail::StructureOf<V>::make(v)), options);
     }
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::Transform<F, X>::fits) return detail::jvp_of(f, inputs, {}, options);
+    if constexpr (detail::Transform<F, X>::fits)
+        return detail::jvp_of(f, inputs, detail::One(), options);
 }
 
 /// jvp() as a function: jvp(f)(x, v).
@@ -62,10 +71,25 @@ template <detail::TransformedFunction F> auto linearize(F&& f) {
             [&]<class In>(In const& inputs) {
                 return detail::Transform<decltype(f) const, In>::template run<true>(
                     "linearize", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
-                        return [of = detail::KeptEvaluation(e), in,
-                                   out]<detail::StructureLike... V>(V const&... v) {
-                            return detail::with_tensors(
-                                out, of.push_forward(detail::erased(std::tuple(v...))));
+                        return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
+                                   out = detail::without_tensors(out)]<detail::StructureLike... V>(
+                                   V const&... v) {
+                            using Given = std::tuple<detail::structure<V>...>;
+                            using Kept = std::remove_cvref_t<decltype(in)>;
+                            constexpr bool single = std::same_as<Given, std::tuple<Kept>>;
+                            static_assert(single || std::same_as<Given, Kept>,
+                                "linearize: the vector has the structure and the scalar types of "
+                                "the inputs");
+                            Given const vector{detail::StructureOf<V>::make(v)...};
+                            if constexpr (single) {
+                                detail::check_sizes("linearize", std::get<0>(vector), in);
+                                return detail::with_tensors(
+                                    out, of.push_forward(detail::erased(vector)));
+                            } else if constexpr (std::same_as<Given, Kept>) {
+                                detail::check_sizes("linearize", vector, in);
+                                return detail::with_tensors(
+                                    out, of.push_forward(detail::erased(vector)));
+                            }
                         };
                     });
             },

@@ -23,6 +23,7 @@ template <class X, std::size_t n> inline constexpr bool is_tuple_like<std::array
 template <class X>
 concept MapLike = requires(X& x) {
     typename X::mapped_type;
+    typename X::key_compare; // an order of its own, which a copy keeps
     x.begin()->second;
 };
 template <class X>
@@ -31,16 +32,33 @@ concept ListLike = !MapLike<X> && !TensorLike<X> && requires(X& x, typename X::v
     x.begin() != x.end();
 };
 
-/// Converts to anything: it counts the members of an aggregate class.
+/// What a member of an aggregate class may be.
+template <class X>
+concept PossibleMember =
+    TensorLike<X> || is_tuple_like<X> || MapLike<X> || ListLike<X> || std::is_aggregate_v<X>;
+/// Converts to every possible member: it counts the members of an aggregate class.
 struct AnyMember {
-    template <class T> operator T() const;
+    template <PossibleMember T> operator T() const;
 };
-/// The number of members of X, if there are at most 8, and if AnyMember converts to each; else 0.
+/// Converts to all other types: it finds members that make a class no structure.
+struct OtherMember {
+    template <class T>
+        requires(!PossibleMember<T> && !std::convertible_to<T const&, std::string_view>)
+    operator T() const;
+};
+/// The number of members of X, if there are at most 8, and if each is a possible one; else 0.
 template <class X, class... M> constexpr std::size_t count_members() {
     if constexpr (sizeof...(M) > 8) return 0;
     else if constexpr (requires { X{M{}..., AnyMember{}}; })
         return count_members<X, M..., AnyMember>();
-    else if constexpr (requires { X{M{}..., {}}; }) return 0; // one more, of another kind
+    else if constexpr (
+        requires {
+            X{M{}..., OtherMember{}};
+        } ||
+        requires {
+            X{M{}..., {}};
+        })
+        return 0;
     else return sizeof...(M);
 }
 template <class X>
@@ -142,6 +160,37 @@ template <class X, class F> void visit_tensors(X& x, F const& f) {
     else if constexpr (ListLike<Plain>)
         for (auto& each : x) visit_tensors(each, f);
     else std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, members_of(x));
+}
+/// True if two structures of one type have the same keys and sizes.
+template <class X> bool same_sizes(X const& a, X const& b) {
+    if constexpr (TensorLike<X>) return true;
+    else if constexpr (MapLike<X>)
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](auto const& p, auto const& q) {
+            return p.first == q.first && same_sizes(p.second, q.second);
+        });
+    else if constexpr (ListLike<X>)
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+            [](auto const& p, auto const& q) { return same_sizes(p, q); });
+    else {
+        auto const all = [](auto const& p, auto const& q) {
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return (same_sizes(std::get<I>(p), std::get<I>(q)) && ...);
+            }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(p)>>>());
+        };
+        if constexpr (is_tuple_like<X>) return all(a, b);
+        else return all(members_of(a), members_of(b));
+    }
+}
+/// Throws where v has other keys or sizes than the structure that it belongs to.
+template <class X> void check_sizes(std::string_view transform, X const& v, X const& fits) {
+    if (!same_sizes(v, fits))
+        fail<ShapeError>(transform, ": v has other keys, or other numbers of tensors, than what it "
+                                    "belongs to");
+}
+/// A structure of the same keys and sizes, of undefined tensors: it keeps no tensor alive.
+template <class X> X without_tensors(X x) {
+    visit_tensors(x, []<Scalar T>(Tensor<T>& t) { t = Tensor<T>(); });
+    return x;
 }
 /// The tensors of a structure.
 template <StructureLike X> Tensors erased(X const& x) {

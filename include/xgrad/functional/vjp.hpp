@@ -59,10 +59,12 @@ auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
         static_assert(v_fits,
             "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (v_fits) {
-            auto const vector = detail::erased(v);
-            return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::vector_jacobian_product(e, vector, products);
-            });
+            return Of::value_and("vjp", f, inputs, options,
+                [&](auto const& e, auto products, auto const&, auto const& out) {
+                    detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+                    detail::check_sizes("vjp", vector, out);
+                    detail::vector_jacobian_product(e, detail::erased(vector), products);
+                });
         }
     }
 }
@@ -74,9 +76,10 @@ template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions co
         static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
                                "a single tensor of real numbers");
         if constexpr (is_real)
-            return Of::value_and("vjp", f, inputs, options, [](auto const& e, auto products) {
-                detail::vector_jacobian_product(e, {}, products);
-            });
+            return Of::value_and("vjp", f, inputs, options,
+                [](auto const& e, auto products, auto const&, auto const&) {
+                    detail::vector_jacobian_product(e, {}, products);
+                });
     }
 }
 
@@ -91,8 +94,8 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
         static_assert(
             is_real, "value_and_grad: the function must return a single tensor of real numbers");
         if constexpr (is_real)
-            return Of::value_and(
-                "value_and_grad", f, inputs, options, [](auto const& e, auto products) {
+            return Of::value_and("value_and_grad", f, inputs, options,
+                [](auto const& e, auto products, auto const&, auto const&) {
                     detail::vector_jacobian_product(e, {}, products);
                 });
     }
@@ -115,7 +118,7 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
         return at_inputs(
             [&](auto const& inputs) { return value_and_grad(f, inputs, options); }, x...);
     else {
-        std::tuple const all(tensor_input(x)...);
+        std::tuple<decltype(tensor_input(x))...> const all(tensor_input(x)...);
         auto const of_some = [&](auto const&... some)
             requires(sizeof...(some) == sizeof...(positions))
         {
@@ -135,9 +138,14 @@ template <class F, class X> auto derivative(F& f, X const& x, DerivativeOptions 
     if (!o.holomorphic)
         fail<TypeError>("grad: the function returns complex numbers, and not a real one: with "
                         "{.holomorphic = true} the result is its complex derivative");
-    Tensor<typename X::scalar> const one(typename X::scalar(1));
-    auto const [value, g] =
-        vjp([&f](auto const& z) { return sum(f(z)); }, x, one, {o.create_graph, o.strict});
+    using C = typename X::scalar;
+    auto const number = [&f](auto const& z) {
+        auto const y = materialize_expression(f(z));
+        if (y.numel() != 1)
+            fail<GraphError>("grad: the function must return one number, not shape ", y.shape());
+        return reshape(y, Axes{});
+    };
+    auto const [value, g] = vjp(number, x, Tensor<C>(C(1)), {o.create_graph, o.strict});
     return structure<X>(conj(g));
 }
 
@@ -171,11 +179,17 @@ auto grad(F&& f, DerivativeOptions const& options) {
             if constexpr (detail::TensorLike<Result>) return detail::all_complex<Result>;
             else return false;
         }();
-        if constexpr (is_complex) return detail::derivative(f, detail::tensor_input(x)..., options);
-        else
+        if constexpr (is_complex) {
+            static_assert(sizeof...(positions) == 0, "grad: no positions with holomorphic");
+            return detail::derivative(f, detail::tensor_input(x)..., options);
+        } else {
+            if (options.holomorphic)
+                detail::fail<TypeError>(
+                    "grad: holomorphic is for a function that returns a complex number");
             return detail::value_and_grad_at<positions...>(
                 f, {options.create_graph, options.strict}, x...)
                 .second;
+        }
     };
 }
 /// value_and_grad() as a function of the inputs, or of those at some positions.
@@ -197,14 +211,19 @@ template <detail::TransformedFunction F> auto vjp(F&& f) {
             [&]<class In>(In const& inputs) {
                 return detail::Transform<decltype(f) const, In>::template run<true>(
                     "vjp", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
-                        return [of = detail::KeptEvaluation(e), in, out]<detail::StructureLike V>(
+                        return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
+                                   out = detail::without_tensors(out)]<detail::StructureLike V>(
                                    V const& v) {
                             constexpr bool fits = std::same_as<detail::structure<V>,
                                 std::remove_cvref_t<decltype(out)>>;
                             static_assert(fits, "vjp: v must have the structure and the scalar "
                                                 "types of what the function returns");
-                            if constexpr (fits)
-                                return detail::with_tensors(in, of.pull_back(detail::erased(v)));
+                            if constexpr (fits) {
+                                detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+                                detail::check_sizes("vjp", vector, out);
+                                return detail::with_tensors(
+                                    in, of.pull_back(detail::erased(vector)));
+                            }
                         };
                     });
             },

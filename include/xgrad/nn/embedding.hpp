@@ -49,8 +49,9 @@ template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
     Embedding(std::size_t num_embeddings, std::size_t embedding_dim, Options const& o = {})
         : padding_idx(o.padding_idx),
           weight(*this, "weight", begin(num_embeddings, embedding_dim, o.padding_idx)) {}
-    Embedding(
-        std::size_t num_embeddings, std::size_t embedding_dim, std::optional<std::int64_t> padding)
+    template <class Padding>
+        requires(std::integral<Padding> || std::same_as<Padding, std::optional<std::int64_t>>)
+    Embedding(std::size_t num_embeddings, std::size_t embedding_dim, Padding padding)
         : Embedding(num_embeddings, embedding_dim, Options{padding}) {}
     Tensor<T> forward(Tensor<std::int64_t> const& input) const {
         return functional::embedding(input, weight.handle_of(), padding_idx);

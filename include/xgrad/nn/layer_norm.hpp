@@ -61,11 +61,14 @@ template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
     explicit LayerNorm(Extents shape, Options const& o = {}) : LayerNorm(Shape(shape), o) {}
     explicit LayerNorm(std::size_t features, Options const& o = {})
         : LayerNorm(Shape{features}, o) {}
-    LayerNorm(Shape const& shape, double epsilon, bool elementwise_affine = true)
+    template <std::floating_point Real>
+    LayerNorm(Shape const& shape, Real epsilon, bool elementwise_affine = true)
         : LayerNorm(shape, Options{epsilon, elementwise_affine}) {}
-    LayerNorm(Extents shape, double epsilon, bool elementwise_affine = true)
+    template <std::floating_point Real>
+    LayerNorm(Extents shape, Real epsilon, bool elementwise_affine = true)
         : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
-    LayerNorm(std::size_t features, double epsilon, bool elementwise_affine = true)
+    template <std::floating_point Real>
+    LayerNorm(std::size_t features, Real epsilon, bool elementwise_affine = true)
         : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::layer_norm(x, normalized_shape, weight, bias, eps);

@@ -81,7 +81,8 @@ template <Differentiable T = double> struct Linear : Module<Linear<T>> {
 
     Linear(std::size_t in_features, std::size_t out_features, Options const& o = {})
         : Linear(in_features, out_features, o.bias) {}
-    Linear(std::size_t in_features, std::size_t out_features, bool has_bias)
+    template <std::same_as<bool> Bool> // not {}
+    Linear(std::size_t in_features, std::size_t out_features, Bool has_bias)
         : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
           bias(*this, "bias",
               has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>()) {}

@@ -80,8 +80,10 @@ public:
     M& insert(std::string const& name, M module) {
         auto owned = std::make_unique<M>(std::move(module));
         M& m = *owned;
+        auto names = names_;
+        names.push_back(name);
         this->own(name, std::move(owned));
-        names_.push_back(name);
+        names_ = std::move(names);
         return m;
     }
     std::size_t size() const noexcept { return names_.size(); }

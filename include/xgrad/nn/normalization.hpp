@@ -193,7 +193,8 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
     double eps;
     Parameter<T> weight, bias;
 
-    GroupNorm(std::size_t groups, std::size_t num_channels, double epsilon, bool affine = true)
+    template <std::floating_point Real>
+    GroupNorm(std::size_t groups, std::size_t num_channels, Real epsilon, bool affine = true)
         : GroupNorm(groups, num_channels, Options{epsilon, affine}) {}
     GroupNorm(std::size_t groups, std::size_t num_channels, Options const& o = {})
         : num_groups(groups), eps(o.eps),

@@ -35,6 +35,9 @@ struct MaxPool2d : Module<MaxPool2d> {
     Options options;
     explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
+    /// MaxPool2d({3, 2}), which could otherwise be a kernel and a stride.
+    explicit MaxPool2d(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
+        : MaxPool2d(PerAxis<2>::from(kernel), o) {}
     MaxPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
         : MaxPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
@@ -62,6 +65,9 @@ struct AvgPool2d : Module<AvgPool2d> {
     Options options;
     explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
+    /// AvgPool2d({3, 2}), which could otherwise be a kernel and a stride.
+    explicit AvgPool2d(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
+        : AvgPool2d(PerAxis<2>::from(kernel), o) {}
     AvgPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
         : AvgPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {

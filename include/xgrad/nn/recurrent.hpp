@@ -175,8 +175,10 @@ template <RealScalar T = double>
 struct RNN : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T> {
     RNN(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T>(input_size, hidden_size, options) {}
-    RNN(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
-        : RNN(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
+    template <std::integral Integer> // not {}
+    RNN(std::size_t input_size, std::size_t hidden_size, Integer num_layers)
+        : RNN(input_size, hidden_size,
+              RecurrentOptions{.num_layers = static_cast<std::size_t>(num_layers)}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({this->options().nonlinearity}, x, {h_0, {}});
@@ -190,8 +192,10 @@ template <RealScalar T = double>
 struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
     LSTM(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T>(input_size, hidden_size, options) {}
-    LSTM(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
-        : LSTM(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
+    template <std::integral Integer> // not {}
+    LSTM(std::size_t input_size, std::size_t hidden_size, Integer num_layers)
+        : LSTM(input_size, hidden_size,
+              RecurrentOptions{.num_layers = static_cast<std::size_t>(num_layers)}) {}
     std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
     }
@@ -206,8 +210,10 @@ struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
 template <RealScalar T = double> struct GRU : detail::RecurrentModule<GRU<T>, detail::GruCell, T> {
     GRU(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<GRU<T>, detail::GruCell, T>(input_size, hidden_size, options) {}
-    GRU(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
-        : GRU(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
+    template <std::integral Integer> // not {}
+    GRU(std::size_t input_size, std::size_t hidden_size, Integer num_layers)
+        : GRU(input_size, hidden_size,
+              RecurrentOptions{.num_layers = static_cast<std::size_t>(num_layers)}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({}, x, {h_0, {}});

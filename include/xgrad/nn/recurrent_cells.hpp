@@ -236,7 +236,8 @@ struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
     RNNCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
         : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, o.bias),
           nonlinearity(o.nonlinearity) {}
-    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias,
+    template <std::same_as<bool> Bool>
+    RNNCell(std::size_t input_size, std::size_t hidden_size, Bool bias,
         Choice<Nonlinearity> f = Nonlinearity::tanh)
         : RNNCell(input_size, hidden_size, Options{bias, f}) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
@@ -253,7 +254,8 @@ struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
 
     LSTMCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
         : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, o.bias) {}
-    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias)
+    template <std::same_as<bool> Bool>
+    LSTMCell(std::size_t input_size, std::size_t hidden_size, Bool bias)
         : LSTMCell(input_size, hidden_size, Options{bias}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
@@ -273,7 +275,8 @@ struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
 
     GRUCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
         : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, o.bias) {}
-    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias)
+    template <std::same_as<bool> Bool>
+    GRUCell(std::size_t input_size, std::size_t hidden_size, Bool bias)
         : GRUCell(input_size, hidden_size, Options{bias}) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
     Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {

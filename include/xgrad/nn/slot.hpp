@@ -59,8 +59,8 @@ public:
         if (modules.empty()) return this->clear_members();
         AnyModule& module = *modules[0];
         bool const same = !empty() && this->has_type_of(0, module);
-        auto const call = Call::find(module, find, same ? call_ : nullptr);
-        hold(std::move(modules[0]), call);
+        auto const found = Call::find(module, find, same ? call_ : nullptr);
+        hold(std::move(modules[0]), found);
     }
 
 private:
@@ -68,10 +68,10 @@ private:
         if (empty()) xgrad::detail::fail("Slot: there is no module inside");
         return this->owned(0);
     }
-    void hold(std::unique_ptr<AnyModule> module, typename Call::Function call) {
+    void hold(std::unique_ptr<AnyModule> module, typename Call::Function function) {
         this->clear_members();
         this->own("module", std::move(module));
-        call_ = call;
+        call_ = function;
     }
 
     typename Call::Function call_ = nullptr;

@@ -2,7 +2,9 @@
 // geometry.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include <xgrad/core/shape.hpp>
 
@@ -18,6 +20,15 @@ template <std::size_t D> struct PerAxis {
     template <std::integral... I>
         requires(D > 1 && sizeof...(I) == D)
     constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...} {}
+    /// Of a list with one element for each axis.
+    static PerAxis from(std::initializer_list<std::ptrdiff_t> list) {
+        if (list.size() != D)
+            xgrad::detail::fail<ShapeError>(
+                "an option for ", D, " axes does not have ", list.size(), " numbers");
+        PerAxis all(0);
+        std::copy(list.begin(), list.end(), all.along.begin());
+        return all;
+    }
 };
 
 namespace detail {

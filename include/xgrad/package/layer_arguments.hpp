@@ -11,16 +11,14 @@ template <std::size_t D>
 struct Fields<nn::ConvOptions<D>> : FieldList<Argument<"stride", &nn::ConvOptions<D>::stride>,
                                         Argument<"padding", &nn::ConvOptions<D>::padding>,
                                         Argument<"dilation", &nn::ConvOptions<D>::dilation>,
-                                        Argument<"groups", &nn::ConvOptions<D>::groups>,
-                                        Argument<"bias", &nn::ConvOptions<D>::bias>> {};
+                                        Argument<"groups", &nn::ConvOptions<D>::groups>> {};
 template <std::size_t D>
 struct Fields<nn::ConvTransposeOptions<D>>
     : FieldList<Argument<"stride", &nn::ConvTransposeOptions<D>::stride>,
           Argument<"padding", &nn::ConvTransposeOptions<D>::padding>,
           Argument<"output_padding", &nn::ConvTransposeOptions<D>::output_padding>,
           Argument<"groups", &nn::ConvTransposeOptions<D>::groups>,
-          Argument<"dilation", &nn::ConvTransposeOptions<D>::dilation>,
-          Argument<"bias", &nn::ConvTransposeOptions<D>::bias>> {};
+          Argument<"dilation", &nn::ConvTransposeOptions<D>::dilation>> {};
 template <std::size_t D>
 struct Fields<nn::MaxPoolOptions<D>>
     : FieldList<Argument<"stride", &nn::MaxPoolOptions<D>::stride>,
@@ -85,6 +83,23 @@ template <class M, std::size_t D> nn::PerAxis<D> kernel_size(M const& m) {
     for (std::size_t d = 0; d < D; ++d)
         kernel.along[d] = static_cast<std::ptrdiff_t>(m.weight.shape()[2 + d]);
     return kernel;
+}
+/// `bias` is an argument of its own in the format, and an option of the constructor.
+template <class M, std::size_t D>
+M make_conv(std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel,
+    typename M::Options options, bool bias) {
+    options.bias = bias;
+    return M(in, out, kernel, options);
+}
+template <class T> std::vector<Shape> parameter_shapes(nn::ParameterList<T> const& list) {
+    std::vector<Shape> shapes;
+    for (auto const& p : list) shapes.push_back(p.shape());
+    return shapes;
+}
+template <class T> nn::ParameterList<T> make_parameter_list(std::vector<Shape> const& shapes) {
+    nn::ParameterList<T> list;
+    for (auto const& shape : shapes) list.append(zeros<T>(shape));
+    return list;
 }
 template <class M> std::size_t bias_features(M const& m) { return m.bias.shape()[0]; }
 template <class M> std::size_t num_channels(M const& m) {
@@ -173,6 +188,10 @@ template <class M> std::optional<Shape> pos_weight_shape(M const& m) {
     return shape_of(m.pos_weight);
 }
 template <class T>
+nn::BCELoss<T> make_bce(nn::Reduction reduction, std::optional<Shape> const& weight) {
+    return nn::BCELoss<T>(reduction, weight ? ones<T>(*weight) : Tensor<T>());
+}
+template <class T>
 nn::BCEWithLogitsLoss<T> make_binary_cross_entropy(nn::Reduction reduction,
     std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
     auto const of = [](std::optional<Shape> const& s) { return s ? ones<T>(*s) : Tensor<T>(); };
@@ -189,7 +208,7 @@ inline double size_of_linear(std::size_t in, std::size_t out, bool) {
 double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool);
 template <std::size_t D, class Options>
 double size_of_conv(
-    std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options) {
+    std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options, bool) {
     double size = extent(in) * extent(out) / extent(options.groups);
     for (auto const n : kernel.along) size *= n > 0 ? static_cast<double>(n) : 1;
     return size + extent(out);
@@ -199,6 +218,7 @@ inline double size_of_group_norm(std::size_t, std::size_t channels, double, bool
     return affine ? 2 * extent(channels) : 0;
 }
 double size_of_shape(Shape const& shape);
+double size_of_shapes(std::vector<Shape> const& shapes);
 inline double size_of_layer_norm(Shape const& shape, double, bool affine) {
     return affine ? 2 * size_of_shape(shape) : 0;
 }
@@ -236,6 +256,7 @@ inline double size_of_weighted_cross_entropy(
     std::optional<std::size_t> classes, nn::Reduction, std::int64_t, double) {
     return classes ? extent(*classes) : 0;
 }
+double size_of_weighted_bce(nn::Reduction, std::optional<Shape> const& weight);
 double size_of_weighted_binary_cross_entropy(
     nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight);
 

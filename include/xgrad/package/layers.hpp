@@ -25,12 +25,16 @@ template <class T, class R> void add_layers_of(R& registry) {
         registry.add(entry<M, name, Argument<"in_channels", &in_channels<M, transposed>>,
             Argument<"out_channels", &out_channels<M, transposed>>,
             Argument<"kernel_size", &kernel_size<M, D>>, Argument<"options", &M::options>,
+            Argument<"bias", &has_bias<M>>, Make<&make_conv<M, D>>,
             StateSize<&size_of_conv<D, decltype(M::options)>>>());
     };
     conv.template operator()<nn::Conv1d<T>, 1, false, "xgrad.nn.Conv1d">();
     conv.template operator()<nn::Conv2d<T>, 2, false, "xgrad.nn.Conv2d">();
     conv.template operator()<nn::ConvTranspose1d<T>, 1, true, "xgrad.nn.ConvTranspose1d">();
     conv.template operator()<nn::ConvTranspose2d<T>, 2, true, "xgrad.nn.ConvTranspose2d">();
+    registry.add(entry<nn::ParameterList<T>, "xgrad.nn.ParameterList",
+        Argument<"shapes", &parameter_shapes<T>>, Make<&make_parameter_list<T>>,
+        StateSize<&size_of_shapes>>());
     using Embedding = nn::Embedding<T>;
     registry.add(entry<Embedding, "xgrad.nn.Embedding",
         Argument<"num_embeddings", &weight_extent<Embedding, 0>>,
@@ -116,6 +120,10 @@ template <RealScalar T, class R> void add_real_layers_of(R& registry) {
         Argument<"weight", &weight_shape<BinaryCrossEntropy>>,
         Argument<"pos_weight", &pos_weight_shape<BinaryCrossEntropy>>,
         Make<&make_binary_cross_entropy<T>>, StateSize<&size_of_weighted_binary_cross_entropy>>());
+    using BCE = nn::BCELoss<T>;
+    registry.add(entry<BCE, "xgrad.nn.BCELoss", Argument<"reduction", &BCE::reduction>,
+        Argument<"weight", &weight_shape<BCE>>, Make<&make_bce<T>>,
+        StateSize<&size_of_weighted_bce>>());
     using KLDiv = nn::KLDivLoss<T>;
     registry.add(entry<KLDiv, "xgrad.nn.KLDivLoss", Argument<"reduction", &KLDiv::reduction>,
         Argument<"log_target", &KLDiv::log_target>>());
@@ -138,6 +146,7 @@ template <class R> void add_layers(R& registry) {
     add_real_layers_of<float>(registry);
     add_real_layers_of<double>(registry);
 
+    registry.add(entry<nn::Identity, "xgrad.nn.Identity">());
     registry.add(entry<nn::ReLU, "xgrad.nn.ReLU">());
     registry.add(entry<nn::LeakyReLU, "xgrad.nn.LeakyReLU",
         Argument<"negative_slope", &nn::LeakyReLU::negative_slope>>());
@@ -194,8 +203,8 @@ template <Scalar T, class R> void add_calls(R& registry) {
         (registry.template add_call<M, Tensor<T>(Tensor<T>)>(), ...);
     };
     add.template operator()<nn::Linear<T>, nn::Conv1d<T>, nn::Conv2d<T>, nn::ConvTranspose1d<T>,
-        nn::ConvTranspose2d<T>, nn::Tanh, nn::Sigmoid, nn::Dropout, nn::Dropout2d, nn::Flatten,
-        nn::AvgPool1d, nn::AvgPool2d, nn::AdaptiveAvgPool1d, nn::AdaptiveAvgPool2d,
+        nn::ConvTranspose2d<T>, nn::Identity, nn::Tanh, nn::Sigmoid, nn::Dropout, nn::Dropout2d,
+        nn::Flatten, nn::AvgPool1d, nn::AvgPool2d, nn::AdaptiveAvgPool1d, nn::AdaptiveAvgPool2d,
         nn::Sequential<T>>();
     if constexpr (RealScalar<T>)
         add.template operator()<nn::ReLU, nn::LeakyReLU, nn::ELU, nn::GELU, nn::SiLU, nn::Softplus,

@@ -58,7 +58,9 @@ template <Operand X> auto neg(X const& x) { return -x; }
 template <Operand X> auto negative(X const& x) { return -x; }
 template <Operand X> auto logical_not(X const& x) { return !x; }
 /// x itself: +x.
-template <Operand X> X operator+(X const& x) { return x; }
+template <Operand X> auto operator+(X const& x) {
+    return detail::operand_type<X>(detail::OperandTraits<X>::make(x));
+}
 /// stddev(); a function of this name is no obstacle for names in namespace std.
 template <Operand X, class... A> auto std(X const& x, A const&... a) { return stddev(x, a...); }
 template <Operand X, class... A> auto std(X const& x, AxisList const& axes, A const&... a) {

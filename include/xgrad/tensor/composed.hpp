@@ -19,11 +19,12 @@ namespace xgrad {
 /// Degrees to radians, and radians to degrees.
 template <Operand X> auto deg2rad(X const& x) { return (std::numbers::pi / 180) * x; }
 template <Operand X> auto rad2deg(X const& x) { return (180 / std::numbers::pi) * x; }
-/// a / b rounded down.
+/// The largest whole number that is not above the exact quotient a / b, so that b * floor_divide(a,
+/// b) + remainder(a, b) is a. A real number, of integers, too.
 template <class A, class B>
     requires AnyOperand<A, B>
 auto floor_divide(A const& a, B const& b) {
-    return floor(a / b);
+    return round((a - remainder(a, b)) / b);
 }
 /// `value` where the mask is true, else x.
 template <Operand X, Operand M, detail::OperandLike V>
@@ -50,9 +51,10 @@ template <Operand X> auto flip(X const& x) { return flip(x, detail::all_axes(x.d
 template <Operand X> auto flipud(X const& x) { return flip(x, 0); }
 template <Operand X> auto fliplr(X const& x) { return flip(x, 1); }
 /// x(i + 1) - x(i) along an axis, n times.
-template <Operand X> auto diff(X const& x, std::size_t n = 1, std::ptrdiff_t axis = -1) {
+template <Operand X> auto diff(X const& x, std::ptrdiff_t n = 1, std::ptrdiff_t axis = -1) {
+    if (n < 0) detail::fail("diff: the order is ", n, ", and must not be negative");
     auto y = materialize_expression(x);
-    for (; n > 0; --n) {
+    for (; n > 0 && y.numel() > 0; --n) {
         auto const at =
             static_cast<std::ptrdiff_t>(detail::normalize_axis("diff", axis, y.shape()));
         auto const count = y.shape()[static_cast<std::size_t>(at)];
@@ -70,8 +72,11 @@ template <Operand Y> auto trapezoid(Y const& y, double dx = 1, std::ptrdiff_t ax
     return sum((0.5 * dx) * (narrow(t, axis, n ? 1 : 0, less) + narrow(t, axis, 0, less)), axis);
 }
 template <Operand Y, Operand X> auto trapezoid(Y const& y, X const& x, std::ptrdiff_t axis = -1) {
-    auto const t = movedim(materialize_expression(y), axis, -1);
+    auto const t = materialize_expression(movedim(materialize_expression(y), axis, -1));
     auto const n = t.shape().back(), less = n ? n - 1 : 0;
+    if (!(Shape(x.shape()) == Shape{n}))
+        detail::fail<ShapeError>("trapezoid: positions are a vector with the extent of the axis, ",
+            n, ", not of shape ", x.shape());
     return sum(0.5 * diff(x) * (narrow(t, -1, n ? 1 : 0, less) + narrow(t, -1, 0, less)), -1);
 }
 template <class... A>
@@ -79,14 +84,17 @@ template <class... A>
 auto trapz(A const&... a) {
     return trapezoid(a...);
 }
-/// The cross product of vectors of three elements along an axis.
+/// The cross product of vectors of three elements along an axis, which is counted in each array.
 template <Operand A, Operand B> auto cross(A const& a, B const& b, std::ptrdiff_t axis = -1) {
     for (Shape const& shape : {Shape(a.shape()), Shape(b.shape())})
         if (shape[detail::normalize_axis("cross", axis, shape)] != 3)
             detail::fail<ShapeError>(
                 "cross: the axis needs 3 elements, shapes are ", a.shape(), " and ", b.shape());
-    return materialize_expression(
-        roll(a, -1, axis) * roll(b, -2, axis) - roll(a, -2, axis) * roll(b, -1, axis));
+    auto const u = movedim(materialize_expression(a), axis, -1);
+    auto const v = movedim(materialize_expression(b), axis, -1);
+    auto const w = materialize_expression(
+        roll(u, -1, -1) * roll(v, -2, -1) - roll(u, -2, -1) * roll(v, -1, -1));
+    return materialize_expression(movedim(w, -1, axis));
 }
 /// quantile() of a percentage.
 template <Operand X> auto percentile(X const& x, double percent) {
@@ -97,8 +105,9 @@ template <Operand X> auto percentile(X const& x, double percent, std::ptrdiff_t 
 }
 /// The elements of x with these row-major indices, in the shape of `index`.
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index) {
-    return detail::only_reshaped(
-        reshape(index_select(flatten(x), 0, flatten(index)), Axes(index.shape())));
+    auto const row = flatten(x);
+    auto const at = detail::positions(index, numel(Shape(x.shape())));
+    return detail::only_reshaped(reshape(index_select(row, 0, flatten(at)), Axes(index.shape())));
 }
 /// The slices of x along an axis with these indices; the shape of `index` replaces the axis.
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, std::ptrdiff_t axis) {
@@ -108,7 +117,8 @@ template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, st
         if (d != at) shape.push_back(static_cast<std::ptrdiff_t>(x.shape()[d]));
         else
             for (auto const n : index.shape()) shape.push_back(static_cast<std::ptrdiff_t>(n));
-    return detail::only_reshaped(reshape(index_select(x, axis, flatten(index)), shape));
+    return detail::only_reshaped(
+        reshape(index_select(x, axis, flatten(detail::positions(index, x.shape()[at]))), shape));
 }
 
 // Products of matrices: matmul() of two matrices, of two stacks of them, or of a matrix and a

@@ -14,6 +14,10 @@ namespace detail {
 Array<std::int64_t> checked_index(
     std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent);
 
+/// The indices as positions of an axis: negative ones count from the end. Throws IndexError where
+/// one is out of range.
+Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
+
 template <Operand X>
 IndexSelect picked_slices(
     std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {

@@ -11,7 +11,7 @@ template <Scalar T> struct Ordered {
     Tensor<T> values;
     Tensor<std::int64_t> indices;
 
-    operator Tensor<T> const&() const { return values; }
+    operator Tensor<T>() const { return values; }
 };
 
 namespace detail {

@@ -9,8 +9,6 @@ namespace xgrad {
 
 namespace detail {
 
-/// The indices as positions of an axis: negative ones count from the end.
-Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
 template <Operand I> Tensor<std::int64_t> positions(I const& index, std::size_t extent) {
     return positions(Tensor<std::int64_t>(index), extent);
 }
@@ -18,17 +16,28 @@ template <Operand I> Tensor<std::int64_t> positions(I const& index, std::size_t 
 template <XtensorList I> Tensor<std::int64_t> positions(I list, std::size_t extent) {
     using Size = decltype(list.size());
     list.normalize(static_cast<Size>(extent));
+    if constexpr (requires { xt::drop(std::ptrdiff_t()); } &&
+                  std::same_as<I, decltype(xt::drop(std::ptrdiff_t()))>) {
+        std::vector<std::int64_t> kept; // xtensor does not check, nor sort, what is dropped
+        for (std::size_t i = 0; i < extent; ++i)
+            if (list.contains(static_cast<Size>(i))) kept.push_back(static_cast<std::int64_t>(i));
+        if (kept.size() != static_cast<std::size_t>(list.size()))
+            fail<IndexError>("x(xt::drop(...)): a position is out of range, or given twice, for an "
+                             "extent of ",
+                extent);
+        return Tensor<std::int64_t>(kept);
+    }
     Array<std::int64_t> all(Shape{static_cast<std::size_t>(list.size())});
     for (std::size_t i = 0; i < all.numel; ++i)
         all.begin()[i] = static_cast<std::int64_t>(list(static_cast<Size>(i)));
-    return Tensor<std::int64_t>(std::move(all));
+    return positions(Tensor<std::int64_t>(std::move(all)), extent);
 }
 
 /// For each of `extent` positions the number of the last index that names it, and whether any does.
 std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
     Tensor<std::int64_t> const& index, std::size_t extent);
 
-/// What index number `at` of several adds to the axes of the indexed part.
+/// How many axes of the indexed part an index makes; an ellipsis makes those without an index.
 template <class I> std::size_t axes_of(std::size_t unnamed) {
     if constexpr (std::same_as<I, xt::xellipsis_tag>) return unnamed;
     else return IntegerIndex<I> ? 0 : 1;
@@ -40,17 +49,18 @@ template <class I> std::size_t axes_of(std::size_t unnamed) {
 template <Scalar T> class IndexedTensor : public Tensor<T> {
 public:
     /// The slices of `part`, seen in shape `shape`, at these positions of an axis.
-    IndexedTensor(
-        Tensor<T> part, Shape const& shape, std::size_t axis, Tensor<std::int64_t> const& index)
-        : Tensor<T>(take(xgrad::reshape(part, Axes(shape)), detail::positions(index, shape[axis]),
-              static_cast<std::ptrdiff_t>(axis))),
+    IndexedTensor(Tensor<T> part, Shape const& shape, std::size_t axis, Tensor<std::int64_t> index)
+        : Tensor<T>(
+              take(xgrad::reshape(part, Axes(shape)), index, static_cast<std::ptrdiff_t>(axis))),
           part_(std::move(part)), shape_(shape), axis_(static_cast<std::ptrdiff_t>(axis)),
-          index_(detail::positions(index, shape[axis])) {}
+          index_(std::move(index)) {}
     IndexedTensor(IndexedTensor const&) = default;
 
     /// Writes a number, or a tensor that broadcasts to the shape of what was read; recorded as an
     /// in-place change. Of several values for one position the last counts.
     template <detail::OperandLike X> void operator=(X const& x) && {
+        static_assert(!std::floating_point<X> || !std::integral<T>,
+            "x(index) = number: a tensor of integers takes whole numbers");
         if (index_.numel() == 0) return;
         auto const extent = shape_[static_cast<std::size_t>(axis_)];
         auto const [last, is_named] = detail::last_of_each_position(xgrad::flatten(index_), extent);
@@ -110,7 +120,7 @@ IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
     constexpr std::size_t count = (std::size_t{detail::TensorIndex<Index>} + ...);
     static_assert(count == 1 || count == sizeof...(Index),
         "x(index...): of several tensors of integers each is an index, without others beside them; "
-        "index twice, as in x(all, i)(j)");
+        "to read, index twice: x(all, i)(j)");
     Shape const& extents = shape();
     if constexpr (count == 1) {
         std::size_t const named = (detail::names_axes<Index> + ...),

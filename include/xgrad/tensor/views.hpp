@@ -28,9 +28,13 @@ template <Scalar T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
 template <Scalar T> Tensor<T> Tensor<T>::expand(AxisList const& axes) const {
     auto const new_axes = axes.size() - std::min(axes.size(), dim());
     Shape shape; // -1 keeps an extent
-    for (std::size_t d = 0; d < axes.size(); ++d)
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+        if (axes[d] < 0 && !(axes[d] == -1 && d >= new_axes))
+            detail::fail<ShapeError>("expand: the extent ", axes[d], " of axis ", d,
+                " is negative; -1 keeps the extent of an axis that is there");
         shape.push_back(axes[d] == -1 && d >= new_axes ? this->shape()[d - new_axes]
                                                        : static_cast<std::size_t>(axes[d]));
+    }
     if (!detail::broadcasts_to(this->shape(), shape))
         detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
     return broadcast_to(*this, shape);

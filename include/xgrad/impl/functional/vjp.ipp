@@ -13,7 +13,10 @@ XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, Tenso
         fail<ShapeError>(
             transform, ": v has ", v.size(), " tensors, where ", fits.size(), " are needed");
     for (std::size_t i = 0; i < v.size(); ++i)
-        if (!v[i].defined() || v[i].shape() != fits[i].shape())
+        if (v[i].defined() && v[i].dtype() != fits[i].dtype())
+            fail<TypeError>(transform, ": v is of type ", name(v[i].dtype()), " where ",
+                name(fits[i].dtype()), " is needed");
+        else if (!v[i].defined() || v[i].shape() != fits[i].shape())
             fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
                 " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
 }

@@ -36,6 +36,14 @@ XGRAD_FUNCTION double size_of_encoder(std::size_t d_model, std::size_t nhead,
     return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
 }
 
+XGRAD_FUNCTION double size_of_shapes(std::vector<Shape> const& shapes) {
+    double size = 0;
+    for (auto const& shape : shapes) size += size_of_shape(shape);
+    return size;
+}
+XGRAD_FUNCTION double size_of_weighted_bce(nn::Reduction, std::optional<Shape> const& weight) {
+    return weight ? size_of_shape(*weight) : 0;
+}
 XGRAD_FUNCTION double size_of_weighted_binary_cross_entropy(
     nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
     return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);

@@ -17,4 +17,18 @@ XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
     return copy;
 }
 
+XGRAD_FUNCTION Tensor<std::int64_t> positions(
+    Tensor<std::int64_t> const& index, std::size_t extent) {
+    if (!index.defined()) fail_undefined("x(index)", "the index");
+    auto const n = static_cast<std::int64_t>(extent);
+    Array<std::int64_t> all(index.shape());
+    copy_elements(all, index.array_of());
+    for (auto& i : all) {
+        if (i < -n || i >= n)
+            fail<IndexError>("x(index): index ", i, " is out of range for an extent of ", extent);
+        if (i < 0) i += n;
+    }
+    return Tensor<std::int64_t>(std::move(all));
+}
+
 } // namespace xgrad::detail

@@ -1,6 +1,7 @@
 // Bodies of state_dict.hpp.
 #pragma once
 
+#include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 
 namespace xgrad {
@@ -90,6 +91,7 @@ XGRAD_FUNCTION AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
     if (is_grad_enabled() && (requires_grad() || from.requires_grad()))
         detail::fail<GraphError>("copy_: the copy of an AnyTensor is not recorded: use a "
                                  "NoGradGuard, or as<T>() on both sides");
+    detail::check_in_place(*this, "copy_", false);
     detail::overwrite(*this, detail::converted_copy(from, *impl().type));
     return *this;
 }

@@ -5,20 +5,6 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Tensor<std::int64_t> positions(
-    Tensor<std::int64_t> const& index, std::size_t extent) {
-    if (!index.defined()) fail_undefined("x(index)", "the index");
-    auto const n = static_cast<std::int64_t>(extent);
-    Array<std::int64_t> all(index.shape());
-    copy_elements(all, index.array_of());
-    for (auto& i : all) {
-        if (i < -n || i >= n)
-            fail<IndexError>("x(index): index ", i, " is out of range for an extent of ", extent);
-        if (i < 0) i += n;
-    }
-    return Tensor<std::int64_t>(std::move(all));
-}
-
 XGRAD_FUNCTION std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
     Tensor<std::int64_t> const& index, std::size_t extent) {
     Array<std::int64_t> last(Shape{extent}, 0);
