@@ -1561,6 +1561,7 @@ private:
 
     std::tuple<Tensor<T>...> tensors_;
 };
+template <Operand... X> TensorDataset(X const&...) -> TensorDataset<typename X::scalar...>;
 
 /// The items of another dataset, mapped by a function, which takes an item, or its parts if it is a
 /// std::tuple.

@@ -280,6 +280,14 @@ template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, DropoutFuncOpt
     return dropout(x, o.p, o.training);
 }
 
+// Functions that deduce the scalar type of a tensor, of an expression.
+#define XGRAD_OF_EXPRESSION(f)                                                                     \
+    template <class Op, class... X, class... A>                                                    \
+    auto f(Expression<Op, X...> const& x, A const&... a) {                                         \
+        return f(materialize_expression(x), a...);                                                 \
+    }
+XGRAD_OF_EXPRESSION(dropout)
+
 /// Dropout of whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
 template <Differentiable T>
 Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
@@ -2655,7 +2663,8 @@ template <Differentiable T = double> struct Linear : Module<Linear<T>> {
 
     Linear(std::size_t in_features, std::size_t out_features, Options const& o = {})
         : Linear(in_features, out_features, o.bias) {}
-    Linear(std::size_t in_features, std::size_t out_features, bool has_bias)
+    template <std::same_as<bool> Bool> // not {}
+    Linear(std::size_t in_features, std::size_t out_features, Bool has_bias)
         : weight(*this, "weight", detail::uniform_for<T>(in_features, {out_features, in_features})),
           bias(*this, "bias",
               has_bias ? detail::uniform_for<T>(in_features, {out_features}) : Tensor<T>()) {}
@@ -3194,6 +3203,15 @@ template <std::size_t D> struct PerAxis {
     template <std::integral... I>
         requires(D > 1 && sizeof...(I) == D)
     constexpr PerAxis(I... n) : along{static_cast<std::ptrdiff_t>(n)...} {}
+    /// Of a list with one element for each axis.
+    static PerAxis from(std::initializer_list<std::ptrdiff_t> list) {
+        if (list.size() != D)
+            xgrad::detail::fail<ShapeError>(
+                "an option for ", D, " axes does not have ", list.size(), " numbers");
+        PerAxis all(0);
+        std::copy(list.begin(), list.end(), all.along.begin());
+        return all;
+    }
 };
 
 namespace detail {
@@ -4980,6 +4998,12 @@ Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
         anchor, positive, negative, o.margin, o.p, o.eps, o.swap, o.reduction);
 }
 
+XGRAD_OF_EXPRESSION(binary_cross_entropy)
+XGRAD_OF_EXPRESSION(binary_cross_entropy_with_logits)
+XGRAD_OF_EXPRESSION(kl_div)
+XGRAD_OF_EXPRESSION(cosine_embedding_loss)
+XGRAD_OF_EXPRESSION(triplet_margin_loss)
+
 } // namespace functional
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
@@ -5126,6 +5150,9 @@ Tensor<T> cross_entropy(Tensor<T> const& input, Tensor<T> const& target,
     return detail::reduced("cross_entropy", losses, options.reduction);
 }
 
+XGRAD_OF_EXPRESSION(nll_loss)
+XGRAD_OF_EXPRESSION(cross_entropy)
+
 } // namespace functional
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_CROSS_ENTROPY_HPP
@@ -5177,8 +5204,9 @@ template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
     Embedding(std::size_t num_embeddings, std::size_t embedding_dim, Options const& o = {})
         : padding_idx(o.padding_idx),
           weight(*this, "weight", begin(num_embeddings, embedding_dim, o.padding_idx)) {}
-    Embedding(
-        std::size_t num_embeddings, std::size_t embedding_dim, std::optional<std::int64_t> padding)
+    template <class Padding>
+        requires(std::integral<Padding> || std::same_as<Padding, std::optional<std::int64_t>>)
+    Embedding(std::size_t num_embeddings, std::size_t embedding_dim, Padding padding)
         : Embedding(num_embeddings, embedding_dim, Options{padding}) {}
     Tensor<T> forward(Tensor<std::int64_t> const& input) const {
         return functional::embedding(input, weight.handle_of(), padding_idx);
@@ -5536,11 +5564,14 @@ template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
     explicit LayerNorm(Extents shape, Options const& o = {}) : LayerNorm(Shape(shape), o) {}
     explicit LayerNorm(std::size_t features, Options const& o = {})
         : LayerNorm(Shape{features}, o) {}
-    LayerNorm(Shape const& shape, double epsilon, bool elementwise_affine = true)
+    template <std::floating_point Real>
+    LayerNorm(Shape const& shape, Real epsilon, bool elementwise_affine = true)
         : LayerNorm(shape, Options{epsilon, elementwise_affine}) {}
-    LayerNorm(Extents shape, double epsilon, bool elementwise_affine = true)
+    template <std::floating_point Real>
+    LayerNorm(Extents shape, Real epsilon, bool elementwise_affine = true)
         : LayerNorm(Shape(shape), epsilon, elementwise_affine) {}
-    LayerNorm(std::size_t features, double epsilon, bool elementwise_affine = true)
+    template <std::floating_point Real>
+    LayerNorm(std::size_t features, Real epsilon, bool elementwise_affine = true)
         : LayerNorm(Shape{features}, epsilon, elementwise_affine) {}
     Tensor<T> forward(Tensor<T> const& x) const {
         return functional::layer_norm(x, normalized_shape, weight, bias, eps);
@@ -5921,8 +5952,10 @@ public:
     M& insert(std::string const& name, M module) {
         auto owned = std::make_unique<M>(std::move(module));
         M& m = *owned;
+        auto names = names_;
+        names.push_back(name);
         this->own(name, std::move(owned));
-        names_.push_back(name);
+        names_ = std::move(names);
         return m;
     }
     std::size_t size() const noexcept { return names_.size(); }
@@ -6160,7 +6193,8 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
     double eps;
     Parameter<T> weight, bias;
 
-    GroupNorm(std::size_t groups, std::size_t num_channels, double epsilon, bool affine = true)
+    template <std::floating_point Real>
+    GroupNorm(std::size_t groups, std::size_t num_channels, Real epsilon, bool affine = true)
         : GroupNorm(groups, num_channels, Options{epsilon, affine}) {}
     GroupNorm(std::size_t groups, std::size_t num_channels, Options const& o = {})
         : num_groups(groups), eps(o.eps),
@@ -6702,6 +6736,9 @@ struct MaxPool2d : Module<MaxPool2d> {
     Options options;
     explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
+    /// MaxPool2d({3, 2}), which could otherwise be a kernel and a stride.
+    explicit MaxPool2d(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
+        : MaxPool2d(PerAxis<2>::from(kernel), o) {}
     MaxPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
         : MaxPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <RealScalar T> Tensor<T> forward(Tensor<T> const& x) const {
@@ -6729,6 +6766,9 @@ struct AvgPool2d : Module<AvgPool2d> {
     Options options;
     explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
+    /// AvgPool2d({3, 2}), which could otherwise be a kernel and a stride.
+    explicit AvgPool2d(std::initializer_list<std::ptrdiff_t> kernel, Options const& o = {})
+        : AvgPool2d(PerAxis<2>::from(kernel), o) {}
     AvgPool2d(PerAxis<2> kernel, PerAxis<2> stride, PerAxis<2> padding = 0)
         : AvgPool2d(kernel, Options{.stride = stride, .padding = padding}) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
@@ -7011,7 +7051,8 @@ struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
     RNNCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
         : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, o.bias),
           nonlinearity(o.nonlinearity) {}
-    RNNCell(std::size_t input_size, std::size_t hidden_size, bool bias,
+    template <std::same_as<bool> Bool>
+    RNNCell(std::size_t input_size, std::size_t hidden_size, Bool bias,
         Choice<Nonlinearity> f = Nonlinearity::tanh)
         : RNNCell(input_size, hidden_size, Options{bias, f}) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
@@ -7028,7 +7069,8 @@ struct LSTMCell : detail::CellModule<LSTMCell<T>, detail::LstmCell, T> {
 
     LSTMCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
         : detail::CellModule<LSTMCell<T>, detail::LstmCell, T>(input_size, hidden_size, o.bias) {}
-    LSTMCell(std::size_t input_size, std::size_t hidden_size, bool bias)
+    template <std::same_as<bool> Bool>
+    LSTMCell(std::size_t input_size, std::size_t hidden_size, Bool bias)
         : LSTMCell(input_size, hidden_size, Options{bias}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
@@ -7048,7 +7090,8 @@ struct GRUCell : detail::CellModule<GRUCell<T>, detail::GruCell, T> {
 
     GRUCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
         : detail::CellModule<GRUCell<T>, detail::GruCell, T>(input_size, hidden_size, o.bias) {}
-    GRUCell(std::size_t input_size, std::size_t hidden_size, bool bias)
+    template <std::same_as<bool> Bool>
+    GRUCell(std::size_t input_size, std::size_t hidden_size, Bool bias)
         : GRUCell(input_size, hidden_size, Options{bias}) {}
     Tensor<T> forward(Tensor<T> const& x) const { return forward(x, {}); }
     Tensor<T> forward(Tensor<T> const& x, Tensor<T> const& h) const {
@@ -7434,8 +7477,10 @@ template <RealScalar T = double>
 struct RNN : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T> {
     RNN(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<RNN<T>, detail::ElmanCell, T>(input_size, hidden_size, options) {}
-    RNN(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
-        : RNN(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
+    template <std::integral Integer> // not {}
+    RNN(std::size_t input_size, std::size_t hidden_size, Integer num_layers)
+        : RNN(input_size, hidden_size,
+              RecurrentOptions{.num_layers = static_cast<std::size_t>(num_layers)}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({this->options().nonlinearity}, x, {h_0, {}});
@@ -7449,8 +7494,10 @@ template <RealScalar T = double>
 struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
     LSTM(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T>(input_size, hidden_size, options) {}
-    LSTM(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
-        : LSTM(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
+    template <std::integral Integer> // not {}
+    LSTM(std::size_t input_size, std::size_t hidden_size, Integer num_layers)
+        : LSTM(input_size, hidden_size,
+              RecurrentOptions{.num_layers = static_cast<std::size_t>(num_layers)}) {}
     std::tuple<Tensor<T>, Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const {
         return forward(x, {}, {});
     }
@@ -7465,8 +7512,10 @@ struct LSTM : detail::RecurrentModule<LSTM<T>, detail::LstmCell, T> {
 template <RealScalar T = double> struct GRU : detail::RecurrentModule<GRU<T>, detail::GruCell, T> {
     GRU(std::size_t input_size, std::size_t hidden_size, RecurrentOptions const& options = {})
         : detail::RecurrentModule<GRU<T>, detail::GruCell, T>(input_size, hidden_size, options) {}
-    GRU(std::size_t input_size, std::size_t hidden_size, std::size_t num_layers)
-        : GRU(input_size, hidden_size, RecurrentOptions{.num_layers = num_layers}) {}
+    template <std::integral Integer> // not {}
+    GRU(std::size_t input_size, std::size_t hidden_size, Integer num_layers)
+        : GRU(input_size, hidden_size,
+              RecurrentOptions{.num_layers = static_cast<std::size_t>(num_layers)}) {}
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x) const { return forward(x, {}); }
     std::tuple<Tensor<T>, Tensor<T>> forward(Tensor<T> const& x, Tensor<T> const& h_0) const {
         auto const [y, last] = this->run({}, x, {h_0, {}});
@@ -7624,8 +7673,8 @@ public:
         if (modules.empty()) return this->clear_members();
         AnyModule& module = *modules[0];
         bool const same = !empty() && this->has_type_of(0, module);
-        auto const call = Call::find(module, find, same ? call_ : nullptr);
-        hold(std::move(modules[0]), call);
+        auto const found = Call::find(module, find, same ? call_ : nullptr);
+        hold(std::move(modules[0]), found);
     }
 
 private:
@@ -7633,10 +7682,10 @@ private:
         if (empty()) xgrad::detail::fail("Slot: there is no module inside");
         return this->owned(0);
     }
-    void hold(std::unique_ptr<AnyModule> module, typename Call::Function call) {
+    void hold(std::unique_ptr<AnyModule> module, typename Call::Function function) {
         this->clear_members();
         this->own("module", std::move(module));
-        call_ = call;
+        call_ = function;
     }
 
     typename Call::Function call_ = nullptr;
@@ -7839,6 +7888,8 @@ XGRAD_INSTANCES(double)
 #undef XGRAD_INSTANCE
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_INSTANCES_IPP
 #endif
+
+#undef XGRAD_OF_EXPRESSION
 
 
 // ======== xgrad/core/end_headers.inc

@@ -732,16 +732,14 @@ template <std::size_t D>
 struct Fields<nn::ConvOptions<D>> : FieldList<Argument<"stride", &nn::ConvOptions<D>::stride>,
                                         Argument<"padding", &nn::ConvOptions<D>::padding>,
                                         Argument<"dilation", &nn::ConvOptions<D>::dilation>,
-                                        Argument<"groups", &nn::ConvOptions<D>::groups>,
-                                        Argument<"bias", &nn::ConvOptions<D>::bias>> {};
+                                        Argument<"groups", &nn::ConvOptions<D>::groups>> {};
 template <std::size_t D>
 struct Fields<nn::ConvTransposeOptions<D>>
     : FieldList<Argument<"stride", &nn::ConvTransposeOptions<D>::stride>,
           Argument<"padding", &nn::ConvTransposeOptions<D>::padding>,
           Argument<"output_padding", &nn::ConvTransposeOptions<D>::output_padding>,
           Argument<"groups", &nn::ConvTransposeOptions<D>::groups>,
-          Argument<"dilation", &nn::ConvTransposeOptions<D>::dilation>,
-          Argument<"bias", &nn::ConvTransposeOptions<D>::bias>> {};
+          Argument<"dilation", &nn::ConvTransposeOptions<D>::dilation>> {};
 template <std::size_t D>
 struct Fields<nn::MaxPoolOptions<D>>
     : FieldList<Argument<"stride", &nn::MaxPoolOptions<D>::stride>,
@@ -806,6 +804,23 @@ template <class M, std::size_t D> nn::PerAxis<D> kernel_size(M const& m) {
     for (std::size_t d = 0; d < D; ++d)
         kernel.along[d] = static_cast<std::ptrdiff_t>(m.weight.shape()[2 + d]);
     return kernel;
+}
+/// `bias` is an argument of its own in the format, and an option of the constructor.
+template <class M, std::size_t D>
+M make_conv(std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel,
+    typename M::Options options, bool bias) {
+    options.bias = bias;
+    return M(in, out, kernel, options);
+}
+template <class T> std::vector<Shape> parameter_shapes(nn::ParameterList<T> const& list) {
+    std::vector<Shape> shapes;
+    for (auto const& p : list) shapes.push_back(p.shape());
+    return shapes;
+}
+template <class T> nn::ParameterList<T> make_parameter_list(std::vector<Shape> const& shapes) {
+    nn::ParameterList<T> list;
+    for (auto const& shape : shapes) list.append(zeros<T>(shape));
+    return list;
 }
 template <class M> std::size_t bias_features(M const& m) { return m.bias.shape()[0]; }
 template <class M> std::size_t num_channels(M const& m) {
@@ -894,6 +909,10 @@ template <class M> std::optional<Shape> pos_weight_shape(M const& m) {
     return shape_of(m.pos_weight);
 }
 template <class T>
+nn::BCELoss<T> make_bce(nn::Reduction reduction, std::optional<Shape> const& weight) {
+    return nn::BCELoss<T>(reduction, weight ? ones<T>(*weight) : Tensor<T>());
+}
+template <class T>
 nn::BCEWithLogitsLoss<T> make_binary_cross_entropy(nn::Reduction reduction,
     std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
     auto const of = [](std::optional<Shape> const& s) { return s ? ones<T>(*s) : Tensor<T>(); };
@@ -910,7 +929,7 @@ inline double size_of_linear(std::size_t in, std::size_t out, bool) {
 double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool);
 template <std::size_t D, class Options>
 double size_of_conv(
-    std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options) {
+    std::size_t in, std::size_t out, nn::PerAxis<D> const& kernel, Options const& options, bool) {
     double size = extent(in) * extent(out) / extent(options.groups);
     for (auto const n : kernel.along) size *= n > 0 ? static_cast<double>(n) : 1;
     return size + extent(out);
@@ -920,6 +939,7 @@ inline double size_of_group_norm(std::size_t, std::size_t channels, double, bool
     return affine ? 2 * extent(channels) : 0;
 }
 double size_of_shape(Shape const& shape);
+double size_of_shapes(std::vector<Shape> const& shapes);
 inline double size_of_layer_norm(Shape const& shape, double, bool affine) {
     return affine ? 2 * size_of_shape(shape) : 0;
 }
@@ -957,6 +977,7 @@ inline double size_of_weighted_cross_entropy(
     std::optional<std::size_t> classes, nn::Reduction, std::int64_t, double) {
     return classes ? extent(*classes) : 0;
 }
+double size_of_weighted_bce(nn::Reduction, std::optional<Shape> const& weight);
 double size_of_weighted_binary_cross_entropy(
     nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight);
 
@@ -1003,6 +1024,14 @@ XGRAD_FUNCTION double size_of_encoder(std::size_t d_model, std::size_t nhead,
     return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
 }
 
+XGRAD_FUNCTION double size_of_shapes(std::vector<Shape> const& shapes) {
+    double size = 0;
+    for (auto const& shape : shapes) size += size_of_shape(shape);
+    return size;
+}
+XGRAD_FUNCTION double size_of_weighted_bce(nn::Reduction, std::optional<Shape> const& weight) {
+    return weight ? size_of_shape(*weight) : 0;
+}
 XGRAD_FUNCTION double size_of_weighted_binary_cross_entropy(
     nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
     return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
@@ -1445,12 +1474,16 @@ template <class T, class R> void add_layers_of(R& registry) {
         registry.add(entry<M, name, Argument<"in_channels", &in_channels<M, transposed>>,
             Argument<"out_channels", &out_channels<M, transposed>>,
             Argument<"kernel_size", &kernel_size<M, D>>, Argument<"options", &M::options>,
+            Argument<"bias", &has_bias<M>>, Make<&make_conv<M, D>>,
             StateSize<&size_of_conv<D, decltype(M::options)>>>());
     };
     conv.template operator()<nn::Conv1d<T>, 1, false, "xgrad.nn.Conv1d">();
     conv.template operator()<nn::Conv2d<T>, 2, false, "xgrad.nn.Conv2d">();
     conv.template operator()<nn::ConvTranspose1d<T>, 1, true, "xgrad.nn.ConvTranspose1d">();
     conv.template operator()<nn::ConvTranspose2d<T>, 2, true, "xgrad.nn.ConvTranspose2d">();
+    registry.add(entry<nn::ParameterList<T>, "xgrad.nn.ParameterList",
+        Argument<"shapes", &parameter_shapes<T>>, Make<&make_parameter_list<T>>,
+        StateSize<&size_of_shapes>>());
     using Embedding = nn::Embedding<T>;
     registry.add(entry<Embedding, "xgrad.nn.Embedding",
         Argument<"num_embeddings", &weight_extent<Embedding, 0>>,
@@ -1536,6 +1569,10 @@ template <RealScalar T, class R> void add_real_layers_of(R& registry) {
         Argument<"weight", &weight_shape<BinaryCrossEntropy>>,
         Argument<"pos_weight", &pos_weight_shape<BinaryCrossEntropy>>,
         Make<&make_binary_cross_entropy<T>>, StateSize<&size_of_weighted_binary_cross_entropy>>());
+    using BCE = nn::BCELoss<T>;
+    registry.add(entry<BCE, "xgrad.nn.BCELoss", Argument<"reduction", &BCE::reduction>,
+        Argument<"weight", &weight_shape<BCE>>, Make<&make_bce<T>>,
+        StateSize<&size_of_weighted_bce>>());
     using KLDiv = nn::KLDivLoss<T>;
     registry.add(entry<KLDiv, "xgrad.nn.KLDivLoss", Argument<"reduction", &KLDiv::reduction>,
         Argument<"log_target", &KLDiv::log_target>>());
@@ -1558,6 +1595,7 @@ template <class R> void add_layers(R& registry) {
     add_real_layers_of<float>(registry);
     add_real_layers_of<double>(registry);
 
+    registry.add(entry<nn::Identity, "xgrad.nn.Identity">());
     registry.add(entry<nn::ReLU, "xgrad.nn.ReLU">());
     registry.add(entry<nn::LeakyReLU, "xgrad.nn.LeakyReLU",
         Argument<"negative_slope", &nn::LeakyReLU::negative_slope>>());
@@ -1614,8 +1652,8 @@ template <Scalar T, class R> void add_calls(R& registry) {
         (registry.template add_call<M, Tensor<T>(Tensor<T>)>(), ...);
     };
     add.template operator()<nn::Linear<T>, nn::Conv1d<T>, nn::Conv2d<T>, nn::ConvTranspose1d<T>,
-        nn::ConvTranspose2d<T>, nn::Tanh, nn::Sigmoid, nn::Dropout, nn::Dropout2d, nn::Flatten,
-        nn::AvgPool1d, nn::AvgPool2d, nn::AdaptiveAvgPool1d, nn::AdaptiveAvgPool2d,
+        nn::ConvTranspose2d<T>, nn::Identity, nn::Tanh, nn::Sigmoid, nn::Dropout, nn::Dropout2d,
+        nn::Flatten, nn::AvgPool1d, nn::AvgPool2d, nn::AdaptiveAvgPool1d, nn::AdaptiveAvgPool2d,
         nn::Sequential<T>>();
     if constexpr (RealScalar<T>)
         add.template operator()<nn::ReLU, nn::LeakyReLU, nn::ELU, nn::GELU, nn::SiLU, nn::Softplus,

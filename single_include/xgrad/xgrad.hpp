@@ -11442,13 +11442,17 @@ struct IndexedJob {
 /// How many threads jobs run on, this one included.
 inline constinit std::atomic<std::size_t> pool_size{1};
 
+/// When sleeping threads are woken: for any job, or if that takes less time than the job.
+enum class Wake : bool { always, for_long_work };
+
 /// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
-/// another thread runs its job alone, on the calling thread.
-void run_on_pool(IndexedJob const& job);
+/// another thread runs its job alone, on the calling thread. So does Wake::for_long_work, if the
+/// first index takes so little time that the others are done before sleeping threads wake.
+void run_on_pool(IndexedJob const& job, Wake wake);
 
 /// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
 /// one of the exceptions at the end.
-template <class F> void for_each_index(std::size_t count, F f) {
+template <class F> void for_each_index(std::size_t count, F f, Wake wake = Wake::always) {
     if (count <= 1 || pool_size.load(std::memory_order_relaxed) <= 1) {
         for (std::size_t i = 0; i < count; ++i) f(i);
         return;
@@ -11467,7 +11471,7 @@ template <class F> void for_each_index(std::size_t count, F f) {
             c.thrown = std::current_exception();
         }
     };
-    run_on_pool({call, &context, count});
+    run_on_pool({call, &context, count}, wake);
     if (context.thrown) std::rethrow_exception(context.thrown);
 }
 
@@ -11478,7 +11482,8 @@ inline constexpr std::size_t part_size = std::size_t{1} << 15;
 /// Calls f(part, first element, number of elements) for each part of n elements.
 template <class F> void for_each_part(std::size_t n, F f) {
     for_each_index((n + part_size - 1) / part_size,
-        [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); });
+        [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); },
+        Wake::for_long_work);
 }
 
 } // namespace detail
@@ -11503,6 +11508,7 @@ inline std::size_t get_num_threads() noexcept {
 // ======== xgrad/impl/core/parallel.ipp
 // Bodies of parallel.hpp.
 
+#include <chrono>
 #include <condition_variable>
 #include <system_error>
 #include <thread>
@@ -11520,7 +11526,7 @@ class WorkerPool {
 public:
     static WorkerPool& instance() { return *owner().pool; }
     void set_size(std::size_t threads);
-    void run(IndexedJob const& job);
+    void run(IndexedJob const& job, std::size_t first);
 
 private:
     /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
@@ -11556,7 +11562,7 @@ private:
     std::vector<std::thread> workers_;
     std::atomic<std::size_t> next_{0};
     IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0;
+    std::size_t generation_ = 0, busy_ = 0; // busy_: workers inside of the job
     bool ending_ = false;
 };
 
@@ -11582,24 +11588,23 @@ XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
     pool_size = threads;
 }
 
-XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job) {
+XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
     std::unique_lock const only(running_, std::try_to_lock);
     if (!only) {
-        for (std::size_t i = 0; i < job.count; ++i) job.call(job.context, i);
+        for (std::size_t i = first; i < job.count; ++i) job.call(job.context, i);
         return;
     }
     {
         std::lock_guard const lock(mutex_);
         job_ = &job;
-        next_.store(0, std::memory_order_relaxed);
-        busy_ = workers_.size();
+        next_.store(first, std::memory_order_relaxed);
         ++generation_;
     }
     wake_.notify_all();
     take_part(job);
     std::unique_lock lock(mutex_);
+    job_ = nullptr; // a worker that wakes only now has nothing left to do, and is not waited for
     done_.wait(lock, [this] { return busy_ == 0; });
-    job_ = nullptr;
 }
 
 XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
@@ -11610,10 +11615,11 @@ XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
 XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
     std::unique_lock lock(mutex_);
     for (;;) {
-        wake_.wait(lock, [&] { return ending_ || generation_ != seen; });
+        wake_.wait(lock, [&] { return ending_ || (job_ && generation_ != seen); });
         if (ending_) return;
         seen = generation_;
         IndexedJob const& job = *job_;
+        ++busy_;
         lock.unlock();
         take_part(job);
         lock.lock();
@@ -11633,7 +11639,22 @@ XGRAD_FUNCTION void WorkerPool::stop() noexcept {
     ending_ = false;
 }
 
-XGRAD_FUNCTION void run_on_pool(IndexedJob const& job) { WorkerPool::instance().run(job); }
+XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
+    // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
+    // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
+    constexpr auto wake_time = std::chrono::microseconds(100);
+    std::size_t done = 0;
+    if (wake == Wake::for_long_work) {
+        auto const start = std::chrono::steady_clock::now();
+        job.call(job.context, done++);
+        auto const rest = (std::chrono::steady_clock::now() - start) * (job.count - 1);
+        if (rest < wake_time) {
+            while (done < job.count) job.call(job.context, done++);
+            return;
+        }
+    }
+    WorkerPool::instance().run(job, done);
+}
 
 } // namespace xgrad::detail
 
@@ -14078,6 +14099,84 @@ namespace xgrad::detail {
 
 template <class E>
 concept XtensorExpression = xt::is_xexpression<std::remove_cvref_t<E>>::value;
+
+/// An array or tensor of xtensor that has row-major memory of its own: if a Tensor borrows it,
+/// their elements have the same order.
+template <class E> inline constexpr bool owns_memory = false;
+template <class C, class S, class Tag>
+inline constexpr bool owns_memory<xt::xarray_container<C, xt::layout_type::row_major, S, Tag>> =
+    true;
+template <class C, std::size_t N, class Tag>
+inline constexpr bool owns_memory<xt::xtensor_container<C, N, xt::layout_type::row_major, Tag>> =
+    true;
+
+/// A writable strided view. Where its memory is contiguous, arrays of its shape are assigned to it
+/// as to an xarray: xtensor goes through a view of dynamic layout element by element, which takes
+/// 15 times as long for a matrix of 1000 x 1000 numbers.
+template <class View> class WritableArray : public View {
+public:
+    using element = typename View::value_type;
+
+    /// `first` is the first element of contiguous memory, or null.
+    WritableArray(View view, element* first) : View(std::move(view)), first_(first) {}
+    WritableArray(WritableArray const&) = default;
+
+    template <XtensorExpression E> WritableArray& operator=(E const& e) {
+        if (!is_whole(e)) View::operator=(e);
+        else if constexpr (owns_memory<E>) assign(e);
+        else whole() = e; // with a temporary: e may read this memory in another order
+        return *this;
+    }
+    WritableArray& operator=(WritableArray const& o) { return *this = static_cast<View const&>(o); }
+    template <class V>
+        requires(!XtensorExpression<V>)
+    WritableArray& operator=(V const& value) {
+        View::operator=(value);
+        return *this;
+    }
+    // What xt::noalias() calls.
+    template <class E> WritableArray& assign(xt::xexpression<E> const& e) {
+        if (is_whole(e.derived_cast())) {
+            auto all = whole();
+            xt::noalias(all) = e;
+        } else View::assign(e);
+        return *this;
+    }
+    template <class E> WritableArray& plus_assign(E const& e) { return *this += e.derived_cast(); }
+    template <class E> WritableArray& minus_assign(E const& e) { return *this -= e.derived_cast(); }
+    template <class E> WritableArray& multiplies_assign(E const& e) {
+        return *this *= e.derived_cast();
+    }
+    template <class E> WritableArray& divides_assign(E const& e) {
+        return *this /= e.derived_cast();
+    }
+
+#define XGRAD_COMPOUND(op)                                                                         \
+    template <class E> WritableArray& operator op##=(E const& e) {                                 \
+        if (is_whole(e)) whole() op## = e;                                                         \
+        else View::operator op##=(e);                                                              \
+        return *this;                                                                              \
+    }
+    XGRAD_COMPOUND(+)
+    XGRAD_COMPOUND(-)
+    XGRAD_COMPOUND(*)
+    XGRAD_COMPOUND(/)
+#undef XGRAD_COMPOUND
+
+private:
+    template <class E> bool is_whole(E const& e) const {
+        if constexpr (XtensorExpression<E>)
+            return first_ && e.dimension() == this->dimension() &&
+                   std::equal(e.shape().begin(), e.shape().end(), this->shape().begin());
+        else return first_ != nullptr;
+    }
+    auto whole() const {
+        return xt::adapt<xt::layout_type::row_major>(first_ + 0, this->size(), xt::no_ownership(),
+            xt::dynamic_shape<std::size_t>(this->shape().begin(), this->shape().end()));
+    }
+
+    element* first_;
+};
 
 static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarray<double>>() +
                                                            std::declval<xt::xarray<double>>())>,
@@ -16963,7 +17062,8 @@ public:
     /// A writable xtensor expression of this tensor's memory; counts as a change in place.
     auto mutable_array() & {
         impl().array.storage->bump();
-        return xtensor_view(array_of().begin());
+        return detail::WritableArray(
+            xtensor_view(array_of().begin()), is_contiguous() ? array_of().begin() : nullptr);
     }
 
     /// Sets requires_grad of a leaf. Returns the tensor itself.
@@ -18306,7 +18406,8 @@ XGRAD_FUNCTION AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_
 
 XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
     if (s.step < 1)
-        fail<IndexError>("a slice of axis ", axis, " has step ", s.step, "; it must be positive");
+        fail<IndexError>("a slice of axis ", axis, " has step ", s.step,
+            "; it must be positive: flip(x, ", axis, ") reverses the axis");
     auto const extent = static_cast<std::ptrdiff_t>(n);
     auto const bounded = [extent](std::ptrdiff_t i) {
         return std::clamp<std::ptrdiff_t>(i < 0 ? i + extent : i, 0, extent);
@@ -19148,6 +19249,7 @@ template <class X, std::size_t n> inline constexpr bool is_tuple_like<std::array
 template <class X>
 concept MapLike = requires(X& x) {
     typename X::mapped_type;
+    typename X::key_compare; // an order of its own, which a copy keeps
     x.begin()->second;
 };
 template <class X>
@@ -19156,16 +19258,33 @@ concept ListLike = !MapLike<X> && !TensorLike<X> && requires(X& x, typename X::v
     x.begin() != x.end();
 };
 
-/// Converts to anything: it counts the members of an aggregate class.
+/// What a member of an aggregate class may be.
+template <class X>
+concept PossibleMember =
+    TensorLike<X> || is_tuple_like<X> || MapLike<X> || ListLike<X> || std::is_aggregate_v<X>;
+/// Converts to every possible member: it counts the members of an aggregate class.
 struct AnyMember {
-    template <class T> operator T() const;
+    template <PossibleMember T> operator T() const;
 };
-/// The number of members of X, if there are at most 8, and if AnyMember converts to each; else 0.
+/// Converts to all other types: it finds members that make a class no structure.
+struct OtherMember {
+    template <class T>
+        requires(!PossibleMember<T> && !std::convertible_to<T const&, std::string_view>)
+    operator T() const;
+};
+/// The number of members of X, if there are at most 8, and if each is a possible one; else 0.
 template <class X, class... M> constexpr std::size_t count_members() {
     if constexpr (sizeof...(M) > 8) return 0;
     else if constexpr (requires { X{M{}..., AnyMember{}}; })
         return count_members<X, M..., AnyMember>();
-    else if constexpr (requires { X{M{}..., {}}; }) return 0; // one more, of another kind
+    else if constexpr (
+        requires {
+            X{M{}..., OtherMember{}};
+        } ||
+        requires {
+            X{M{}..., {}};
+        })
+        return 0;
     else return sizeof...(M);
 }
 template <class X>
@@ -19267,6 +19386,37 @@ template <class X, class F> void visit_tensors(X& x, F const& f) {
     else if constexpr (ListLike<Plain>)
         for (auto& each : x) visit_tensors(each, f);
     else std::apply([&](auto&... each) { (visit_tensors(each, f), ...); }, members_of(x));
+}
+/// True if two structures of one type have the same keys and sizes.
+template <class X> bool same_sizes(X const& a, X const& b) {
+    if constexpr (TensorLike<X>) return true;
+    else if constexpr (MapLike<X>)
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](auto const& p, auto const& q) {
+            return p.first == q.first && same_sizes(p.second, q.second);
+        });
+    else if constexpr (ListLike<X>)
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+            [](auto const& p, auto const& q) { return same_sizes(p, q); });
+    else {
+        auto const all = [](auto const& p, auto const& q) {
+            return [&]<std::size_t... I>(std::index_sequence<I...>) {
+                return (same_sizes(std::get<I>(p), std::get<I>(q)) && ...);
+            }(std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(p)>>>());
+        };
+        if constexpr (is_tuple_like<X>) return all(a, b);
+        else return all(members_of(a), members_of(b));
+    }
+}
+/// Throws where v has other keys or sizes than the structure that it belongs to.
+template <class X> void check_sizes(std::string_view transform, X const& v, X const& fits) {
+    if (!same_sizes(v, fits))
+        fail<ShapeError>(transform, ": v has other keys, or other numbers of tensors, than what it "
+                                    "belongs to");
+}
+/// A structure of the same keys and sizes, of undefined tensors: it keeps no tensor alive.
+template <class X> X without_tensors(X x) {
+    visit_tensors(x, []<Scalar T>(Tensor<T>& t) { t = Tensor<T>(); });
+    return x;
 }
 /// The tensors of a structure.
 template <StructureLike X> Tensors erased(X const& x) {
@@ -19376,18 +19526,23 @@ template <class F, class... X> struct CallWith<F, std::tuple<X...>> {
     static constexpr bool spreads = std::is_invocable_v<F&, X const&...>;
 };
 template <class F, class In> struct CallOf {
-    static constexpr bool spreads = CallWith<F, In>::spreads,
-                          takes_inputs = spreads || std::is_invocable_v<F&, In const&>;
-    static auto call(F& f, In const& in)
+    static constexpr bool spreads = CallWith<F, In>::spreads;
+    static constexpr bool takes_inputs = [] {
+        if constexpr (spreads) return true; // a generic F is not asked for more
+        else return std::is_invocable_v<F&, In const&>;
+    }();
+    static decltype(auto) call(F& f, In const& in)
         requires takes_inputs
     {
         if constexpr (spreads)
-            return std::apply([&f](auto const&... x) { return std::invoke(f, x...); }, in);
+            return std::apply(
+                [&f](auto const&... x) -> decltype(auto) { return std::invoke(f, x...); }, in);
         else return std::invoke(f, in);
     }
     static auto result() {
         if constexpr (takes_inputs)
-            return std::type_identity<decltype(call(std::declval<F&>(), std::declval<In>()))>{};
+            return std::type_identity<std::remove_cvref_t<decltype(call(
+                std::declval<F&>(), std::declval<In const&>()))>>{};
         else return std::type_identity<void>{};
     }
     using Result = typename decltype(result())::type;
@@ -19458,15 +19613,17 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
             return std::pair(with_tensors(out, results), std::move(result));
         }
     }
-    /// The values, and the derivatives for the inputs, which `derivative` writes.
+    /// The values, and the derivatives for the inputs, which derivative(evaluation, derivatives,
+    /// inputs, outputs) writes.
     template <class Derivative>
     static auto value_and(std::string_view name, F& f, X const& x, TransformOptions const& options,
         Derivative const& derivative) {
-        return run<true>(name, f, x, options, [&](Evaluation const& e, In const& in, auto const&) {
-            Tensors derivatives(e.inputs.size());
-            derivative(e, std::span<AnyTensor>(derivatives));
-            return with_tensors(in, derivatives);
-        });
+        return run<true>(
+            name, f, x, options, [&](Evaluation const& e, In const& in, auto const& out) {
+                Tensors derivatives(e.inputs.size());
+                derivative(e, std::span<AnyTensor>(derivatives), in, out);
+                return with_tensors(in, derivatives);
+            });
     }
 };
 
@@ -19537,6 +19694,47 @@ namespace detail {
 /// f(inputs), whose Nodes save nothing but their index in the call.
 Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
 
+/// A function without arguments: all that it needs is captured.
+template <class F>
+concept TakesNothing =
+    requires { &std::remove_cvref_t<F>::operator(); } && std::invocable<std::remove_cvref_t<F>&>;
+
+/// The results of the first call of a function, whose structure only that call tells; later calls
+/// keep nothing here.
+template <class R> struct FirstResults {
+    std::optional<R> results = {};
+    bool wanted = true;
+};
+
+/// checkpoint() of a function that the recorded call shares.
+template <class Callable, class... X>
+auto checkpoint_shared(std::shared_ptr<Callable> const& shared, X const&... inputs) {
+    using Of = CheckedCall<Callable, std::tuple<tensor_type<X>...>>;
+    if constexpr (Of::fits) {
+        Tensors const x{materialize(inputs)...};
+        check_defined("checkpoint", "input", x);
+        // undefined tensors: the inputs themselves must not be kept here
+        typename Of::In const in;
+        if (!recording()) return Of::Call::tensors(*shared, in, x);
+        using First = FirstResults<structure<typename Of::Result>>;
+        auto const first = std::make_shared<First>();
+        struct End {
+            First& first;
+            ~End() { first.wanted = false; }
+        } const end{*first};
+        auto const call = [shared, in, first](Tensors const& arguments) {
+            auto results = Of::Call::tensors(*shared, in, arguments);
+            auto tensors = erased(results);
+            if (first->wanted) first->results.emplace(std::move(results));
+            return tensors;
+        };
+        auto const outputs = checkpointed(call, x);
+        auto results = *std::move(first->results);
+        first->results.reset();
+        return with_tensors(std::move(results), outputs);
+    }
+}
+
 } // namespace detail
 
 /// f(inputs...), recorded without what its Nodes save for backward: only the inputs are saved, and
@@ -19554,36 +19752,18 @@ Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& in
 /// grad(), retain_graph (f is called in each pass), create_graph, hooks and checkpoint() inside f
 /// work as without it. Hooks on saved tensors that are active around the call get the inputs.
 template <class F, detail::TensorLike... X>
-    requires(sizeof...(X) > 0 || std::invocable<F&>)
+    requires(sizeof...(X) > 0 || detail::TakesNothing<F>)
 auto checkpoint(F&& f, X const&... inputs) {
     using Callable = detail::KeptCallable<F>;
-    using Of = detail::CheckedCall<Callable, std::tuple<detail::tensor_type<X>...>>;
-    if constexpr (Of::fits) {
-        detail::Tensors const x{detail::materialize(inputs)...};
-        detail::check_defined("checkpoint", "input", x);
-        auto const shared = std::make_shared<Callable>(std::forward<F>(f));
-        // undefined tensors: the inputs themselves must not be kept here
-        typename Of::In const in;
-        if (!detail::recording()) return Of::Call::tensors(*shared, in, x);
-        std::optional<detail::structure<typename Of::Result>> first;
-        auto const place = std::make_shared<decltype(&first)>(&first);
-        auto const call = [shared, in, place](detail::Tensors const& arguments) {
-            auto results = Of::Call::tensors(*shared, in, arguments);
-            auto tensors = detail::erased(results);
-            if (*place) (*place)->emplace(std::move(results));
-            return tensors;
-        };
-        auto const outputs = detail::checkpointed(call, x);
-        *place = nullptr;
-        return detail::with_tensors(*std::move(first), outputs);
-    }
+    return detail::checkpoint_shared(std::make_shared<Callable>(std::forward<F>(f)), inputs...);
 }
 /// checkpoint() as a function of the inputs.
 template <class F>
-    requires(!std::invocable<F&>)
+    requires(!detail::TakesNothing<F>)
 auto checkpoint(F&& f) {
-    return [f = detail::KeptCallable<F>(std::forward<F>(f))](
-               auto const&... x) { return checkpoint(f, x...); };
+    using Callable = detail::KeptCallable<F>;
+    return [shared = std::make_shared<Callable>(std::forward<F>(f))](
+               auto const&... x) { return detail::checkpoint_shared(shared, x...); };
 }
 
 } // namespace xgrad
@@ -20144,10 +20324,12 @@ auto vjp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
         static_assert(v_fits,
             "vjp: v must have the structure and the scalar types of what the function returns");
         if constexpr (v_fits) {
-            auto const vector = detail::erased(v);
-            return Of::value_and("vjp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::vector_jacobian_product(e, vector, products);
-            });
+            return Of::value_and("vjp", f, inputs, options,
+                [&](auto const& e, auto products, auto const&, auto const& out) {
+                    detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+                    detail::check_sizes("vjp", vector, out);
+                    detail::vector_jacobian_product(e, detail::erased(vector), products);
+                });
         }
     }
 }
@@ -20159,9 +20341,10 @@ template <class F, class X> auto vjp(F&& f, X const& inputs, TransformOptions co
         static_assert(is_real, "vjp: the vector v can only be left out for a function that returns "
                                "a single tensor of real numbers");
         if constexpr (is_real)
-            return Of::value_and("vjp", f, inputs, options, [](auto const& e, auto products) {
-                detail::vector_jacobian_product(e, {}, products);
-            });
+            return Of::value_and("vjp", f, inputs, options,
+                [](auto const& e, auto products, auto const&, auto const&) {
+                    detail::vector_jacobian_product(e, {}, products);
+                });
     }
 }
 
@@ -20176,8 +20359,8 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
         static_assert(
             is_real, "value_and_grad: the function must return a single tensor of real numbers");
         if constexpr (is_real)
-            return Of::value_and(
-                "value_and_grad", f, inputs, options, [](auto const& e, auto products) {
+            return Of::value_and("value_and_grad", f, inputs, options,
+                [](auto const& e, auto products, auto const&, auto const&) {
                     detail::vector_jacobian_product(e, {}, products);
                 });
     }
@@ -20200,7 +20383,7 @@ auto value_and_grad_at(F& f, TransformOptions const& options, X const&... x) {
         return at_inputs(
             [&](auto const& inputs) { return value_and_grad(f, inputs, options); }, x...);
     else {
-        std::tuple const all(tensor_input(x)...);
+        std::tuple<decltype(tensor_input(x))...> const all(tensor_input(x)...);
         auto const of_some = [&](auto const&... some)
             requires(sizeof...(some) == sizeof...(positions))
         {
@@ -20220,9 +20403,14 @@ template <class F, class X> auto derivative(F& f, X const& x, DerivativeOptions 
     if (!o.holomorphic)
         fail<TypeError>("grad: the function returns complex numbers, and not a real one: with "
                         "{.holomorphic = true} the result is its complex derivative");
-    Tensor<typename X::scalar> const one(typename X::scalar(1));
-    auto const [value, g] =
-        vjp([&f](auto const& z) { return sum(f(z)); }, x, one, {o.create_graph, o.strict});
+    using C = typename X::scalar;
+    auto const number = [&f](auto const& z) {
+        auto const y = materialize_expression(f(z));
+        if (y.numel() != 1)
+            fail<GraphError>("grad: the function must return one number, not shape ", y.shape());
+        return reshape(y, Axes{});
+    };
+    auto const [value, g] = vjp(number, x, Tensor<C>(C(1)), {o.create_graph, o.strict});
     return structure<X>(conj(g));
 }
 
@@ -20256,11 +20444,17 @@ auto grad(F&& f, DerivativeOptions const& options) {
             if constexpr (detail::TensorLike<Result>) return detail::all_complex<Result>;
             else return false;
         }();
-        if constexpr (is_complex) return detail::derivative(f, detail::tensor_input(x)..., options);
-        else
+        if constexpr (is_complex) {
+            static_assert(sizeof...(positions) == 0, "grad: no positions with holomorphic");
+            return detail::derivative(f, detail::tensor_input(x)..., options);
+        } else {
+            if (options.holomorphic)
+                detail::fail<TypeError>(
+                    "grad: holomorphic is for a function that returns a complex number");
             return detail::value_and_grad_at<positions...>(
                 f, {options.create_graph, options.strict}, x...)
                 .second;
+        }
     };
 }
 /// value_and_grad() as a function of the inputs, or of those at some positions.
@@ -20282,14 +20476,19 @@ template <detail::TransformedFunction F> auto vjp(F&& f) {
             [&]<class In>(In const& inputs) {
                 return detail::Transform<decltype(f) const, In>::template run<true>(
                     "vjp", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
-                        return [of = detail::KeptEvaluation(e), in, out]<detail::StructureLike V>(
+                        return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
+                                   out = detail::without_tensors(out)]<detail::StructureLike V>(
                                    V const& v) {
                             constexpr bool fits = std::same_as<detail::structure<V>,
                                 std::remove_cvref_t<decltype(out)>>;
                             static_assert(fits, "vjp: v must have the structure and the scalar "
                                                 "types of what the function returns");
-                            if constexpr (fits)
-                                return detail::with_tensors(in, of.pull_back(detail::erased(v)));
+                            if constexpr (fits) {
+                                detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+                                detail::check_sizes("vjp", vector, out);
+                                return detail::with_tensors(
+                                    in, of.pull_back(detail::erased(vector)));
+                            }
                         };
                     });
             },
@@ -20316,7 +20515,10 @@ XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, Tenso
         fail<ShapeError>(
             transform, ": v has ", v.size(), " tensors, where ", fits.size(), " are needed");
     for (std::size_t i = 0; i < v.size(); ++i)
-        if (!v[i].defined() || v[i].shape() != fits[i].shape())
+        if (v[i].defined() && v[i].dtype() != fits[i].dtype())
+            fail<TypeError>(transform, ": v is of type ", name(v[i].dtype()), " where ",
+                name(fits[i].dtype()), " is needed");
+        else if (!v[i].defined() || v[i].shape() != fits[i].shape())
             fail<ShapeError>(transform, ": v has invalid size: should be ", fits[i].shape(),
                 " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
 }
@@ -20407,13 +20609,19 @@ void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangen
 /// J v.
 void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
-template <class F, class X>
-auto jvp_of(F& f, X const& inputs, TensorSpan v, TransformOptions const& options) {
+/// In the place of a vector: 1.
+struct One {};
+template <class F, class X, class V>
+auto jvp_of(F& f, X const& inputs, V const& v, TransformOptions const& options) {
     using Of = Transform<F, X>;
     return Of::template run<true>(
-        "jvp", f, inputs, options, [&](Evaluation const& e, auto const&, auto const& out) {
+        "jvp", f, inputs, options, [&](Evaluation const& e, auto const& in, auto const& out) {
             Tensors products(e.outputs.size());
-            jacobian_vector_product(e, v, products);
+            if constexpr (std::same_as<V, One>) jacobian_vector_product(e, {}, products);
+            else {
+                check_sizes("jvp", v, in);
+                jacobian_vector_product(e, erased(v), products);
+            }
             return with_tensors(out, products);
         });
 }
@@ -20432,12 +20640,15 @@ auto jvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {
     if constexpr (Of::fits) {
         constexpr bool v_fits = std::same_as<detail::structure<V>, typename Of::In>;
         static_assert(v_fits, "jvp: v must have the structure and the scalar types of the inputs");
-        if constexpr (v_fits) return detail::jvp_of(f, inputs, detail::erased(v), options);
+        if constexpr (v_fits)
+            return detail::jvp_of(
+                f, inputs, detail::structure<V>(detail::StructureOf<V>::make(v)), options);
     }
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto jvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
-    if constexpr (detail::Transform<F, X>::fits) return detail::jvp_of(f, inputs, {}, options);
+    if constexpr (detail::Transform<F, X>::fits)
+        return detail::jvp_of(f, inputs, detail::One(), options);
 }
 
 /// jvp() as a function: jvp(f)(x, v).
@@ -20454,10 +20665,25 @@ template <detail::TransformedFunction F> auto linearize(F&& f) {
             [&]<class In>(In const& inputs) {
                 return detail::Transform<decltype(f) const, In>::template run<true>(
                     "linearize", f, inputs, {}, [](auto const& e, auto const& in, auto const& out) {
-                        return [of = detail::KeptEvaluation(e), in,
-                                   out]<detail::StructureLike... V>(V const&... v) {
-                            return detail::with_tensors(
-                                out, of.push_forward(detail::erased(std::tuple(v...))));
+                        return [of = detail::KeptEvaluation(e), in = detail::without_tensors(in),
+                                   out = detail::without_tensors(out)]<detail::StructureLike... V>(
+                                   V const&... v) {
+                            using Given = std::tuple<detail::structure<V>...>;
+                            using Kept = std::remove_cvref_t<decltype(in)>;
+                            constexpr bool single = std::same_as<Given, std::tuple<Kept>>;
+                            static_assert(single || std::same_as<Given, Kept>,
+                                "linearize: the vector has the structure and the scalar types of "
+                                "the inputs");
+                            Given const vector{detail::StructureOf<V>::make(v)...};
+                            if constexpr (single) {
+                                detail::check_sizes("linearize", std::get<0>(vector), in);
+                                return detail::with_tensors(
+                                    out, of.push_forward(detail::erased(vector)));
+                            } else if constexpr (std::same_as<Given, Kept>) {
+                                detail::check_sizes("linearize", vector, in);
+                                return detail::with_tensors(
+                                    out, of.push_forward(detail::erased(vector)));
+                            }
                         };
                     });
             },
@@ -20558,6 +20784,8 @@ auto structured(std::vector<Tensors> const& blocks, In const& in, Out const&) {
         }(std::make_index_sequence<std::tuple_size_v<Out>>{});
     else return with_tensors(in, blocks[0]);
 }
+/// Forward mode, which is not recorded: within another transform it is reverse mode.
+inline Mode forward_mode() { return differentiated && recording() ? Mode::reverse : Mode::forward; }
 /// True for a tensor and a tuple of tensors.
 template <class X> inline constexpr bool is_flat = TensorLike<X>;
 template <class... X> inline constexpr bool is_flat<std::tuple<X...>> = (TensorLike<X> && ...);
@@ -20617,7 +20845,9 @@ template <detail::TransformedFunction F> auto jacfwd(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
                X const&... x) {
         return detail::at_inputs(
-            [&](auto const& inputs) { return jacobian(f, inputs, {.strategy = Mode::forward}); },
+            [&](auto const& inputs) {
+                return jacobian(f, inputs, {.strategy = detail::forward_mode()});
+            },
             x...);
     };
 }
@@ -20845,18 +21075,21 @@ template <class F, class X, class V = X> constexpr bool check_hessian_product() 
 template <class F, class X, detail::StructureLike V>
 auto vhp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(v);
-        return detail::Transform<F, X>::value_and(
-            "vhp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::vector_hessian_product(e, vector, products);
+        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
+            [&](auto const& e, auto products, auto const& in, auto const&) {
+                detail::check_sizes("vhp", vector, in);
+                detail::vector_hessian_product(e, detail::erased(vector), products);
             });
     }
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and("vhp", f, inputs, options,
-            [](auto const& e, auto products) { detail::vector_hessian_product(e, {}, products); });
+        return detail::Transform<F, X>::value_and(
+            "vhp", f, inputs, options, [](auto const& e, auto products, auto const&, auto const&) {
+                detail::vector_hessian_product(e, {}, products);
+            });
 }
 
 /// f(inputs), a real scalar, and H v for the Hessian H of f, in forward mode over reverse mode: a
@@ -20866,18 +21099,21 @@ template <class F, class X> auto vhp(F&& f, X const& inputs, TransformOptions co
 template <class F, class X, detail::StructureLike V>
 auto hvp(F&& f, X const& inputs, V const& v, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X, V>()) {
-        auto const vector = detail::erased(v);
-        return detail::Transform<F, X>::value_and(
-            "hvp", f, inputs, options, [&](auto const& e, auto products) {
-                detail::hessian_vector_product(e, vector, products);
+        detail::structure<V> const vector(detail::StructureOf<V>::make(v));
+        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
+            [&](auto const& e, auto products, auto const& in, auto const&) {
+                detail::check_sizes("hvp", vector, in);
+                detail::hessian_vector_product(e, detail::erased(vector), products);
             });
     }
 }
 /// For an input of one element: v is 1.
 template <class F, class X> auto hvp(F&& f, X const& inputs, TransformOptions const& options = {}) {
     if constexpr (detail::check_hessian_product<F, X>())
-        return detail::Transform<F, X>::value_and("hvp", f, inputs, options,
-            [](auto const& e, auto products) { detail::hessian_vector_product(e, {}, products); });
+        return detail::Transform<F, X>::value_and(
+            "hvp", f, inputs, options, [](auto const& e, auto products, auto const&, auto const&) {
+                detail::hessian_vector_product(e, {}, products);
+            });
 }
 
 /// hvp() and vhp() as functions: hvp(f)(x, v).
@@ -23417,7 +23653,9 @@ template <Operand X> auto neg(X const& x) { return -x; }
 template <Operand X> auto negative(X const& x) { return -x; }
 template <Operand X> auto logical_not(X const& x) { return !x; }
 /// x itself: +x.
-template <Operand X> X operator+(X const& x) { return x; }
+template <Operand X> auto operator+(X const& x) {
+    return detail::operand_type<X>(detail::OperandTraits<X>::make(x));
+}
 /// stddev(); a function of this name is no obstacle for names in namespace std.
 template <Operand X, class... A> auto std(X const& x, A const&... a) { return stddev(x, a...); }
 template <Operand X, class... A> auto std(X const& x, AxisList const& axes, A const&... a) {
@@ -23987,6 +24225,10 @@ namespace detail {
 Array<std::int64_t> checked_index(
     std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent);
 
+/// The indices as positions of an axis: negative ones count from the end. Throws IndexError where
+/// one is out of range.
+Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
+
 template <Operand X>
 IndexSelect picked_slices(
     std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
@@ -24104,6 +24346,20 @@ XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
     return copy;
 }
 
+XGRAD_FUNCTION Tensor<std::int64_t> positions(
+    Tensor<std::int64_t> const& index, std::size_t extent) {
+    if (!index.defined()) fail_undefined("x(index)", "the index");
+    auto const n = static_cast<std::int64_t>(extent);
+    Array<std::int64_t> all(index.shape());
+    copy_elements(all, index.array_of());
+    for (auto& i : all) {
+        if (i < -n || i >= n)
+            fail<IndexError>("x(index): index ", i, " is out of range for an extent of ", extent);
+        if (i < 0) i += n;
+    }
+    return Tensor<std::int64_t>(std::move(all));
+}
+
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
 #endif
@@ -24139,9 +24395,13 @@ template <Scalar T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
 template <Scalar T> Tensor<T> Tensor<T>::expand(AxisList const& axes) const {
     auto const new_axes = axes.size() - std::min(axes.size(), dim());
     Shape shape; // -1 keeps an extent
-    for (std::size_t d = 0; d < axes.size(); ++d)
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+        if (axes[d] < 0 && !(axes[d] == -1 && d >= new_axes))
+            detail::fail<ShapeError>("expand: the extent ", axes[d], " of axis ", d,
+                " is negative; -1 keeps the extent of an axis that is there");
         shape.push_back(axes[d] == -1 && d >= new_axes ? this->shape()[d - new_axes]
                                                        : static_cast<std::size_t>(axes[d]));
+    }
     if (!detail::broadcasts_to(this->shape(), shape))
         detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
     return broadcast_to(*this, shape);
@@ -24622,7 +24882,7 @@ template <Scalar T> struct Ordered {
     Tensor<T> values;
     Tensor<std::int64_t> indices;
 
-    operator Tensor<T> const&() const { return values; }
+    operator Tensor<T>() const { return values; }
 };
 
 namespace detail {
@@ -24928,11 +25188,12 @@ namespace xgrad {
 /// Degrees to radians, and radians to degrees.
 template <Operand X> auto deg2rad(X const& x) { return (std::numbers::pi / 180) * x; }
 template <Operand X> auto rad2deg(X const& x) { return (180 / std::numbers::pi) * x; }
-/// a / b rounded down.
+/// The largest whole number that is not above the exact quotient a / b, so that b * floor_divide(a,
+/// b) + remainder(a, b) is a. A real number, of integers, too.
 template <class A, class B>
     requires AnyOperand<A, B>
 auto floor_divide(A const& a, B const& b) {
-    return floor(a / b);
+    return round((a - remainder(a, b)) / b);
 }
 /// `value` where the mask is true, else x.
 template <Operand X, Operand M, detail::OperandLike V>
@@ -24959,9 +25220,10 @@ template <Operand X> auto flip(X const& x) { return flip(x, detail::all_axes(x.d
 template <Operand X> auto flipud(X const& x) { return flip(x, 0); }
 template <Operand X> auto fliplr(X const& x) { return flip(x, 1); }
 /// x(i + 1) - x(i) along an axis, n times.
-template <Operand X> auto diff(X const& x, std::size_t n = 1, std::ptrdiff_t axis = -1) {
+template <Operand X> auto diff(X const& x, std::ptrdiff_t n = 1, std::ptrdiff_t axis = -1) {
+    if (n < 0) detail::fail("diff: the order is ", n, ", and must not be negative");
     auto y = materialize_expression(x);
-    for (; n > 0; --n) {
+    for (; n > 0 && y.numel() > 0; --n) {
         auto const at =
             static_cast<std::ptrdiff_t>(detail::normalize_axis("diff", axis, y.shape()));
         auto const count = y.shape()[static_cast<std::size_t>(at)];
@@ -24979,8 +25241,11 @@ template <Operand Y> auto trapezoid(Y const& y, double dx = 1, std::ptrdiff_t ax
     return sum((0.5 * dx) * (narrow(t, axis, n ? 1 : 0, less) + narrow(t, axis, 0, less)), axis);
 }
 template <Operand Y, Operand X> auto trapezoid(Y const& y, X const& x, std::ptrdiff_t axis = -1) {
-    auto const t = movedim(materialize_expression(y), axis, -1);
+    auto const t = materialize_expression(movedim(materialize_expression(y), axis, -1));
     auto const n = t.shape().back(), less = n ? n - 1 : 0;
+    if (!(Shape(x.shape()) == Shape{n}))
+        detail::fail<ShapeError>("trapezoid: positions are a vector with the extent of the axis, ",
+            n, ", not of shape ", x.shape());
     return sum(0.5 * diff(x) * (narrow(t, -1, n ? 1 : 0, less) + narrow(t, -1, 0, less)), -1);
 }
 template <class... A>
@@ -24988,14 +25253,17 @@ template <class... A>
 auto trapz(A const&... a) {
     return trapezoid(a...);
 }
-/// The cross product of vectors of three elements along an axis.
+/// The cross product of vectors of three elements along an axis, which is counted in each array.
 template <Operand A, Operand B> auto cross(A const& a, B const& b, std::ptrdiff_t axis = -1) {
     for (Shape const& shape : {Shape(a.shape()), Shape(b.shape())})
         if (shape[detail::normalize_axis("cross", axis, shape)] != 3)
             detail::fail<ShapeError>(
                 "cross: the axis needs 3 elements, shapes are ", a.shape(), " and ", b.shape());
-    return materialize_expression(
-        roll(a, -1, axis) * roll(b, -2, axis) - roll(a, -2, axis) * roll(b, -1, axis));
+    auto const u = movedim(materialize_expression(a), axis, -1);
+    auto const v = movedim(materialize_expression(b), axis, -1);
+    auto const w = materialize_expression(
+        roll(u, -1, -1) * roll(v, -2, -1) - roll(u, -2, -1) * roll(v, -1, -1));
+    return materialize_expression(movedim(w, -1, axis));
 }
 /// quantile() of a percentage.
 template <Operand X> auto percentile(X const& x, double percent) {
@@ -25006,8 +25274,9 @@ template <Operand X> auto percentile(X const& x, double percent, std::ptrdiff_t 
 }
 /// The elements of x with these row-major indices, in the shape of `index`.
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index) {
-    return detail::only_reshaped(
-        reshape(index_select(flatten(x), 0, flatten(index)), Axes(index.shape())));
+    auto const row = flatten(x);
+    auto const at = detail::positions(index, numel(Shape(x.shape())));
+    return detail::only_reshaped(reshape(index_select(row, 0, flatten(at)), Axes(index.shape())));
 }
 /// The slices of x along an axis with these indices; the shape of `index` replaces the axis.
 template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, std::ptrdiff_t axis) {
@@ -25017,7 +25286,8 @@ template <Operand X> auto take(X const& x, Tensor<std::int64_t> const& index, st
         if (d != at) shape.push_back(static_cast<std::ptrdiff_t>(x.shape()[d]));
         else
             for (auto const n : index.shape()) shape.push_back(static_cast<std::ptrdiff_t>(n));
-    return detail::only_reshaped(reshape(index_select(x, axis, flatten(index)), shape));
+    return detail::only_reshaped(
+        reshape(index_select(x, axis, flatten(detail::positions(index, x.shape()[at]))), shape));
 }
 
 // Products of matrices: matmul() of two matrices, of two stacks of them, or of a matrix and a
@@ -27158,6 +27428,7 @@ XGRAD_FUNCTION AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
     if (is_grad_enabled() && (requires_grad() || from.requires_grad()))
         detail::fail<GraphError>("copy_: the copy of an AnyTensor is not recorded: use a "
                                  "NoGradGuard, or as<T>() on both sides");
+    detail::check_in_place(*this, "copy_", false);
     detail::overwrite(*this, detail::converted_copy(from, *impl().type));
     return *this;
 }
@@ -27282,8 +27553,6 @@ namespace xgrad {
 
 namespace detail {
 
-/// The indices as positions of an axis: negative ones count from the end.
-Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
 template <Operand I> Tensor<std::int64_t> positions(I const& index, std::size_t extent) {
     return positions(Tensor<std::int64_t>(index), extent);
 }
@@ -27291,17 +27560,28 @@ template <Operand I> Tensor<std::int64_t> positions(I const& index, std::size_t 
 template <XtensorList I> Tensor<std::int64_t> positions(I list, std::size_t extent) {
     using Size = decltype(list.size());
     list.normalize(static_cast<Size>(extent));
+    if constexpr (requires { xt::drop(std::ptrdiff_t()); } &&
+                  std::same_as<I, decltype(xt::drop(std::ptrdiff_t()))>) {
+        std::vector<std::int64_t> kept; // xtensor does not check, nor sort, what is dropped
+        for (std::size_t i = 0; i < extent; ++i)
+            if (list.contains(static_cast<Size>(i))) kept.push_back(static_cast<std::int64_t>(i));
+        if (kept.size() != static_cast<std::size_t>(list.size()))
+            fail<IndexError>("x(xt::drop(...)): a position is out of range, or given twice, for an "
+                             "extent of ",
+                extent);
+        return Tensor<std::int64_t>(kept);
+    }
     Array<std::int64_t> all(Shape{static_cast<std::size_t>(list.size())});
     for (std::size_t i = 0; i < all.numel; ++i)
         all.begin()[i] = static_cast<std::int64_t>(list(static_cast<Size>(i)));
-    return Tensor<std::int64_t>(std::move(all));
+    return positions(Tensor<std::int64_t>(std::move(all)), extent);
 }
 
 /// For each of `extent` positions the number of the last index that names it, and whether any does.
 std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
     Tensor<std::int64_t> const& index, std::size_t extent);
 
-/// What index number `at` of several adds to the axes of the indexed part.
+/// How many axes of the indexed part an index makes; an ellipsis makes those without an index.
 template <class I> std::size_t axes_of(std::size_t unnamed) {
     if constexpr (std::same_as<I, xt::xellipsis_tag>) return unnamed;
     else return IntegerIndex<I> ? 0 : 1;
@@ -27313,17 +27593,18 @@ template <class I> std::size_t axes_of(std::size_t unnamed) {
 template <Scalar T> class IndexedTensor : public Tensor<T> {
 public:
     /// The slices of `part`, seen in shape `shape`, at these positions of an axis.
-    IndexedTensor(
-        Tensor<T> part, Shape const& shape, std::size_t axis, Tensor<std::int64_t> const& index)
-        : Tensor<T>(take(xgrad::reshape(part, Axes(shape)), detail::positions(index, shape[axis]),
-              static_cast<std::ptrdiff_t>(axis))),
+    IndexedTensor(Tensor<T> part, Shape const& shape, std::size_t axis, Tensor<std::int64_t> index)
+        : Tensor<T>(
+              take(xgrad::reshape(part, Axes(shape)), index, static_cast<std::ptrdiff_t>(axis))),
           part_(std::move(part)), shape_(shape), axis_(static_cast<std::ptrdiff_t>(axis)),
-          index_(detail::positions(index, shape[axis])) {}
+          index_(std::move(index)) {}
     IndexedTensor(IndexedTensor const&) = default;
 
     /// Writes a number, or a tensor that broadcasts to the shape of what was read; recorded as an
     /// in-place change. Of several values for one position the last counts.
     template <detail::OperandLike X> void operator=(X const& x) && {
+        static_assert(!std::floating_point<X> || !std::integral<T>,
+            "x(index) = number: a tensor of integers takes whole numbers");
         if (index_.numel() == 0) return;
         auto const extent = shape_[static_cast<std::size_t>(axis_)];
         auto const [last, is_named] = detail::last_of_each_position(xgrad::flatten(index_), extent);
@@ -27383,7 +27664,7 @@ IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
     constexpr std::size_t count = (std::size_t{detail::TensorIndex<Index>} + ...);
     static_assert(count == 1 || count == sizeof...(Index),
         "x(index...): of several tensors of integers each is an index, without others beside them; "
-        "index twice, as in x(all, i)(j)");
+        "to read, index twice: x(all, i)(j)");
     Shape const& extents = shape();
     if constexpr (count == 1) {
         std::size_t const named = (detail::names_axes<Index> + ...),
@@ -27435,20 +27716,6 @@ IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
 // Bodies of tensor_indexing.hpp.
 
 namespace xgrad::detail {
-
-XGRAD_FUNCTION Tensor<std::int64_t> positions(
-    Tensor<std::int64_t> const& index, std::size_t extent) {
-    if (!index.defined()) fail_undefined("x(index)", "the index");
-    auto const n = static_cast<std::int64_t>(extent);
-    Array<std::int64_t> all(index.shape());
-    copy_elements(all, index.array_of());
-    for (auto& i : all) {
-        if (i < -n || i >= n)
-            fail<IndexError>("x(index): index ", i, " is out of range for an extent of ", extent);
-        if (i < 0) i += n;
-    }
-    return Tensor<std::int64_t>(std::move(all));
-}
 
 XGRAD_FUNCTION std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
     Tensor<std::int64_t> const& index, std::size_t extent) {

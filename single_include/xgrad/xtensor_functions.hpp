@@ -39,8 +39,9 @@
 
 // ======== xgrad/xtensor_functions.hpp
 // Functions of namespace xt for tensors: a template that calls xt::exp(x), xt::sum(x, {0}) or
-// xt::view(x, ...) takes a Tensor, too. A program includes this header before such templates; in
-// templates of its own it leaves `xt::` out instead, and needs none of this.
+// xt::view(x, ...) takes a Tensor, too (a parameter of a module by its handle_of()). A program
+// includes this header before such templates; in templates of its own it leaves `xt::` out instead,
+// and needs none of this.
 
 #if __has_include(<xtensor/core/xmath.hpp>)
 #    include <xtensor/core/xmath.hpp>
@@ -225,12 +226,8 @@ XGRAD_TAKES_ALL(transpose)
 #undef XGRAD_TAKES_ALL
 #undef XGRAD_TAKES
 
-/// x(slices...).
-template <class E, class... S>
-    requires xgrad::Operand<std::remove_cvref_t<E>>
-auto view(E&& e, S&&... slices) {
-    return xgrad::view(e, slices...);
-}
+// It has the template parameters of xtensor's own, and is more constrained.
+using xgrad::view;
 
 } // namespace xt
 
