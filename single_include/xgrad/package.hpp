@@ -644,7 +644,7 @@ template <class X> Json to_json(X const& x) {
     else if constexpr (is_per_axis<X>) return to_json(x.along);
     else if constexpr (is_array<X> || Sequence<X>) {
         Json::Array elements;
-        for (typename X::value_type const element : x) elements.push_back(to_json(element));
+        for (auto const& element : x) elements.push_back(to_json<typename X::value_type>(element));
         return elements;
     } else {
         Json::Object members;
