@@ -292,7 +292,7 @@ class Check(Tree):
         self.put("include/xgrad/core/README.md", "Scalars: `config.hpp`.\n")
         code, output = self.check()
         self.assertEqual(code, 0, output)
-        for name in ("layers", "words", "names", "compiler", "cmake", "documentation", "documents"):
+        for name in ("layers", "words", "names", "compiler", "cmake", "documentation", "documents", "reference"):
             self.assertIn(f"{name}: ok\n", output)
         code, output = self.check("spelling")
         self.assertNotEqual(code, 0)
@@ -389,6 +389,19 @@ class Check(Tree):
         self.assert_holds("cmake")
         self.put("CMakePresets.json", '{"cacheVariables": {"XGRAD_NONE": "ON"}}')
         self.assert_fails("cmake", "there is no option XGRAD_NONE")
+
+    def test_reference(self):
+        self.put("include/xgrad/nn/a.hpp", "struct DropOptions {\n    double p = 0.5;\n};\n"
+                 "struct Drop : Module<Drop> {};\ntemplate <class Self> struct Base : Module<Self> {};\n")
+        self.put("docs/layers.md", "")
+        self.assert_fails("reference", "docs/layers.md has no Drop")
+        self.assert_fails("reference", "docs/layers.md does not tell of DropOptions::p, `.p = 0.5`")
+        self.put("docs/layers.md", "| `Drop` | `.p = 0.1` |\n")
+        self.assert_fails("reference", "docs/layers.md does not tell of DropOptions::p, `.p = 0.5`")
+        self.put("docs/layers.md", "| `Drop` | `.p = 0.5` |\n")
+        self.assert_holds("reference")
+        self.put("include/xgrad/optim/b.hpp", "using Fast = Optimizing<Rule>;\n")
+        self.assert_fails("reference", "docs/layers.md has no Fast")
 
     def test_documentation(self):
         self.put("tools/ratchets/undocumented.txt", "xgrad/ops/a.hpp known\n")
