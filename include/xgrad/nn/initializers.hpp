@@ -7,6 +7,7 @@
 #include <numbers>
 #include <optional>
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/nn/init.hpp>
 #include <xgrad/ops/linalg.hpp>
 

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/ops/shaping.hpp>
 
 namespace xgrad {

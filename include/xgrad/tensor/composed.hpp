@@ -5,6 +5,7 @@
 
 #include <xgrad/ops/flipping.hpp>
 #include <xgrad/ops/masking.hpp>
+#include <xgrad/ops/repeating.hpp>
 #include <xgrad/ops/rounding.hpp>
 #include <xgrad/tensor/aliases.hpp>
 #include <xgrad/tensor/create.hpp>
