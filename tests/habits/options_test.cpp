@@ -47,6 +47,7 @@ TEST_CASE("options of layers") {
     CHECK(nn::LayerNorm(4, {}).eps == 1e-5);
     CHECK_FALSE(nn::Embedding(4, 2, {}).padding_idx.has_value());
     CHECK(nn::Bilinear(3, 4, 5, {.bias = false}).parameters().size() == 1);
+    CHECK(nn::Bilinear(3, 4, 5, {}).parameters().size() == 2);
     CHECK(to_string(nn::MaxPool2d(2, 2)) ==
           "MaxPool2d(kernel_size=(2, 2), stride=(2, 2), padding=(0, 0))");
     CHECK(to_string(nn::MaxPool2d({3, 2}, {.stride = {2, 1}})) ==

@@ -73,8 +73,7 @@ struct LinearOptions {
 };
 
 /// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin
-/// uniform on
-/// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
+/// uniform on +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
 template <Differentiable T = double> struct Linear : Module<Linear<T>> {
     using Options = LinearOptions;
     Parameter<T> weight, bias;
@@ -95,8 +94,7 @@ template <Differentiable T = double> struct Linear : Module<Linear<T>> {
 };
 
 /// y_k = x1 W_k x2 + b_k on the last axes. weight [out_features, in1_features, in2_features] and
-/// bias begin uniform on
-/// +-1/sqrt(in1_features).
+/// bias begin uniform on +-1/sqrt(in1_features).
 template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
     using Options = LinearOptions;
     Parameter<T> weight, bias;
@@ -104,8 +102,9 @@ template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
     Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features,
         Options const& o = {})
         : Bilinear(in1_features, in2_features, out_features, o.bias) {}
+    template <std::same_as<bool> Bool> // not {}
     Bilinear(
-        std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias)
+        std::size_t in1_features, std::size_t in2_features, std::size_t out_features, Bool has_bias)
         : weight(*this, "weight",
               detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
           bias(*this, "bias",
