@@ -1,6 +1,6 @@
 // Structures of tensors: what the transforms of this folder take as inputs and results. A structure
 // is a tensor, or a std::tuple, std::pair, std::array, std::vector, map or aggregate class whose
-// parts are structures. visit_tensors() goes through its tensors, always in the same order, so that
+// parts are structures. visit_tensors() visits its tensors, always in the same order, so that
 // code that computes derivatives sees a list of AnyTensor only.
 #pragma once
 

@@ -7,7 +7,7 @@
 namespace xgrad::nn {
 
 namespace detail {
-/// Goes through a list by its indices.
+/// Iterates over a list by its indices.
 template <class List> class IndexIterator {
 public:
     IndexIterator(List& list, std::size_t at) noexcept : list_(&list), at_(at) {}
@@ -90,7 +90,7 @@ public:
     bool contains(std::string_view name) const {
         return std::ranges::find(names_, name) != names_.end();
     }
-    /// The names, in order.
+    /// The names, in the order in which the modules came.
     std::vector<std::string> const& keys() const noexcept { return names_; }
     /// The module of that name; IndexError where there is none.
     M& operator[](std::string_view name) {
