@@ -2655,8 +2655,7 @@ struct LinearOptions {
 };
 
 /// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin
-/// uniform on
-/// +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
+/// uniform on +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
 template <Differentiable T = double> struct Linear : Module<Linear<T>> {
     using Options = LinearOptions;
     Parameter<T> weight, bias;
@@ -2677,8 +2676,7 @@ template <Differentiable T = double> struct Linear : Module<Linear<T>> {
 };
 
 /// y_k = x1 W_k x2 + b_k on the last axes. weight [out_features, in1_features, in2_features] and
-/// bias begin uniform on
-/// +-1/sqrt(in1_features).
+/// bias begin uniform on +-1/sqrt(in1_features).
 template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
     using Options = LinearOptions;
     Parameter<T> weight, bias;
@@ -2686,8 +2684,9 @@ template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
     Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features,
         Options const& o = {})
         : Bilinear(in1_features, in2_features, out_features, o.bias) {}
+    template <std::same_as<bool> Bool> // not {}
     Bilinear(
-        std::size_t in1_features, std::size_t in2_features, std::size_t out_features, bool has_bias)
+        std::size_t in1_features, std::size_t in2_features, std::size_t out_features, Bool has_bias)
         : weight(*this, "weight",
               detail::uniform_for<T>(in1_features, {out_features, in1_features, in2_features})),
           bias(*this, "bias",
@@ -5879,7 +5878,7 @@ private:
 namespace xgrad::nn {
 
 namespace detail {
-/// Goes through a list by its indices.
+/// Iterates over a list by its indices.
 template <class List> class IndexIterator {
 public:
     IndexIterator(List& list, std::size_t at) noexcept : list_(&list), at_(at) {}
@@ -5962,7 +5961,7 @@ public:
     bool contains(std::string_view name) const {
         return std::ranges::find(names_, name) != names_.end();
     }
-    /// The names, in order.
+    /// The names, in the order in which the modules came.
     std::vector<std::string> const& keys() const noexcept { return names_; }
     /// The module of that name; IndexError where there is none.
     M& operator[](std::string_view name) {

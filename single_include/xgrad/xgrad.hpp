@@ -358,7 +358,7 @@ using KeptCallable =
 // ======== xgrad/functional/structure.hpp
 // Structures of tensors: what the transforms of this folder take as inputs and results. A structure
 // is a tensor, or a std::tuple, std::pair, std::array, std::vector, map or aggregate class whose
-// parts are structures. visit_tensors() goes through its tensors, always in the same order, so that
+// parts are structures. visit_tensors() visits its tensors, always in the same order, so that
 // code that computes derivatives sees a list of AnyTensor only.
 
 #include <array>
@@ -14111,7 +14111,7 @@ inline constexpr bool owns_memory<xt::xtensor_container<C, N, xt::layout_type::r
     true;
 
 /// A writable strided view. Where its memory is contiguous, arrays of its shape are assigned to it
-/// as to an xarray: xtensor goes through a view of dynamic layout element by element, which takes
+/// as to an xarray: xtensor assigns to a view of dynamic layout element by element, which takes
 /// 15 times as long for a matrix of 1000 x 1000 numbers.
 template <class View> class WritableArray : public View {
 public:
