@@ -25219,34 +25219,39 @@ template <Operand X> auto flip(X const& x) { return flip(x, detail::all_axes(x.d
 /// flip() along axis 0 or 1.
 template <Operand X> auto flipud(X const& x) { return flip(x, 0); }
 template <Operand X> auto fliplr(X const& x) { return flip(x, 1); }
+namespace detail {
+/// x(i + 1) and x(i) along an axis, for all i that have both.
+template <Scalar T>
+std::pair<Tensor<T>, Tensor<T>> neighbours(
+    std::string_view name, Tensor<T> const& x, std::ptrdiff_t axis) {
+    auto const n = x.shape()[normalize_axis(name, axis, x.shape())], less = n ? n - 1 : 0;
+    return {narrow(x, axis, n ? 1 : 0, less), narrow(x, axis, 0, less)};
+}
+} // namespace detail
 /// x(i + 1) - x(i) along an axis, n times.
 template <Operand X> auto diff(X const& x, std::ptrdiff_t n = 1, std::ptrdiff_t axis = -1) {
     if (n < 0) detail::fail("diff: the order is ", n, ", and must not be negative");
     auto y = materialize_expression(x);
     for (; n > 0 && y.numel() > 0; --n) {
-        auto const at =
-            static_cast<std::ptrdiff_t>(detail::normalize_axis("diff", axis, y.shape()));
-        auto const count = y.shape()[static_cast<std::size_t>(at)];
-        auto const less = count ? count - 1 : 0;
-        y = narrow(y, at, count ? 1 : 0, less) - narrow(y, at, 0, less);
+        auto const [next, here] = detail::neighbours("diff", y, axis);
+        y = next - here;
     }
     return y;
 }
 /// The integral of y along an axis by the trapezoidal rule, for a distance dx, or for positions x,
 /// a vector.
 template <Operand Y> auto trapezoid(Y const& y, double dx = 1, std::ptrdiff_t axis = -1) {
-    auto const t = materialize_expression(y);
-    auto const n = t.shape()[detail::normalize_axis("trapezoid", axis, t.shape())];
-    auto const less = n ? n - 1 : 0;
-    return sum((0.5 * dx) * (narrow(t, axis, n ? 1 : 0, less) + narrow(t, axis, 0, less)), axis);
+    auto const [next, here] = detail::neighbours("trapezoid", materialize_expression(y), axis);
+    return sum((0.5 * dx) * (next + here), axis);
 }
 template <Operand Y, Operand X> auto trapezoid(Y const& y, X const& x, std::ptrdiff_t axis = -1) {
     auto const t = materialize_expression(movedim(materialize_expression(y), axis, -1));
-    auto const n = t.shape().back(), less = n ? n - 1 : 0;
+    auto const n = t.shape().back();
     if (!(Shape(x.shape()) == Shape{n}))
         detail::fail<ShapeError>("trapezoid: positions are a vector with the extent of the axis, ",
             n, ", not of shape ", x.shape());
-    return sum(0.5 * diff(x) * (narrow(t, -1, n ? 1 : 0, less) + narrow(t, -1, 0, less)), -1);
+    auto const [next, here] = detail::neighbours("trapezoid", t, -1);
+    return sum(0.5 * diff(x) * (next + here), -1);
 }
 template <class... A>
     requires AnyOperand<A...>
