@@ -31,6 +31,11 @@ inline constexpr bool has_gradients =
 /// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
 template <class T>
 concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
+namespace detail {
+/// An element type that a conversion reads: of a bool tensor a condition does.
+template <class T>
+concept NumericScalar = Scalar<T> && !std::same_as<T, bool>;
+} // namespace detail
 /// A C++ number that an expression may combine with a tensor.
 template <class T>
 concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;

@@ -151,6 +151,14 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     explicit operator U() const {
         return static_cast<U>(item());
     }
+    explicit operator scalar() const
+        requires(detail::NumericScalar<scalar> && Number<scalar>)
+    {
+        return item();
+    }
+    operator scalar() const // write x.item() or double(x)
+        requires detail::NumericScalar<scalar>
+    = delete;
     explicit operator bool() const
         requires std::same_as<kind, B>
     {

@@ -39,11 +39,16 @@ public:
 
     /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
-    /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
+    /// A tensor without dimensions. Templates, so that {5.} is a list for every compiler. A number
+    /// becomes a tensor where that is written.
     template <Number N>
         requires std::convertible_to<N, T>
-    explicit Tensor(N value, GradFlag<T> g = {})
+    explicit Tensor(N value) : Tensor(value, GradFlag<T>{}) {}
+    template <Number N>
+        requires std::convertible_to<N, T>
+    explicit Tensor(N value, GradFlag<T> g)
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
+    template <Number N> Tensor(N) = delete; // write Tensor<double> x(3.), not x = 3.
     /// Nested lists, one level for each dimension. Inside of two braces elements may be tensors
     /// without dimensions, which get gradients: Tensor<double> a({{1., t}, {0., 1.}}).
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
@@ -128,6 +133,15 @@ public:
     explicit operator U() const {
         return static_cast<U>(item());
     }
+    /// A number has no graph, so it is read where that is written.
+    explicit operator T() const
+        requires(detail::NumericScalar<T> && Number<T>)
+    {
+        return item();
+    }
+    operator T() const // write x.item() or double(x)
+        requires detail::NumericScalar<T>
+    = delete;
     /// True if the tensor is defined; but of a bool tensor its value: if (all_of(x > 0.)).
     explicit operator bool() const {
         if constexpr (std::same_as<T, bool>) return item();
