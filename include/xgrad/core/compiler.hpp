@@ -69,6 +69,13 @@
 #else
 #    define XGRAD_NOINLINE [[gnu::noinline]]
 #endif
+// A loop on batches has nothing for the vectoriser of straight-line code, and that of GCC 12 does
+// not end for some such loops with -O3 and AVX-512: lerp of a scalar constant, second derivative.
+#if defined(__GNUC__) && !defined(__clang__)
+#    define XGRAD_NO_SLP_VECTORIZER [[gnu::optimize("no-tree-slp-vectorize")]]
+#else
+#    define XGRAD_NO_SLP_VECTORIZER
+#endif
 
 namespace xgrad::detail {
 

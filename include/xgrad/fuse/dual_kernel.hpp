@@ -144,7 +144,7 @@ XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
 
 /// Evaluates the whole batches among n elements. Returns the number of elements that these are.
 template <class F>
-XGRAD_NOINLINE std::size_t dual_kernel(
+XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE std::size_t dual_kernel(
     F const& expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
     F const f = expression; // a copy that no output can alias
     using P = compute_precision<F>;
