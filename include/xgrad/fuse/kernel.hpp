@@ -123,7 +123,7 @@ template <class F, class P> struct GradientDestination {
     std::uint32_t const routes;
     simd::Batch<P> const factor;
     bool const scales;
-    void* out[F::operand_count];
+    void* out[F::operand_count] = {}; // unused where no gradient is wanted
 
     /// `added_to_place`: operands whose gradient is added to what the destination has. `times`: a
     /// factor for all gradients.
