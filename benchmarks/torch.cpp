@@ -84,7 +84,7 @@ void reductions() {
     row(name::column_sums, 60000, {matrix}, [=] { return matrix.sum(0).square().sum(); });
     row(name::row_sums, 60000, {matrix}, [=] { return matrix.sum(1).square().sum(); });
     row(name::row_maxima, 60000, {matrix}, [=] { return matrix.amax(1).square().sum(); });
-    for (auto const [m, n] : {std::pair{400, 320}, std::pair{64, 64}}) {
+    for (auto const& [m, n] : {std::pair{400, 320}, std::pair{64, 64}}) {
         auto const left = torch::rand({m, n}, real), right = torch::rand({n, m}, real);
         row(name::transposed, m * n, {left, right},
             [=] { return (left.t() + right).square().sum(); });
