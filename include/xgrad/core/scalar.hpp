@@ -39,6 +39,10 @@ concept NumericScalar = Scalar<T> && !std::same_as<T, bool>;
 /// A C++ number that an expression may combine with a tensor.
 template <class T>
 concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
+namespace detail {
+template <class N, class T>
+concept NumberFor = Number<N> && std::convertible_to<N, T>;
+} // namespace detail
 
 /// The scalar type of a tensor as a value.
 enum class DType : std::uint8_t { boolean, int64, float32, float64, complex64, complex128 };

@@ -39,13 +39,9 @@ public:
 
     /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
-    /// A tensor without dimensions. Templates, so that {5.} is a list for every compiler. A number
-    /// becomes a tensor where that is written.
-    template <Number N>
-        requires std::convertible_to<N, T>
-    explicit Tensor(N value) : Tensor(value, GradFlag<T>{}) {}
-    template <Number N>
-        requires std::convertible_to<N, T>
+    /// A tensor without dimensions. Templates, so that {5.} is a list for every compiler.
+    template <detail::NumberFor<T> N> explicit Tensor(N value) : Tensor(value, GradFlag<T>{}) {}
+    template <detail::NumberFor<T> N>
     explicit Tensor(N value, GradFlag<T> g)
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
     template <Number N> Tensor(N) = delete; // write Tensor<double> x(3.), not x = 3.
@@ -133,7 +129,6 @@ public:
     explicit operator U() const {
         return static_cast<U>(item());
     }
-    /// A number has no graph, so it is read where that is written.
     explicit operator T() const
         requires(detail::NumericScalar<T> && Number<T>)
     {
