@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Tests of tools/amalgamate, tools/check_layers, tools/check and tools/size, on small trees that hold the traps."""
+"""Tests of tools/amalgamate, tools/check_layers, tools/check, tools/size and benchmarks/chart, on small trees that hold the traps."""
 
 import importlib.machinery
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -267,6 +268,43 @@ class Size(unittest.TestCase):
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         for what in ("loop drivers", "engines", "instructions at n = 4"):
             self.assertRegex(run.stdout, rf"{what}.* [1-9]\d* ")
+
+
+class Chart(Tree):
+    """benchmarks/chart, on the numbers that are published and on some of its own."""
+
+    PROJECT = TOOLS.parent
+
+    def chart(self, numbers):
+        run = subprocess.run([sys.executable, str(self.PROJECT / "benchmarks/chart"), str(numbers), str(self.root)], capture_output=True, encoding="utf-8")
+        return run.returncode, run.stdout + run.stderr
+
+    def test_the_published_charts_are_those_of_the_published_numbers(self):
+        docs = self.PROJECT / "docs"
+        self.assertEqual(self.chart(docs / "benchmarks.json"), (0, ""))
+        charts = sorted(path.relative_to(docs) for path in [docs / "benchmarks.svg", *(docs / "benchmarks").glob("*.svg")])
+        self.assertEqual(charts, sorted(path.relative_to(self.root) for path in [self.root / "benchmarks.svg", *(self.root / "benchmarks").glob("*.svg")]))
+        page = (docs / "benchmarks.md").read_text()
+        for chart in charts:
+            self.assertEqual((docs / chart).read_text(), (self.root / chart).read_text(), f"{chart}: run benchmarks/chart docs/benchmarks.json docs")
+            self.assertIn(f"({chart.as_posix()})", page)
+
+    def test_words_and_bars(self):
+        row = {"subject": "complex", "case": "abs2(z)", "n": 8, "peer": "hand", "peer_ns": 10.0, "xgrad": 5.0, "unit": "ns",
+               "peers": {"hand": 10.0, "CoDiPack 2.2": 4.0}, "libtorch_ns": 100.0}
+        data = {"date": "2026-01-01", "processor": "P", "compiler": "C", "libtorch": "1.13", "rows": [row, {**row, "n": 9, "xgrad": 30.0}]}
+        numbers = self.root / "numbers.json"
+        numbers.write_text(json.dumps(data))
+        self.assertEqual(self.chart(numbers), (0, ""))
+        picture = (self.root / "benchmarks/complex.svg").read_text()
+        for words in ("Good: at most 1.15 times the time of hand-written loops in 1 of 2 rows, 0.50 times in the best.",
+                      "Good: libtorch 1.13 (2022) takes 11.7 times as long as xgrad (median).",
+                      "Bad: CoDiPack 2.2 takes 0.47 times as long as xgrad (median).",
+                      "Bad: abs2(z), n = 9, takes 3.00 times as long as hand-written loops: 30.0 ns beside 10.0 ns."):
+            self.assertIn(f">{words}</text>", picture)
+        self.assertEqual([picture.count(f'<rect class="{kind}"') for kind in ("xgrad", "peer0", "peer1")], [3, 3, 3])      # two bars and the legend
+        numbers.write_text(json.dumps({**data, "rows": [{**row, "subject": "new"}]}))
+        self.assertEqual(self.chart(numbers), (1, "benchmarks/chart: new is in no group\n"))
 
 
 class Check(Tree):
