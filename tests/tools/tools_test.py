@@ -499,6 +499,31 @@ template <class T> Box::Box(T size) : Box(size) {}
             self.write("ops/a.hpp", text.replace(old, new))
             self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment") if name else self.assert_holds("documentation")
 
+    @unittest.skipUnless(importlib.util.find_spec("yaml"), "PyYAML is not installed")
+    def test_forge(self):
+        self.assert_holds("forge")
+        self.put("tools/test", "")
+        (self.root / "tools/test").chmod(0o755)
+        self.put("CMakePresets.json", '{"configurePresets": [{"name": "asan"}]}')
+        self.put(".github/CODEOWNERS", "# all\n* @a/b\n/include/ @c\n")
+        good = ("on: [push]\njobs:\n  a:\n    runs-on: ${{ matrix.system }}\n    strategy:\n      matrix:\n        system: [x]\n        preset: [asan]\n"
+                "    steps:\n      - uses: actions/checkout@v4\n      - run: tools/test asan\n")
+        self.put(".github/workflows/ci.yml", good)
+        self.assert_holds("forge")
+        for old, new, sentence in (("on: [push]\n", "", "ci.yml: has no jobs, or never runs"), ("[push]", "[push", "ci.yml: is no YAML"),
+                                   ("    runs-on: ${{ matrix.system }}\n", "", "a: a job has runs-on and steps"), ("checkout@v4", "checkout", "a: actions/checkout has no version"),
+                                   ("run: tools/test asan", "run: tools/none", "a: there is no program tools/none"), ("test asan", "test msan", "a: there is no preset msan"),
+                                   ("[asan]", "[asan, tsan]", "a: there is no preset tsan"), ("matrix.system", "matrix.os", "a: the matrix has no os"),
+                                   ("    strategy", "    needs: [b]\n    strategy", "a: there is no job b"), ("- run:", "- name:", "a: a job has runs-on and steps")):
+            self.assertIn(old, good)
+            self.put(".github/workflows/ci.yml", good.replace(old, new))
+            self.assert_fails("forge", sentence)
+        self.put(".github/workflows/ci.yml", good)
+        self.put(".github/CODEOWNERS", "/gone/ @a\n")
+        self.assert_fails("forge", ".github/CODEOWNERS:1: there is no /gone/")
+        self.put(".github/CODEOWNERS", "/include/\n")
+        self.assert_fails("forge", ".github/CODEOWNERS:1: /include/ has no owner")
+
     def test_documents(self):
         self.assert_fails("documents", "documents: include/xgrad/core has no README.md")
         self.put("include/xgrad/core/README.md", "Read `config.hpp` and\n`other.hpp`.\n")
