@@ -1,5 +1,5 @@
 # Finds what xgrad stands on, or fetches it, and leaves the targets xtl, xtensor, BLAS::BLAS, LAPACK::LAPACK,
-# Threads::Threads, the variables xgrad_with_{blas,lapack}, and xgrad_need, with which the tests get doctest.
+# Threads::Threads, the variables xgrad_with_{blas,lapack}, and xgrad_need, with which the tests get doctest, and the examples CLI11 and stb.
 
 include(FetchContent)
 
@@ -25,9 +25,13 @@ else()
     set(xgrad_pinned_xtensor_version 0.27.1)
 endif()
 set(xgrad_pin_doctest 1da23a3e8119ec5cce4f9388e91b065e20bf06f5)        # 2.4.12
+set(xgrad_pin_CLI11 6c7b07a878ad834957b98d0f9ce1dbe0cb204fc9)        # 2.4.2
+set(xgrad_pin_stb 8b5f1f37b5b75829fc72d38e7b5d4bcbf8a26d55)          # 2022-09-08
 set(xgrad_home_xtl https://github.com/xtensor-stack/xtl.git)
 set(xgrad_home_xtensor https://github.com/xtensor-stack/xtensor.git)
 set(xgrad_home_doctest https://github.com/doctest/doctest.git)
+set(xgrad_home_CLI11 https://github.com/CLIUtils/CLI11.git)
+set(xgrad_home_stb https://github.com/nothings/stb.git)
 
 # All of them are header-only, so an include directory is all we want. Naming a SOURCE_SUBDIR without a CMakeLists.txt
 # keeps their own builds out of ours: some ask for a CMake older than today's accepts, and their targets would have to
@@ -41,11 +45,12 @@ function(xgrad_fetch name target include_directory)
     FetchContent_Declare(${name}
         GIT_REPOSITORY ${xgrad_home_${name}} GIT_TAG ${xgrad_pin_${name}} SOURCE_SUBDIR include)
     FetchContent_MakeAvailable(${name})
+    string(TOLOWER ${name} lower)      # as FetchContent names its variables
     if(NOT TARGET ${target})      # it exists already where the program around us declared the same download
         add_library(${target} INTERFACE IMPORTED GLOBAL)
-        target_include_directories(${target} SYSTEM INTERFACE "${${name}_SOURCE_DIR}/${include_directory}")
+        target_include_directories(${target} SYSTEM INTERFACE "${${lower}_SOURCE_DIR}/${include_directory}")
     endif()
-    set(xgrad_fetched_${name} "${${name}_SOURCE_DIR}" PARENT_SCOPE)
+    set(xgrad_fetched_${name} "${${lower}_SOURCE_DIR}" PARENT_SCOPE)
 endfunction()
 
 macro(xgrad_look_for name target)

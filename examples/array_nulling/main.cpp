@@ -94,7 +94,7 @@ int steer(Settings const& settings) {
     for (std::size_t i = 0; i < angles.size(); ++i)
         angles[i] = -90 + 180 * static_cast<double>(i) / static_cast<double>(angles.size() - 1);
     auto const manifold = steering_vectors(angles, settings.elements);
-    examples::Series before{"one beam", {}}, after{"with nulls", {}};
+    examples::Series before{"one beam", {}}, after{"with nulls", {}}, deaf{"interferers", {}, true};
     xg::NoGradGuard no_grad;
     Complex const first = matmul(manifold, conj(start(0)) / static_cast<double>(settings.elements)),
                   last = matmul(manifold, w);
@@ -102,10 +102,12 @@ int steer(Settings const& settings) {
         before.points.push_back({angles[i], std::max(decibels(first.data()[i]), -80.)});
         after.points.push_back({angles[i], std::max(decibels(last.data()[i]), -80.)});
     }
+    for (double const angle : settings.interferers) deaf.points.push_back({angle, 0});
     std::filesystem::path const directory = settings.output;
     std::filesystem::create_directories(directory);
-    examples::write_svg(directory / "beam_pattern.svg",
-        {"Beam pattern", "direction, degrees from broadside", "response, dB", {before, after}});
+    examples::write_svg(
+        directory / "beam_pattern.svg", {"Beam pattern", "direction, degrees from broadside",
+                                            "response, dB", {before, after, deaf}});
     std::printf("\nbeam_pattern.svg is in %s\n", settings.output.c_str());
 
     bool const heard = std::abs(decibels(reached.data()[0])) < 1e-6;

@@ -123,15 +123,12 @@ int equalise(Settings const& settings) {
 
     std::filesystem::path const directory = settings.output;
     std::filesystem::create_directories(directory);
-    examples::write_svg(directory / "constellation_before.svg",
-        {"Received symbols", "in phase", "quadrature", {constellation("before", before)}});
-    examples::write_svg(directory / "constellation_after.svg",
-        {"Equalised symbols", "in phase", "quadrature", {constellation("after", after)}});
+    examples::write_svg(directory / "constellation.svg",
+        {"QPSK symbols", "in phase", "quadrature",
+            {constellation("received", before), constellation("equalised", after)}, true});
     examples::write_svg(directory / "interference.svg",
         {"Constant modulus algorithm", "step", "residual interference, dB", {progress}});
-    std::printf(
-        "constellation_before.svg, constellation_after.svg and interference.svg are in %s\n",
-        settings.output.c_str());
+    std::printf("constellation.svg and interference.svg are in %s\n", settings.output.c_str());
     if (reached < settings.interference) return 0;
     std::fprintf(stderr, "error: %.0f dB were not reached\n", settings.interference);
     return 1;

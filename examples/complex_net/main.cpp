@@ -193,11 +193,13 @@ Result learn(Net& net, Samples const& samples, Samples const& unseen, Settings c
 // Pictures
 
 /// A square of the plane from -extent to extent, each point in the colour of its class, darker
-/// where the answer is weaker.
+/// where the answer is weaker. The colours are some of Okabe's and Ito's, as in svg.hpp.
 template <class Answer>
 void draw(std::filesystem::path const& path, double extent, std::vector<Complex> const& marks,
     Answer answer) {
     constexpr std::size_t side = 300;
+    constexpr double blue[] = {0, 0.45, 0.7}, sky_blue[] = {0.34, 0.71, 0.91},
+                     vermilion[] = {0.84, 0.37, 0}, yellow[] = {0.94, 0.89, 0.26};
     std::vector<Complex> points;
     for (std::size_t row = 0; row < side; ++row)
         for (std::size_t column = 0; column < side; ++column) {
@@ -210,13 +212,13 @@ void draw(std::filesystem::path const& path, double extent, std::vector<Complex>
     examples::ColourImage image{side, side};
     for (std::size_t i = 0; i < points.size(); ++i) {
         auto const strength = 0.4 + 0.6 * std::min(1., std::abs(answers[i]));
-        double const red = answers[i].real() > 0 ? 0.95 : 0.25,
-                     green = answers[i].imag() > 0 ? 0.85 : 0.35;
+        bool const upper = answers[i].imag() > 0;
+        auto const& colour =
+            answers[i].real() > 0 ? (upper ? yellow : vermilion) : (upper ? sky_blue : blue);
         bool marked = false;
         for (auto const m : marks) marked |= std::abs(m - points[i]) < extent / 30;
-        image.values[3 * i] = marked ? 255 : examples::grey_level(strength * red);
-        image.values[3 * i + 1] = marked ? 255 : examples::grey_level(strength * green);
-        image.values[3 * i + 2] = marked ? 255 : examples::grey_level(strength * 0.6);
+        for (std::size_t c = 0; c < 3; ++c)
+            image.values[3 * i + c] = marked ? 255 : examples::grey_level(strength * colour[c]);
     }
     examples::write_png(path, image);
 }
@@ -279,7 +281,9 @@ int run(Settings const& settings) {
     std::vector<Complex> const mark{unseen.windows(0, middle).item()};
     draw(directory / "complex_regions.png", 2, mark, regions(complex_net));
     draw(directory / "real_regions.png", 2, mark, regions(real_net));
-    std::printf("exclusive_or.png, complex_regions.png and real_regions.png are in %s\n",
+    std::printf("exclusive_or.png, complex_regions.png and real_regions.png are in %s;\n"
+                "yellow, sky blue, blue and vermilion are the quadrants of the answer, from the "
+                "first to the fourth\n",
         settings.output.c_str());
 
     if (solved == settings.starts && with_complex.error < with_real.error) return 0;

@@ -61,8 +61,8 @@ public:
                     return std::to_string(std::lround(255 + part * (dark - 255)));
                 };
                 auto const fill =
-                    k == j ? "rgb(" + shade(31) + "," + shade(119) + "," + shade(180) + ")"
-                           : "rgb(" + shade(214) + "," + shade(39) + "," + shade(40) + ")";
+                    k == j ? "rgb(" + shade(0) + "," + shade(114) + "," + shade(178) + ")"
+                           : "rgb(" + shade(213) + "," + shade(94) + "," + shade(0) + ")";
                 svg += "<rect x=\"" + std::to_string(left + cell * j) + "\" y=\"" +
                        std::to_string(top + cell * k) + "\" width=\"" + std::to_string(cell) +
                        "\" height=\"" + std::to_string(cell) + "\" fill=\"" + fill +

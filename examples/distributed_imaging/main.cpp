@@ -41,7 +41,7 @@ struct Settings {
     Settings(int argc, char** argv) {
         examples::Options options(
             "Recovers a photograph from masked Fourier transforms, by several processes.");
-        options.text("image", image, "8-bit PGM photograph");
+        options.text("image", image, "photograph: JPEG, PNG, PGM, ...");
         options.text("output", output, "directory for the PNG images");
         options.text(
             "hook", hook, "how gradients travel: allreduce, fp16, bf16, quantize, float32");
@@ -113,7 +113,7 @@ int recover(Settings const& settings) {
     auto const ranks = static_cast<std::size_t>(group.size()),
                rank = static_cast<std::size_t>(group.rank());
     if (settings.masks < ranks) throw std::runtime_error("there are fewer masks than processes");
-    auto const original = shrink(examples::read_pgm(settings.image), settings.size);
+    auto const original = shrink(examples::read_photograph(settings.image), settings.size);
     auto const truth = to_field(original);
     if (norm(truth).item() == 0)
         throw std::runtime_error("the photograph is black: nothing to recover");

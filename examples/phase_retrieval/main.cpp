@@ -3,6 +3,7 @@
 // the photograph again: "coded diffraction patterns", Candes, Li, Soltanolkotabi, "Phase retrieval
 // from coded diffraction patterns", 2015.
 // ctest: --size 64
+// ctest: --size 48 --image @PROJECT_SOURCE_DIR@/examples/data/chelsea.jpg
 
 #include <algorithm>
 #include <cmath>
@@ -37,7 +38,7 @@ struct Settings {
     Settings(int argc, char** argv) {
         examples::Options options(
             "Recovers a photograph from the brightness of its masked Fourier transforms.");
-        options.text("image", image, "8-bit PGM photograph");
+        options.text("image", image, "photograph: JPEG, PNG, PGM, ...");
         options.text("output", output, "directory for the PNG images");
         options.number("masks", masks, "how many masks; fewer than 5 rarely suffice", 1, 1000);
         options.number("iterations", iterations, "steps of gradient descent at most", 1);
@@ -127,7 +128,7 @@ double descend(Field& x, Field const& masks, Real const& amplitude, Field const&
 }
 
 int recover(Settings const& settings) {
-    auto const original = shrink(examples::read_pgm(settings.image), settings.size);
+    auto const original = shrink(examples::read_photograph(settings.image), settings.size);
     auto const truth = to_field(original);
     if (norm(truth).item() == 0)
         throw std::runtime_error("'" + settings.image + "' is black: nothing to recover");
