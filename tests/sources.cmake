@@ -67,6 +67,14 @@ if(TARGET MPI::MPI_CXX)
     xgrad_add_distributed_program(docs_distributed RANKS 2 SOURCES ${distributed_document})
 endif()
 
+# What README.md shows as wrong does not compile, and its first program compiles with the line beside it.
+xgrad_add_test(readme.mistakes LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/docs/mistakes.py"
+    "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/README.md")
+if(EXISTS /usr/include/xtensor/xarray.hpp)
+    xgrad_add_test(readme.first_program LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/docs/first_program.py"
+        "${PROJECT_SOURCE_DIR}/README.md" "${CMAKE_CXX_COMPILER}")
+endif()
+
 # Counts of instructions, unlike times, can be tested: benchmarks/instructions.txt has those that were recorded. They belong to
 # one compiler.
 find_program(XGRAD_VALGRIND valgrind)

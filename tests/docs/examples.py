@@ -10,7 +10,8 @@ in between, that is what the example must print; otherwise it must print nothing
 
 <!-- given: auto x = ...; -->
 
-(it may have several lines) holds what the examples after it take for granted, up to the next such comment or heading."""
+(it may have several lines) holds what the examples after it take for granted, up to the next such comment or heading. What stands after a comment
+<!-- mistake: ... --> must not compile, which is what mistakes.py tests."""
 
 import dataclasses
 import pathlib
@@ -99,6 +100,7 @@ class Example:
     code: str
     given: str
     printed: str = ""
+    mistake: tuple = ()      # what is wrong in the code, and what would be right
 
 
 def strip_fence(lines, start):
@@ -113,9 +115,9 @@ def cells(row):
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
 
 
-def read(lines):
-    """All examples of a document, in order."""
-    examples, given, column = [], "", None
+def read(lines, mistakes=False):
+    """All examples of a document, in order; or instead all mistakes."""
+    examples, given, column, mistake = [], "", None, ()
     at, waits_for_text = 0, None
     while at < len(lines):
         line = lines[at]
@@ -123,7 +125,8 @@ def read(lines):
             kind = line[3:].strip()
             block, end = strip_fence(lines, at)
             if kind == "cpp":
-                examples.append(Example(at + 2, "\n".join(block), given))
+                examples.append(Example(at + 2, "\n".join(block), given, mistake=mistake))
+                mistake = ()
                 waits_for_text = end
             elif kind == "text" and waits_for_text is not None and at - waits_for_text <= 4:
                 examples[-1].printed = "".join(text + "\n" for text in block)
@@ -135,6 +138,8 @@ def read(lines):
             while "-->" not in lines[at]:
                 at += 1
             given = "\n".join(lines[start:at + 1]).removeprefix("<!-- given:").rpartition("-->")[0]
+        elif match := re.fullmatch(r"<!-- mistake: (.*) => (.*) -->", line):
+            mistake = match.groups()
         elif line.startswith("#"):
             given = ""
         elif line.startswith("|"):
@@ -148,7 +153,7 @@ def read(lines):
         if not line.startswith("|"):
             column = None
         at += 1
-    return examples
+    return [example for example in examples if bool(example.mistake) == mistakes]
 
 
 def split_definitions(code):
