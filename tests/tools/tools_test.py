@@ -533,6 +533,11 @@ template <class T> Box::Box(T size) : Box(size) {}
         self.assert_holds("documents")
         self.put("docs/architecture.md", "`ops/other.hpp`\n")
         self.assert_fails("documents", "docs/architecture.md:1: there is no ops/other.hpp")
+        self.put("docs/architecture.md", "")
+        self.put("README.md", "Version 7.7.7, no release yet\n")
+        self.assert_holds("documents")
+        self.put("README.md", "Version 7.7.8, no release yet\n")
+        self.assert_fails("documents", "README.md says version 7.7.8, and core/config.hpp 7.7.7")
 
 
 if __name__ == "__main__":
