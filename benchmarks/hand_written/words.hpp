@@ -20,7 +20,12 @@
 namespace hand {
 
 #ifdef HAND_WRITTEN_SIMD
-template <class T> using Word = xsimd::batch<T>;
+#    if XSIMD_VERSION_MAJOR < 9 && XSIMD_WITH_AVX512BW
+using Architecture = xsimd::avx512dq; // select() of 64-bit integers does not compile for avx512bw
+#    else
+using Architecture = xsimd::default_arch;
+#    endif
+template <class T> using Word = xsimd::batch<T, Architecture>;
 template <class T> inline constexpr std::size_t width = Word<T>::size;
 template <class T> T total(Word<T> v) { return xsimd::hadd(v); }
 #else
@@ -162,7 +167,7 @@ template <class V, class T>
     else return parted(load<V>(p), load<V>(p + width<T>), std::make_index_sequence<width<T>>{});
 #elif defined(HAND_WRITTEN_SIMD)
     else {
-        auto const w = xsimd::batch<std::complex<T>>::load_unaligned(z);
+        auto const w = Word<std::complex<T>>::load_unaligned(z);
         return {w.real(), w.imag()};
     }
 #endif
@@ -174,7 +179,7 @@ template <Stores how = Stores::cached, class V, class T>
 #if HAND_SHUFFLES
     else store_joined<how>(p, v, std::make_index_sequence<width<T>>{});
 #elif defined(HAND_WRITTEN_SIMD)
-    else xsimd::batch<std::complex<T>>(v.re, v.im).store_unaligned(z);
+    else Word<std::complex<T>>(v.re, v.im).store_unaligned(z);
 #endif
 }
 
