@@ -4,6 +4,8 @@ xgrad_add_test(check LABEL source COMMAND Python3::Interpreter "${PROJECT_SOURCE
 xgrad_add_test(amalgamation LABEL source COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/amalgamate" --check)
 xgrad_add_test(tools LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/tools_test.py")
 set_property(TEST tools APPEND PROPERTY ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
+xgrad_add_test(versions LABEL source COMMAND Python3::Interpreter
+    "${CMAKE_CURRENT_SOURCE_DIR}/packages/versions_test.py" "${PROJECT_SOURCE_DIR}" "${PROJECT_VERSION}" "${CMAKE_CXX_COMPILER}")
 
 # The compiler's whole command line, as our tests get it, is needed by tests that call the compiler themselves. Probes that
 # nobody builds have it in compile_commands.json, with the precompiled header and without; asking there keeps us from
@@ -45,7 +47,7 @@ xgrad_add_test(dlpack LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT
 set_property(TEST dlpack PROPERTY SKIP_RETURN_CODE 77)
 
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
-set(documents README.md docs/architecture.md docs/autograd.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/layers.md docs/nn.md docs/package.md)
+set(documents README.md docs/architecture.md docs/autograd.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/layers.md docs/nn.md docs/package.md docs/versions.md)
 if(xgrad_with_lapack)
     list(APPEND documents docs/linalg.md)
 endif()

@@ -53,9 +53,7 @@ TEST_CASE("tensors, texts and bytes come back as they were") {
     for (auto const& r : i.resources()) names += r.package + ' ' + r.resource + ' ' + r.kind + '\n';
     CHECK(names == "a.b all tensors\na.b t tensor\na bytes binary\na text.txt text\n");
     CHECK(i.format() == 1);
-    CHECK(i.xgrad_version() == std::to_string(XGRAD_VERSION_MAJOR) + "." +
-                                   std::to_string(XGRAD_VERSION_MINOR) + "." +
-                                   std::to_string(XGRAD_VERSION_PATCH));
+    CHECK(i.xgrad_version() == XGRAD_VERSION_STRING);
     CHECK(complaint(d, [&] { i.load_text("a", "no"); }) == "load_text: p has no resource 'a.no'");
     CHECK(complaint(d, [&] { i.load_text("a.b", "t"); }) ==
           "load_text: 'a.b.t' in p is of kind tensor, not text");

@@ -5,8 +5,11 @@
 #include <xgrad/core/compiler.hpp>
 
 #define XGRAD_VERSION_MAJOR 0
-#define XGRAD_VERSION_MINOR 1
+#define XGRAD_VERSION_MINOR 2
 #define XGRAD_VERSION_PATCH 0
+#define XGRAD_VERSION_STRING "0.2.0"
+#define XGRAD_VERSION                                                                              \
+    (XGRAD_VERSION_MAJOR * 10000 + XGRAD_VERSION_MINOR * 100 + XGRAD_VERSION_PATCH)
 
 // XGRAD_USE_SIMD: elementwise kernels use vector types of the compiler. 0 selects the scalar code
 // that other compilers get; tests use it.

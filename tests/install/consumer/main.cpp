@@ -11,7 +11,6 @@ int main() {
     y.backward();
     double const slope = x.grad().array()(1);
     std::cout << "d/dx x^2 = " << slope << " and " << second(2.) << " at 2, with xgrad "
-              << XGRAD_VERSION_MAJOR << '.' << XGRAD_VERSION_MINOR << '.' << XGRAD_VERSION_PATCH
-              << '\n';
+              << XGRAD_VERSION_STRING << '\n';
     return std::abs(slope - 4.) < 1e-12 && std::abs(second(2.) - 4.) < 1e-12 ? 0 : 1;
 }

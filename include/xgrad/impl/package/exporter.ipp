@@ -185,9 +185,7 @@ XGRAD_FUNCTION void PackageExporter::write() {
 XGRAD_FUNCTION Json PackageExporter::manifest() const {
     Json json;
     json.set("format", format_version);
-    json.set("xgrad", std::to_string(XGRAD_VERSION_MAJOR) + "." +
-                          std::to_string(XGRAD_VERSION_MINOR) + "." +
-                          std::to_string(XGRAD_VERSION_PATCH));
+    json.set("xgrad", XGRAD_VERSION_STRING);
     auto const targets = [](detail::Dependencies::Node const& node) {
         Json::Array all;
         for (auto const& target : node.targets) all.push_back(target);
