@@ -77,7 +77,7 @@ class Amalgamate(Tree):
         self.assertEqual(code, 1)
         self.assertIn("nn.hpp is not what include/xgrad makes of it", output)
 
-    def test_programs_name_the_headers_of_testing_as_they_do_in_the_tree(self):
+    def test_programs_name_headers_as_they_do_in_the_tree(self):
         self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
         self.write("a.hpp", "#pragma once\nint a;\n")
         self.write("nn.hpp", "#pragma once\n#include <xgrad/nn/b.hpp>\n#include <xgrad/xgrad.hpp>\n")
@@ -86,9 +86,9 @@ class Amalgamate(Tree):
         self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
         self.single()
         single = self.root / "single_include/xgrad"
-        self.assertIn("#include <xgrad/xgrad.hpp>\n", (single / "testing/check.hpp").read_text())
-        self.assertFalse((single / "a.hpp").exists())
-        program = "#include <xgrad/testing/check.hpp>\n#include <xgrad/nn.hpp>\nint main() { return a + b + c; }\n"
+        for header, home in (("testing/check.hpp", "xgrad.hpp"), ("a.hpp", "xgrad.hpp"), ("nn/b.hpp", "nn.hpp")):
+            self.assertIn(f"#include <xgrad/{home}>\n", (single / header).read_text())
+        program = "#include <xgrad/testing/check.hpp>\n#include <xgrad/nn/b.hpp>\nint main() { return a + b + c; }\n"
         run = subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-x", "c++", f"-I{single.parent}", "-"],
                              input=program, encoding="utf-8")
         self.assertEqual(run.returncode, 0)
@@ -100,15 +100,25 @@ class Amalgamate(Tree):
         self.single()
         self.assertIn("check.hpp is made of no header any more", self.amalgamate("--check")[1])
 
-    def test_internal_headers_are_forwarded_for_tests(self):
+    def test_headers_of_bodies_are_there_for_tests_only(self):
         self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
-        self.write("a.hpp", "#pragma once\nint a;\n")
-        self.write("nn.hpp", "#pragma once\n#include <xgrad/nn/b.hpp>\n#include <xgrad/xgrad.hpp>\n")
-        self.write("nn/b.hpp", "#pragma once\nint b;\n")
+        self.write("a.hpp", "#pragma once\nint a();\n#ifdef XGRAD_IMPLEMENTATION\n#include <xgrad/impl/a.ipp>\n#endif\n")
+        self.write("impl/a.ipp", "#pragma once\n#include <xgrad/a.hpp>\n#include <xgrad/b.hpp>\nint a() { return b; }\n")
+        self.write("b.hpp", "#pragma once\ninline int b = 0;\n")
+        self.single()
+        self.assertFalse((self.root / "single_include/xgrad/b.hpp").exists())
         output = self.root / "elsewhere/xgrad"
         self.assertEqual(self.amalgamate("--internal", "--output", str(output / "xgrad.hpp"))[0], 0)
-        self.assertIn("#include <xgrad/xgrad.hpp>\n", (output / "a.hpp").read_text())
-        self.assertIn("#include <xgrad/nn.hpp>\n", (output / "nn/b.hpp").read_text())
+        self.assertIn("inline int b", (output / "b.hpp").read_text())
+
+    def test_examples_name_headers_that_are_there(self):
+        self.write("xgrad.hpp", "#pragma once\n")
+        self.single()
+        (self.root / "examples/one").mkdir(parents=True)
+        (self.root / "examples/one/main.cpp").write_text("#include <xgrad/gone.hpp>\n")
+        code, output = self.amalgamate()
+        self.assertEqual(code, 1)
+        self.assertIn("examples/one/main.cpp names xgrad/gone.hpp, which single_include does not have", output)
 
     def test_bodies_stand_in_the_single_header_and_are_compiled_where_that_is_asked_for(self):
         bodies = "#ifdef XGRAD_IMPLEMENTATION\n#include <xgrad/impl/core/a.ipp>\n#endif\n"
