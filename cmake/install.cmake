@@ -37,3 +37,5 @@ install(FILES
     cmake/compile_once.cmake
     DESTINATION "${xgrad_package_directory}")
 install(DIRECTORY cmake/compiled DESTINATION "${xgrad_package_directory}")
+include(cmake/pkg_config.cmake)
+include(cmake/cpack.cmake)
