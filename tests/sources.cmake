@@ -28,6 +28,10 @@ if(XGRAD_LONE_HEADERS)
         "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/include")
 endif()
 
+xgrad_add_test(natvis LABEL source COMMAND
+    Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/packages/natvis_test.py"
+    "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/packaging/xgrad.natvis")
+
 # gdb need not be there: 77 is skipped.
 xgrad_add_test(gdb_printers LABEL source COMMAND
     Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/gdb/printers_test.py"
