@@ -32,6 +32,17 @@ xgrad_add_test(natvis LABEL source COMMAND
     Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/packages/natvis_test.py"
     "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}/packaging/xgrad.natvis")
 
+# The module, by a clang that knows enough of modules; without one, 77 is skipped.
+find_program(XGRAD_MODULE_CLANG NAMES clang++-16 clang++-17 clang++-18 clang++-19)
+mark_as_advanced(XGRAD_MODULE_CLANG)
+set(module_clang "${XGRAD_MODULE_CLANG}")
+if(NOT module_clang)
+    set(module_clang "")
+endif()
+xgrad_add_test(module LABEL source COMMAND
+    Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/packages/module_test.py" "${xgrad_compile_commands}" "${PROJECT_SOURCE_DIR}" "${module_clang}")
+set_property(TEST module PROPERTY SKIP_RETURN_CODE 77)
+
 # gdb need not be there: 77 is skipped.
 xgrad_add_test(gdb_printers LABEL source COMMAND
     Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/gdb/printers_test.py"

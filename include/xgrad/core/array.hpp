@@ -96,13 +96,13 @@ private:
     }
     /// Large data is aligned to a cache line; small data follows the header.
     static constexpr std::size_t header_for(std::size_t bytes) noexcept {
+        static_assert(sizeof(Storage) <= header);
         return bytes < 256 ? header : block_alignment;
     }
 
     std::atomic<std::uint32_t> version_{0};
     std::size_t size_; // four times the bytes, and flags
 };
-static_assert(sizeof(Storage) <= Storage::header);
 
 /// A strided view of a Storage, without the type of its elements: the owner knows it.
 struct AnyArray {

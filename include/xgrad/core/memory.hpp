@@ -57,18 +57,17 @@ struct SizeClass {
     }
 };
 
-static_assert([] {
-    for (unsigned const n :
-        {1u, 32u, 33u, 256u, 257u, 320u, 512u, 513u, 640u, 641u, 1000u, 1024u, 1025u, 5000u})
-        if (SizeClass::of(n).bytes < n ||
-            SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes)
-            return false;
-    return true;
-}());
-
 /// One thread's lists of free blocks.
 class BlockCache {
 public:
+    static_assert([] {
+        for (unsigned const n :
+            {1u, 32u, 33u, 256u, 257u, 320u, 512u, 513u, 640u, 641u, 1000u, 1024u, 1025u, 5000u})
+            if (SizeClass::of(n).bytes < n ||
+                SizeClass::bytes_of(SizeClass::of(n).index) != SizeClass::of(n).bytes)
+                return false;
+        return true;
+    }());
     static constexpr std::size_t classes = SizeClass::even + 55 * 4;
 
     void* take(SizeClass c) noexcept {

@@ -99,8 +99,6 @@ private:
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 };
-static_assert(sizeof(FusedNode) == sizeof(FusedOperands),
-    "what lies behind the Node is found from the end of FusedOperands");
 
 } // namespace xgrad::detail
 

@@ -7,6 +7,8 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
+    static_assert(sizeof(FusedNode) == sizeof(FusedOperands),
+        "what lies behind the Node is found from the end of FusedOperands");
     auto const bytes = block_bytes(*in.plan, over);
     void* const block = allocate(bytes);
     try {
