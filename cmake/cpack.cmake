@@ -3,7 +3,7 @@
 set(CPACK_GENERATOR TGZ DEB)
 set(CPACK_PACKAGE_NAME xgrad)
 set(CPACK_PACKAGE_VENDOR "The xgrad authors")
-set(CPACK_PACKAGE_CONTACT "The xgrad authors <xgrad@localhost>")
+set(CPACK_PACKAGE_CONTACT "The xgrad authors <xgrad@example.org>")
 set(CPACK_PACKAGE_DESCRIPTION_FILE "${CMAKE_CURRENT_SOURCE_DIR}/README.md")
 set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_CURRENT_SOURCE_DIR}/LICENSE")
 set(CPACK_STRIP_FILES OFF)       # of a static library, that would take what a linker reads

@@ -16,6 +16,11 @@ PROJECT, VERSION, COMPILER = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 # Where else the version stands: a pattern that finds it in each file, exactly once.
 PLACES = {
     "CITATION.cff": r"^version: (\S+)$",
+    "MODULE.bazel": r'^    version = "(.*)",$',
+    "docs/versions.md": r"^(\d+\.\d+\.\d+)$",
+    "meson.build": r"^  version: '(.*)',$",
+    "packaging/debian/changelog": r"\Axgrad \((.*)\)",
+    "packaging/vcpkg/xgrad/vcpkg.json": r'^  "version": "(.*)",$',
 }
 
 CATEGORIES = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]

@@ -1,0 +1,28 @@
+"""A program that uses the package, built and run by "conan create . --test-folder packaging/conan"."""
+
+import os
+
+from conan import ConanFile
+from conan.tools.build import can_run
+from conan.tools.cmake import CMake, cmake_layout
+
+
+class ConsumerConan(ConanFile):
+    settings = "os", "arch", "compiler", "build_type"
+    generators = "CMakeDeps", "CMakeToolchain"
+
+    def requirements(self):
+        self.requires(self.tested_reference_str)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+
+    def test(self):
+        if can_run(self):
+            version = self.tested_reference_str.split("/")[1].split("@")[0].split("#")[0]
+            self.run(f"{os.path.join(self.cpp.build.bindir, 'consumer')} {version}", env="conanrun")
