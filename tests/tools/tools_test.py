@@ -486,6 +486,7 @@ class Box {
 public:
     explicit Box(int size) : size_{size}, more_(size) {}
     Box(Box const&) = default;
+    Box& operator=(Box const& other) { return *this; }
     ~Box() { hidden(); }
     /// The size.
     int size() const { return size_; }
@@ -504,7 +505,9 @@ template <class T> Box::Box(T size) : Box(size) {}
         for old, new, name in (("    /// The size.\n", "\n", "Box::size"), ("/// A sine.\n", "", "sin"), ("int both(float);", "int more(float);", "more"),
                                ("int known();\n", "int known();\ntemplate <class T = int> requires(sizeof(T) > 1) std::vector<T> next();\n", "next"),
                                ("\n\nprivate:", "\n    bool empty() const noexcept;\n\nprivate:", None),
-                               ("private:", "\n    bool empty() const noexcept;\n\nprivate:", "Box::empty")):
+                               ("private:", "\n    bool empty() const noexcept;\n\nprivate:", "Box::empty"),
+                               ("class Box {", "class Box final {\npublic:\n    bool defined() const { return true; }\n", "Box::defined"),
+                               ("private:", "\n    std::function<bool(int)> callback;\n\nprivate:", None)):
             self.assertIn(old, text)
             self.write("ops/a.hpp", text.replace(old, new))
             self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment") if name else self.assert_holds("documentation")

@@ -174,6 +174,7 @@ public:
     bool defined() const noexcept { return static_cast<bool>(impl_); }
     explicit operator bool() const noexcept { return defined(); }
 
+    /// The extents of all axes, or that of one of them; a negative axis counts from the end.
     Shape const& shape(detail::Caller in = {}) const { return asked("shape", in).array.shape; }
     template <class I>
         requires std::is_arithmetic_v<I>

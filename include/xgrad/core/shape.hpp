@@ -114,6 +114,7 @@ public:
         if (size_ > inline_size) delete[] heap_;
     }
 
+    /// As those of std::vector.
     T* data() noexcept { return size_ <= inline_size ? local_ : heap_; }
     T const* data() const noexcept { return size_ <= inline_size ? local_ : heap_; }
     std::size_t size() const noexcept { return size_; }
@@ -129,6 +130,7 @@ public:
     T const& back() const noexcept { return data()[size_ - 1]; }
     T& back() noexcept { return data()[size_ - 1]; }
 
+    /// As those of std::vector, with a position in place of an iterator.
     void assign(std::size_t n, T value) { *this = Dims(n, value); }
     void push_back(T value) {
         if (size_ < inline_size) local_[size_++] = value;

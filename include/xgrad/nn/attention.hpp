@@ -18,6 +18,7 @@ template <RealScalar T> struct AttentionMask {
     AttentionMask() = default;
     AttentionMask(Tensor<bool> mask) : flags(std::move(mask)) {}
     AttentionMask(Tensor<T> mask) : added(std::move(mask)) {}
+    /// True if there is a mask.
     bool defined() const noexcept { return flags.defined() || added.defined(); }
     /// The shape of the mask, which is broadcast to the scores.
     Shape const& shape() const { return flags.defined() ? flags.shape() : added.shape(); }
