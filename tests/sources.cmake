@@ -62,25 +62,28 @@ xgrad_add_test(dlpack LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT
 set_property(TEST dlpack PROPERTY SKIP_RETURN_CODE 77)
 
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
-set(documents README.md docs/architecture.md docs/autograd.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/layers.md docs/nn.md docs/package.md docs/versions.md)
+set(documents README.md docs/architecture.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/layers.md docs/nn.md docs/package.md docs/versions.md)
 if(xgrad_with_lapack)
     list(APPEND documents docs/linalg.md)
 endif()
-function(xgrad_add_document_source document sources)
-    get_filename_component(name "${document}" NAME_WE)
+function(xgrad_add_document_source name sources)
     set(source "${CMAKE_CURRENT_BINARY_DIR}/docs/${name}.cpp")
+    list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/")
     add_custom_command(OUTPUT "${source}"
-        COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" "${PROJECT_SOURCE_DIR}/${document}" "${source}"
-        DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" "${PROJECT_SOURCE_DIR}/${document}"
-        COMMENT "Taking the examples out of ${document}")
+        COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" "${source}" ${ARGN}
+        DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/docs/examples.py" ${ARGN}
+        COMMENT "Taking the examples out of the document ${name}")
     set(${sources} ${${sources}} "${source}" PARENT_SCOPE)
 endfunction()
 foreach(document IN LISTS documents)
-    xgrad_add_document_source("${document}" document_sources)
+    get_filename_component(name "${document}" NAME_WE)
+    xgrad_add_document_source(${name} document_sources "${document}")
 endforeach()
+xgrad_add_document_source(autograd document_sources docs/autograd.md docs/autograd/saved_tensors.md docs/autograd/modes.md docs/autograd/in_place.md
+    docs/autograd/hooks.md docs/autograd/kinks.md docs/autograd/complex.md docs/autograd/threads.md docs/autograd/errors.md)
 xgrad_add_test_program(docs ${xgrad_test_headers} ${document_sources})
 if(TARGET MPI::MPI_CXX)
-    xgrad_add_document_source(docs/distributed.md distributed_document)
+    xgrad_add_document_source(distributed distributed_document docs/distributed.md)
     xgrad_add_distributed_program(docs_distributed RANKS 2 SOURCES ${distributed_document})
 endif()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes test cases out of the C++ in a Markdown document, so that what it shows is what happens.
+"""Makes test cases out of the C++ in Markdown documents, so that what they show is what happens.
 
-usage: examples.py DOCUMENT.md OUTPUT.cpp
+usage: examples.py OUTPUT.cpp DOCUMENT.md...
 
 A ```cpp block is the body of a function; struct, template and inline definitions that begin in its first column go before the
 function, and so do names given to types (using D = ...) and all of a block that has an int main(). If a ```text block comes next, with at most one line of prose
@@ -18,7 +18,7 @@ import pathlib
 import re
 import sys
 
-PREFACE = """// Made from {document} by tests/docs/examples.py.
+PREFACE = """// Made by tests/docs/examples.py.
 #include <doctest/doctest.h>
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/testing/to_dot.hpp>
@@ -173,19 +173,23 @@ def split_definitions(code):
 
 
 def main():
-    document, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    name = document.name
-    source = document.read_text(encoding="utf-8")
-    examples = read(source.split("\n"))
-    if not examples:
-        return f"{document} has no examples"
-    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "package", "distributed") if f"xg::{part}" in source)
-    text = PREFACE.format(document=name, headers=headers)
-    for number, example in enumerate(examples):
-        outside, inside = split_definitions(example.code)
-        place = f'#line {example.line} "{name}"\n'
-        text += CASE.format(space=f"example_{number}", outside=place + outside, given=example.given, inside=place + inside, line=example.line,
-                            document=name, expected=f'R"__({example.printed})__"')
+    output, documents = pathlib.Path(sys.argv[1]), [pathlib.Path(name) for name in sys.argv[2:]]
+    sources = [document.read_text(encoding="utf-8") for document in documents]
+    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "package", "distributed")
+                      if any(f"xg::{part}" in source for source in sources))
+    text = PREFACE.format(headers=headers)
+    number = 0
+    for document, source in zip(documents, sources):
+        name = f"{document.parent.name}/{document.name}" if document.parent.parent.name == "docs" else document.name
+        examples = read(source.split("\n"))
+        if not examples:
+            return f"{document} has no examples"
+        for example in examples:
+            outside, inside = split_definitions(example.code)
+            place = f'#line {example.line} "{name}"\n'
+            text += CASE.format(space=f"example_{number}", outside=place + outside, given=example.given, inside=place + inside, line=example.line,
+                                document=name, expected=f'R"__({example.printed})__"')
+            number += 1
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(text, encoding="utf-8")
     return 0
