@@ -62,7 +62,8 @@ xgrad_add_test(dlpack LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT
 set_property(TEST dlpack PROPERTY SKIP_RETURN_CODE 77)
 
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
-set(documents README.md docs/architecture.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/layers.md docs/nn.md docs/package.md docs/versions.md)
+set(documents README.md docs/architecture.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/layers.md docs/nn.md docs/package.md
+    docs/tutorial.md docs/versions.md)
 if(xgrad_with_lapack)
     list(APPEND documents docs/linalg.md)
 endif()
