@@ -96,6 +96,11 @@ if(EXISTS /usr/include/xtensor/xarray.hpp)
         "${PROJECT_SOURCE_DIR}/README.md" "${CMAKE_CXX_COMPILER}")
 endif()
 
+# The site, as tools/docs builds it, in a browser. mkdocs-material, doxygen and Chromium need not be there: 77 is skipped.
+xgrad_add_test(site LABEL source COMMAND
+    Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/docs/site_test.py" "${CMAKE_CURRENT_BINARY_DIR}/site")
+set_property(TEST site PROPERTY SKIP_RETURN_CODE 77)
+
 # Counts of instructions, unlike times, can be tested: benchmarks/instructions.txt has those that were recorded. They belong to
 # one compiler.
 find_program(XGRAD_VALGRIND valgrind)

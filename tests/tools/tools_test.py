@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/amalgamate, tools/check_layers, tools/check, tools/size and benchmarks/chart, on small trees that hold the traps."""
+"""Tests of tools/amalgamate, tools/check_layers, tools/check, tools/size, tools/docs and benchmarks/chart, on small trees that hold the traps."""
 
 import importlib.machinery
 import importlib.util
@@ -551,6 +551,52 @@ template <class T> Box::Box(T size) : Box(size) {}
         self.assert_holds("documents")
         self.put("README.md", "Version 7.7.8, no release yet\n")
         self.assert_fails("documents", "README.md says version 7.7.8, and core/config.hpp 7.7.7")
+
+
+class Docs(Tree):
+    @classmethod
+    def setUpClass(cls):
+        sys.path[:0] = [str(TOOLS), str(TOOLS / "site")]
+        global links, pages, reference
+        import links, pages, reference
+
+    def test_dead_links(self):
+        (self.root / "a").mkdir()
+        (self.root / "index.html").write_text('<a href="a/">a</a><a href="a/#there">b</a><a href="https://example.org">c</a><h1 id="top"></h1>')
+        (self.root / "a/index.html").write_text('<p id="there"></p><a href="..#top">d</a><a href="#there">e</a>')
+        self.assertEqual(links.dead_links(self.root), [])
+        (self.root / "a/index.html").write_text('<a href="..#to">d</a><a href="b/">e</a><script src="https://example.org/x.js"></script>')
+        self.assertEqual(links.dead_links(self.root), ["a/index.html: ..#to names no anchor", "a/index.html: https://example.org/x.js is fetched from elsewhere",
+                                                       "a/index.html: there is no b/", "index.html: a/#there names no anchor"])
+
+    def test_pages(self):
+        for name, text in {"README.md": "# R\n[d](docs/d.md#x)\n", "docs/d.md": "# D\n<!-- given: -->\n[r](../README.md) [s](../src/a.cpp) [f](../src) `[](x)`\n```cpp\n[](y)\n```\n",
+                           "src/a.cpp": "int a;\n"}.items():
+            (self.root / name).parent.mkdir(exist_ok=True)
+            (self.root / name).write_text(text)
+        collected = pages.Pages(self.root, self.root / "out")
+        collected.collect()
+        self.assertEqual(collected.missing, [])
+        self.assertEqual((self.root / "out/index.md").read_text(), "# R\n[d](d.md#x)\n")
+        self.assertEqual((self.root / "out/d.md").read_text(),
+                         "# D\n[r](index.md) [s](sources/src/a.cpp.md) [f](sources/src/README.md) `[](x)`\n```cpp\n[](y)\n```\n")
+        self.assertIn("int a;", (self.root / "out/sources/src/a.cpp.md").read_text())
+        self.assertIn("[a.cpp](a.cpp.md)", (self.root / "out/sources/src/README.md").read_text())
+        (self.root / "docs/d.md").write_text("[x](../src/b.cpp)\n")
+        collected = pages.Pages(self.root, self.root / "out")
+        collected.collect()
+        self.assertEqual(collected.missing, ["docs/d.md: there is no ../src/b.cpp"])
+
+    def test_comments_of_groups(self):
+        text = reference.for_doxygen("namespace xgrad {\n/// Both.\nint f(int);\nint f(double);\n\nint g(); // One.\nint h();\n\nint last();\n} // namespace xgrad\n")
+        self.assertEqual(re.findall(r"/// @verbatim\n/// (.*)\n/// @endverbatim\n(.*);", text),
+                         [("Both.", "int f(int)"), ("Both.", "int f(double)"), ("One.", "int g()"), ("One.", "int h()")])
+
+    def test_links_of_code(self):
+        references = pages.References({"sum": "s", "nn::Linear": "l", "Tensor::backward": "b", "Node::saved": "n"})
+        self.assertEqual([references.find(code) for code in ("xg::sum", "sum(x)", "nn::Linear", "nn::Linear&lt;T&gt;(3, 4)", "y.backward()", "node-&gt;saved(1)", "x", "y.other()")],
+                         ["s", "s", "l", "l", "b", "n", None, None])
+        self.assertEqual(references.link("<p><code>sum</code> <a><code>sum</code></a></p>", "../"), '<p><a href="../s"><code>sum</code></a> <a><code>sum</code></a></p>')
 
 
 if __name__ == "__main__":
