@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -160,19 +161,42 @@ private:
 #endif
 
 #ifdef XGRAD_BENCH_FASTAD
-/// `make` builds the expression of its variables, which are views of our memory.
+/// `make` builds the expression of its variables, which are views of our memory, or of copies where
+/// that is not contiguous; and of some inner ones, for values that are used twice.
 struct FastAD {
     static constexpr char const* name = "FastAD 3.2"; // its headers do not say which it is
     using Vector = ad::VarView<double, ad::vec>;
 
     template <class F> static auto differentiated(Inputs const& inputs, F make) {
-        std::vector<Vector> x;
-        for (auto const& input : inputs)
-            x.emplace_back(const_cast<double*>(input.data), input.gradient, input.count);
-        auto const expression = std::make_shared<decltype(ad::bind(make(x)))>(ad::bind(make(x)));
-        return [=] {
-            for (auto const& input : inputs) std::fill_n(input.gradient, input.count, 0.);
-            return ad::autodiff(*expression);
+        return differentiated(inputs, 0, 0, [=](auto& x, auto&) { return make(x); });
+    }
+    template <class F>
+    static auto differentiated(
+        Inputs const& inputs, std::size_t inner_count, std::size_t inner_size, F make) {
+        std::vector<Vector> x, inner;
+        auto const copies = std::make_shared<std::deque<std::vector<double>>>();
+        for (auto const& [data, gradient, count, stride] : inputs)
+            if (stride == 1) x.emplace_back(const_cast<double*>(data), gradient, count);
+            else {
+                auto& values = copies->emplace_back(count);
+                for (std::size_t k = 0; k < count; ++k) values[k] = data[k * stride];
+                x.emplace_back(values.data(), copies->emplace_back(count).data(), count);
+            }
+        for (std::size_t i = 0; i < inner_count; ++i) {
+            auto& values = copies->emplace_back(inner_size);
+            inner.emplace_back(values.data(), copies->emplace_back(inner_size).data(), inner_size);
+        }
+        auto const expression =
+            std::make_shared<decltype(ad::bind(make(x, inner)))>(ad::bind(make(x, inner)));
+        return [=]() mutable {
+            for (auto* all : {&x, &inner})
+                for (auto& each : *all) each.reset_adj();
+            double const value = ad::autodiff(*expression);
+            for (std::size_t i = 0; i < x.size(); ++i)
+                if (auto const& [data, gradient, count, stride] = inputs[i]; stride != 1)
+                    for (std::size_t k = 0; k < count; ++k)
+                        gradient[k * stride] = x[i].get_adj()(static_cast<Eigen::Index>(k));
+            return copies ? value : 0.; // which live as long as this
         };
     }
 };
@@ -267,6 +291,18 @@ void phase(std::size_t n) {
             });
         }));
     });
+#ifdef XGRAD_BENCH_FASTAD
+    Eigen::VectorXd t_parts[2]{Eigen::VectorXd(n), Eigen::VectorXd(n)};
+    for (std::size_t i = 0; i < n; ++i) {
+        t_parts[0](static_cast<Eigen::Index>(i)) = t.data()[i].real();
+        t_parts[1](static_cast<Eigen::Index>(i)) = t.data()[i].imag();
+    }
+    row.hand(FastAD::name, FastAD::differentiated(inputs, 4, n, [=](auto& x, auto& inner) {
+        auto &c = inner[0], &s = inner[1], &re = inner[2], &im = inner[3];
+        return (c = cos(x[0]), s = sin(x[0]), re = x[1] * c - x[2] * s - ad::constant(t_parts[0]),
+            im = x[1] * s + x[2] * c - ad::constant(t_parts[1]), sum(re * re + im * im));
+    }));
+#endif
 #ifdef XGRAD_BENCH_ADEPT
     adept::Vector t_re(static_cast<int>(n)), t_im(static_cast<int>(n));
     for (std::size_t i = 0; i < n; ++i) {
@@ -310,6 +346,14 @@ void rosenbrock(std::size_t n) {
             });
         }));
     });
+#ifdef XGRAD_BENCH_FASTAD
+    row.hand(FastAD::name, FastAD::differentiated(inputs, 2, n - 1, [=](auto& y, auto& inner) {
+        auto &away = inner[0], &rest = inner[1];
+        auto const here = y[0].head(n - 1), next = y[0].tail(n - 1);
+        return (
+            away = next - here * here, rest = 1. - here, sum(100. * (away * away) + rest * rest));
+    }));
+#endif
 #ifdef XGRAD_BENCH_ADEPT
     row.hand(Adept::name, Adept::differentiated(inputs, [=](auto& y) {
         int const last = static_cast<int>(n) - 1;
