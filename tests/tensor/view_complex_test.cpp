@@ -114,6 +114,15 @@ TEST_CASE("a complex view of a real tensor can be changed") {
         {sample(xg::DType::float64, {3, 2}), sample(xg::DType::complex128, {3})}));
 }
 
+TEST_CASE("memory at any address that a real number may have holds pairs") {
+    double numbers[] = {1, 2, 3, 4, 5, 6, 7};
+    for (double* first : {numbers, numbers + 1}) {
+        auto const z = view_as_complex(xg::from_blob(first, {3, 2}));
+        CHECK(z(1).item() == std::complex<double>(first[2], first[3]));
+        CHECK(Complex(z * 2.)(2).item() == 2. * std::complex<double>(first[4], first[5]));
+    }
+}
+
 TEST_CASE("tensors that do not hold pairs have no complex view") {
     Real const x = xg::zeros({4, 2, 2});
     CHECK_THROWS_AS(view_as_complex(Real(xg::zeros({4, 3}))), xg::ShapeError);

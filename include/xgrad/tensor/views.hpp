@@ -222,7 +222,11 @@ template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const&
     bool fits = x.dim() > 0 && x.shape(-1) == 2 && x.strides().back() == 1;
     for (std::size_t d = 0; fits && d + 1 < x.dim(); ++d)
         fits = x.strides()[d] % 2 == 0 || x.shape()[d] == 1;
-    if (fits) fits = reinterpret_cast<std::uintptr_t>(x.data()) % (2 * sizeof(T)) == 0;
+    if (fits) { // a pair begins at an even distance from the begin of the memory
+        auto const& array = x.impl().array;
+        fits =
+            (array.data - array.storage->data()) % static_cast<std::ptrdiff_t>(2 * sizeof(T)) == 0;
+    }
     if (!fits)
         detail::fail<ShapeError>("view_as_complex: a tensor of shape ", x.shape(), " and strides ",
             x.strides(),
