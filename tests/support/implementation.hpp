@@ -332,7 +332,9 @@ Directions directions(Function const& f, Point const& at) {
 }
 
 Verdict differentiates(Function const& f, Point const& at, double tolerance) {
-    auto const [w, v] = directions(f, at);
+    auto const both = directions(f, at);
+    auto const& w = both.w;
+    auto const& v = both.v;
     auto const fused = first_order(f, at, w), second = second_order(f, at, w, v);
     Point with_w = at;
     with_w.push_back(w);

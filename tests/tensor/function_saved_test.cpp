@@ -128,8 +128,8 @@ TEST_CASE(
                     "instead. It was saved by SquareBackward.") != std::string::npos);
     auto [e, r] = ExpAndReciprocal::apply(x);
     r.detach() += 1.;
-    CHECK(message<xg::VersionError>([&] {
-        sum(e).backward();
+    CHECK(message<xg::VersionError>([&, y = e] {
+        sum(y).backward();
     }).find("which is output 1 of ExpAndReciprocalBackward, is at version 1") != std::string::npos);
 }
 

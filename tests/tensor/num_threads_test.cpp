@@ -98,8 +98,8 @@ TEST_CASE("0 stands for all cores") {
 TEST_CASE("set_num_threads: too many are an error, and leave the number that was set") {
     xg::set_num_threads(2);
     CHECK_THROWS_AS(xg::set_num_threads(~std::size_t{0}), xg::Error);
-    CHECK_THROWS_WITH_AS(xg::set_num_threads(std::size_t{1} << 40),
-        "set_num_threads: 1099511627776 threads are too many", xg::Error);
+    CHECK_THROWS_WITH_AS(xg::set_num_threads(std::size_t{1} << 30),
+        "set_num_threads: 1073741824 threads are too many", xg::Error);
     CHECK(xg::get_num_threads() == 2);
     Real const x = xg::ones({200000});
     CHECK(sum(x * 2.).item() == 400000);
@@ -107,7 +107,7 @@ TEST_CASE("set_num_threads: too many are an error, and leave the number that was
 }
 
 // The thread sanitizer ends a child of a program with threads when it makes threads of its own.
-#if __has_include(<sys/wait.h>) && !defined(__SANITIZE_THREAD__)
+#if __has_include(<sys/wait.h>) && !defined(__SANITIZE_THREAD__) && !defined(__EMSCRIPTEN__)
 TEST_CASE("a child of fork() computes alone, and does not wait for threads that it does not have") {
     xg::set_num_threads(3);
     Real const x = xg::ones({300000});

@@ -236,13 +236,13 @@ using with_precision = typename WithPrecision<P, std::remove_cvref_t<A>>::type;
 
 /// A hook that may replace a T may return nothing, a T, or an optional T.
 template <class R, class V>
-inline constexpr bool returns =
-    std::is_void_v<R> || std::is_convertible_v<R, V> || std::is_convertible_v<R, std::optional<V>>;
+inline constexpr bool returns = std::disjunction_v<std::is_void<R>, std::is_convertible<R, V>,
+    std::is_convertible<R, std::optional<V>>>;
 template <class R, class... A>
 inline constexpr bool returns<R, std::tuple<A...>> =
-    std::is_void_v<R> || std::is_convertible_v<R, std::tuple<A...>> ||
-    std::is_convertible_v<R, std::optional<std::tuple<A...>>> ||
-    (sizeof...(A) == 1 && (std::is_convertible_v<R, A> && ...));
+    std::disjunction_v<std::is_void<R>, std::is_convertible<R, std::tuple<A...>>,
+        std::is_convertible<R, std::optional<std::tuple<A...>>>,
+        std::conjunction<std::bool_constant<sizeof...(A) == 1>, std::is_convertible<R, A>...>>;
 
 template <class V, class R> void take(std::optional<V>& place, R&& value) {
     if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));

@@ -80,9 +80,8 @@ struct ModuleHooks {
 };
 
 template <class R>
-inline constexpr bool returns_gradients =
-    std::is_void_v<R> || std::is_convertible_v<R, Gradients> ||
-    std::is_convertible_v<R, std::optional<Gradients>>;
+inline constexpr bool returns_gradients = std::disjunction_v<std::is_void<R>,
+    std::is_convertible<R, Gradients>, std::is_convertible<R, std::optional<Gradients>>>;
 
 /// Calls a hook that may return nothing.
 template <class F, class... A> std::optional<Gradients> call_hook(F& f, A&&... arguments) {
