@@ -1,8 +1,10 @@
 // Bodies of engine.hpp.
 #pragma once
 
+#include <system_error>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include <xgrad/autograd/engine.hpp>
 #include <xgrad/autograd/thread_state.hpp>
@@ -57,12 +59,18 @@ XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, std::span<Capture>
     auto const run = [&, locks = lock_identity ? lock_identity : &own_lock_identity] {
         lock_identity = locks;
         exchange();
+        auto const depth = std::exchange(pass_depth, 0);
         try {
             run_backward(roots, captures, keep_graph, create_graph, oldest);
         } catch (...) { thrown = std::current_exception(); }
+        pass_depth = depth;
         exchange();
     };
-    std::thread(run).join();
+    try {
+        std::thread(run).join();
+    } catch (std::system_error const&) {
+        run(); // there are no more threads, or none at all: on this stack
+    }
     if (thrown) std::rethrow_exception(thrown);
 }
 
