@@ -32,17 +32,13 @@ inline constexpr bool has_gradients =
 template <class T>
 concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
 namespace detail {
-/// An element type that a conversion reads: of a bool tensor a condition does.
-template <class T>
-concept NumericScalar = Scalar<T> && !std::same_as<T, bool>;
+/// The element type T of numbers: what a conversion reads. Of a bool tensor a condition does.
+template <class U, class T>
+concept SameNumber = std::same_as<U, T> && !std::same_as<T, bool>;
 } // namespace detail
 /// A C++ number that an expression may combine with a tensor.
 template <class T>
 concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
-namespace detail {
-template <class N, class T>
-concept NumberFor = Number<N> && std::convertible_to<N, T>;
-} // namespace detail
 
 /// The scalar type of a tensor as a value.
 enum class DType : std::uint8_t { boolean, int64, float32, float64, complex64, complex128 };

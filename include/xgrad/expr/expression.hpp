@@ -147,18 +147,18 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     }
     /// The same, as double(sum(x)), or in a condition: if (sum(x) < 1e-3).
     template <class U>
-        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !std::same_as<kind, C>)
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !std::same_as<U, scalar> &&
+                 !std::same_as<kind, C>)
     explicit operator U() const {
         return static_cast<U>(item());
     }
-    explicit operator scalar() const
-        requires(detail::NumericScalar<scalar> && Number<scalar>)
-    {
+    template <class U>
+        requires(detail::SameNumber<U, scalar> && Number<U>)
+    explicit operator U() const {
         return item();
     }
-    operator scalar() const // write x.item() or double(x)
-        requires detail::NumericScalar<scalar>
-    = delete;
+    template <detail::SameNumber<scalar> U>
+    operator U() const&& = delete; // write x.item() or double(x)
     explicit operator bool() const
         requires std::same_as<kind, B>
     {

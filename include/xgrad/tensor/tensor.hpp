@@ -39,12 +39,11 @@ public:
 
     /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
-    /// A tensor without dimensions. Templates, so that {5.} is a list for every compiler.
-    template <detail::NumberFor<T> N> explicit Tensor(N value) : Tensor(value, GradFlag<T>{}) {}
-    template <detail::NumberFor<T> N>
-    explicit Tensor(N value, GradFlag<T> g)
+    /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
+    template <Number N>
+        requires std::convertible_to<N, T>
+    explicit Tensor(N value, GradFlag<T> g = {})
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
-    template <Number N> Tensor(N) = delete; // write Tensor<double> x(3.), not x = 3.
     /// Nested lists, one level for each dimension. Inside of two braces elements may be tensors
     /// without dimensions, which get gradients: Tensor<double> a({{1., t}, {0., 1.}}).
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
@@ -125,18 +124,17 @@ public:
     }
     /// The same, as double(x).
     template <class U>
-        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !detail::is_complex<T>)
+        requires(std::is_arithmetic_v<U> && !std::same_as<U, bool> && !std::same_as<U, T> &&
+                 !detail::is_complex<T>)
     explicit operator U() const {
         return static_cast<U>(item());
     }
-    explicit operator T() const
-        requires(detail::NumericScalar<T> && Number<T>)
-    {
+    template <class U>
+        requires(detail::SameNumber<U, T> && Number<U>)
+    explicit operator U() const {
         return item();
     }
-    operator T() const // write x.item() or double(x)
-        requires detail::NumericScalar<T>
-    = delete;
+    template <detail::SameNumber<T> U> operator U() const&& = delete; // write x.item() or double(x)
     /// True if the tensor is defined; but of a bool tensor its value: if (all_of(x > 0.)).
     explicit operator bool() const {
         if constexpr (std::same_as<T, bool>) return item();
