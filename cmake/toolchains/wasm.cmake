@@ -18,4 +18,4 @@ if(NOT EXISTS "${EMSCRIPTEN_SYSROOT}/include/c++/v1/__algorithm/ranges_find.h")
 endif()
 
 find_program(XGRAD_NODE NAMES node nodejs)
-set(CMAKE_CROSSCOMPILING_EMULATOR "${XGRAD_NODE}")
+set(CMAKE_CROSSCOMPILING_EMULATOR "${XGRAD_NODE}" --stack-size=7500)     # kB: nested passes need more than node gives
