@@ -5,121 +5,17 @@ usage: playground/test_page.py FOLDER     the folder has index.html; tools/playg
 """
 
 import cmath
-import functools
-import http.server
 import json
 import math
-import os
 import pathlib
-import select
-import shutil
-import subprocess
 import sys
-import tempfile
-import threading
-import time
 import unittest
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/support"))
+import browser
 
-
-class Browser:
-    """One page of Chromium, through the DevTools protocol by a pair of pipes: messages end with a zero byte."""
-
-    def __init__(self, program):
-        self.profile = tempfile.mkdtemp(prefix="playground-")
-        to_browser, self.send_to = os.pipe()
-        self.receive_from, from_browser = os.pipe()
-
-        def pipes_as_3_and_4():
-            # Above 4 first: either end may have one of these numbers.
-            high_in, high_out = os.dup(to_browser), os.dup(from_browser)
-            while high_in < 5 or high_out < 5:
-                high_in, high_out = os.dup(high_in), os.dup(high_out)
-            os.dup2(high_in, 3)
-            os.dup2(high_out, 4)
-
-        self.process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={self.profile}", "about:blank"],
-            close_fds=False, preexec_fn=pipes_as_3_and_4, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_browser)
-        os.close(from_browser)
-        self.received, self.number, self.events, self.session = b"", 0, [], None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(domain + ".enable")
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-        os.close(self.send_to)
-        os.close(self.receive_from)
-        shutil.rmtree(self.profile, ignore_errors=True)
-
-    def message(self, seconds):
-        until = time.monotonic() + seconds
-        while b"\0" not in self.received:
-            if not select.select([self.receive_from], [], [], max(0, until - time.monotonic()))[0]:
-                raise TimeoutError("Chromium does not answer")
-            part = os.read(self.receive_from, 1 << 16)
-            if not part:
-                raise RuntimeError("Chromium has ended")
-            self.received += part
-        text, _, self.received = self.received.partition(b"\0")
-        return json.loads(text)
-
-    def call(self, method, **parameters):
-        self.number += 1
-        request = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            request["sessionId"] = self.session
-        os.write(self.send_to, json.dumps(request).encode() + b"\0")
-        while True:
-            answer = self.message(60)
-            if answer.get("id") == self.number:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']['message']}")
-                return answer["result"]
-            self.events.append(answer)
-
-    def run(self, script):
-        """The value of a JavaScript expression in the page."""
-        result = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in result:
-            raise RuntimeError(result["exceptionDetails"]["exception"].get("description", script))
-        return result["result"].get("value")
-
-    def open(self, address):
-        self.events.clear()
-        self.call("Page.navigate", url=address)
-        until = time.monotonic() + 60
-        while not self.run("document.body && document.body.dataset.ready === 'true'"):
-            if time.monotonic() > until:
-                raise TimeoutError("the page does not become ready: " + str(self.run("document.body.innerText")))
-            time.sleep(0.05)
-
-    def press(self, key, code=None):
-        for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code or key, windowsVirtualKeyCode={"Tab": 9, "Enter": 13, "ArrowDown": 40}[key])
-
-    def complaints(self):
-        """What the console was told, and exceptions that nobody caught."""
-        self.run("1")    # events before this have arrived
-        found = []
-        for event in self.events:
-            parameters = event.get("params", {})
-            if event.get("method") == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
-                found.append(str(parameters["args"]))
-            elif event.get("method") == "Runtime.exceptionThrown":
-                found.append(str(parameters["exceptionDetails"]))
-            elif event.get("method") == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
-                found.append(parameters["entry"]["text"])
-        return found
-
-    def requests(self):
-        return [event["params"]["request"]["url"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
+READY = "document.body.dataset.ready === 'true'"
 
 
 def number(text):
@@ -134,10 +30,10 @@ class PageTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        program = next(filter(None, map(shutil.which, BROWSERS)), None)
+        program = browser.find_chromium()
         if not program:
             raise unittest.SkipTest("there is no Chromium")
-        cls.browser = Browser(program)
+        cls.browser = browser.Browser(program)
 
     @classmethod
     def tearDownClass(cls):
@@ -145,7 +41,7 @@ class PageTest(unittest.TestCase):
             cls.browser.close()
 
     def setUp(self):
-        self.browser.open((self.folder / "index.html").as_uri())
+        self.browser.open((self.folder / "index.html").as_uri(), READY)
 
     def tearDown(self):
         self.assertEqual(self.browser.complaints(), [])
@@ -288,26 +184,15 @@ class PageTest(unittest.TestCase):
             self.browser.call("Emulation.clearDeviceMetricsOverride")
 
     def test_from_a_server_and_nothing_from_elsewhere(self):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(self.folder)))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        home = f"http://127.0.0.1:{server.server_port}/"
         own = (self.folder.as_uri(), "data:")
         self.assertEqual([url for url in self.browser.requests() if not url.startswith(own)], [])
-        try:
-            self.browser.open(home)
+        with browser.Server(self.folder) as server:
+            self.browser.open(server.address, READY)
             self.enter("x^3", x=2.0)
             self.assertEqual((self.value(), self.gradients()["f", "x"][0]), (8, 12))
             urls = self.browser.requests()
-            self.assertIn(home + "xgrad.js", urls)
-            self.assertEqual([url for url in urls if not url.startswith((home, "data:"))], [])
-        finally:
-            server.shutdown()
-            server.server_close()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *arguments):
-        pass
+            self.assertIn(server.address + "xgrad.js", urls)
+            self.assertEqual([url for url in urls if not url.startswith((server.address, "data:"))], [])
 
 
 if __name__ == "__main__":
