@@ -1,5 +1,7 @@
 // Lines as people write them who know NumPy, PyTorch, JAX or xtensor.
+#include <array>
 #include <complex>
+#include <span>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -64,6 +66,10 @@ TEST_CASE("joining") {
     CHECK(same(xg::cat({a, b}), {1, 2, 3, 4}));
     CHECK(same(xg::cat({a, b}, 0), {1, 2, 3, 4}));
     CHECK(same(xg::cat<double>({a, 2. * b}), {1, 2, 6, 8}));
+    CHECK(same(cat(std::vector{a, b}), {1, 2, 3, 4})); // a container is found by its elements
+    CHECK(same(stack(std::array{a, b}, 1), {{1, 3}, {2, 4}}));
+    std::vector const parts{a, b};
+    CHECK(same(concatenate(std::span(parts)), {1, 2, 3, 4}));
     CHECK(same(xg::stack({a, b}, 1), {{1, 3}, {2, 4}}));
     CHECK(same(xg::concatenate({a, b}, 0), {1, 2, 3, 4}));
     D const m({{1., 2.}, {3., 4.}});
@@ -133,6 +139,73 @@ TEST_CASE("conversions") {
     CHECK_FALSE(D());
     CHECK_THROWS_AS(static_cast<void>(static_cast<bool>(x < 4.)), xg::ShapeError);
     CHECK_THROWS_AS(static_cast<void>(static_cast<double>(x)), xg::ShapeError);
+}
+
+template <class T> T polynomial(T x) { // as written for double before
+    T sum = 0.5;
+    T const two = 2;
+    for (int i = 0; i < 3; ++i) sum = sum * x + two;
+    return sum;
+}
+double which(double) { return 1.; }
+double which(D const&) { return 2.; }
+D positive_part(D const& x) { return x.item() > 0. ? x : 0.0; }
+
+TEST_CASE("a number becomes a tensor by itself") {
+    D y = 3.0, n = 3;
+    Z z = 2.0;
+    xg::Tensor<float> f = 2.5;
+    I i = 7;
+    CHECK(y.item() == 3.);
+    CHECK(n.item() == 3.);
+    CHECK(n.dim() == 0);
+    CHECK(z.item() == std::complex<double>(2.));
+    CHECK(f.item() == 2.5f);
+    CHECK(i.item() == 7);
+    y = 4.0;
+    CHECK(y.item() == 4.);
+    D w = {3.0, xg::requires_grad};
+    CHECK(w.requires_grad());
+
+    D x({1., 2.}, xg::requires_grad), loss = 0;
+    for (int k = 1; k <= 3; ++k) loss += sum(x * k);
+    loss.backward();
+    CHECK(same(x.grad(), {6, 6}));
+
+    D a(2., xg::requires_grad);
+    D p = polynomial(a);
+    CHECK(p.item() == polynomial(2.));
+    p.backward();
+    CHECK(a.grad().item() == 0.5 * 12 + 2 * 4 + 2); // of x^3 / 2 + 2 x^2 + 2 x + 2
+    CHECK(which(1.) + which(1) == 2.);
+    CHECK(which(a) == 2.);
+    CHECK(positive_part(-2.).item() == 0.);
+    std::vector<D> const list = {1., 2.};
+    CHECK(list[1].item() == 2.);
+    D const brace{2.}; // a list, as always
+    CHECK(brace.dim() == 1);
+    // What would lose something is written: I n(3.5), D y(true).
+    static_assert(!std::is_convertible_v<double, I> && std::is_constructible_v<I, double>);
+    static_assert(!std::is_convertible_v<bool, D> && !std::is_convertible_v<int, xg::Tensor<bool>>);
+    static_assert(!std::is_constructible_v<D, std::complex<double>>);
+}
+
+TEST_CASE("constants take the type of the tensor that they become") {
+    xg::Tensor<bool> const mask({true, false});
+    D y = where(mask, 1, 0);
+    CHECK(same(y, {1, 0}));
+    I n = where(mask, 1, 0);
+    CHECK(same(n, {1, 0}));
+    xg::Tensor<float> f = where(mask, 1., 0.);
+    CHECK(f.array() == xt::xarray<float>{1, 0});
+    Z z = where(mask, 1, 0.5);
+    CHECK(z(1).item() == std::complex<double>(0.5));
+    D x({3., 4.}, xg::requires_grad);
+    y = where(mask, 1, 0);
+    sum(x * y).backward();
+    CHECK(same(x.grad(), {1, 0}));
+    static_assert(!std::is_convertible_v<decltype(where(mask, 1., 0.)), I>);
+    static_assert(!std::is_convertible_v<decltype(where(mask, n, 0)), D>);
 }
 
 TEST_CASE("NumPy's names") {

@@ -140,4 +140,13 @@ template <class T>
 using kind_of = std::conditional_t<std::same_as<T, bool>, B,
     std::conditional_t<std::integral<T>, Z, std::conditional_t<detail::is_complex<T>, C, R>>>;
 
+namespace detail {
+/// True where every number of kind A is one of kind To, as NumPy casts safely: integer, real,
+/// complex. A bool is no number.
+template <class A, class To>
+inline constexpr bool is_kind_within =
+    std::same_as<A, To> || (std::same_as<A, Z> && !std::same_as<To, B>) ||
+    (std::same_as<A, R> && std::same_as<To, C>);
+} // namespace detail
+
 } // namespace xgrad

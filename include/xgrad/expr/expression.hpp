@@ -118,6 +118,10 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     using precision = detail::result_precision<kind, widest_precision<typename X::precision...>>;
     using scalar = typename kind::template over<precision>;
     using value_type = scalar;
+    /// False for operands that are constants and masks, which promote to anything: where(mask, 1,
+    /// 0).
+    static constexpr bool has_precision =
+        !std::same_as<widest_precision<typename X::precision...>, bool>;
     using indices = std::index_sequence_for<X...>;
     static constexpr std::size_t operand_count = (X::operand_count + ... + 0);
 

@@ -24,12 +24,13 @@ void keep_gradient(AnyTensor const& t, AnyTensor gradient);
 
 NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t);
 
-/// True where a hook on a Tensor<T> may return Result. An AnyTensor is checked at run time.
+/// True where a hook on a Tensor<T> may return Result: no number, though it converts to a tensor.
+/// An AnyTensor is checked at run time.
 template <class Result, class T> consteval bool find_tensor_hook_result() {
     using X = std::remove_cvref_t<Result>;
     if constexpr (std::is_void_v<Result> || std::same_as<X, AnyTensor>) return true;
     else if constexpr (TensorLike<X>) return std::same_as<tensor_type<X>, Tensor<T>>;
-    else return std::is_convertible_v<Result, Tensor<T>>;
+    else return !Number<X> && std::is_convertible_v<Result, Tensor<T>>;
 }
 template <class Result, Scalar T>
 inline constexpr bool is_tensor_hook_result = find_tensor_hook_result<Result, T>();

@@ -126,7 +126,31 @@ inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_
 inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<double>>(x), axis);
 }
+
+namespace detail {
+template <class V> inline constexpr bool is_tensor_vector = false;
+template <Scalar T> inline constexpr bool is_tensor_vector<std::vector<Tensor<T>>> = true;
+/// A span, an array or another range of tensors of one scalar type.
+template <class V>
+concept RangeOfTensors = PlainRange<V> && !is_tensor_vector<V> &&
+                         std::same_as<Tensor<typename std::ranges::range_value_t<V>::scalar>,
+                             std::ranges::range_value_t<V>>;
+template <RangeOfTensors V> auto vector_of(V const& x) {
+    return std::vector<std::ranges::range_value_t<V>>(std::ranges::begin(x), std::ranges::end(x));
+}
+} // namespace detail
+
+/// The same of a span, an array or another range of tensors.
+template <detail::RangeOfTensors V> auto cat(V const& x, std::ptrdiff_t axis = 0) {
+    return cat(detail::vector_of(x), axis);
+}
+template <detail::RangeOfTensors V> auto stack(V const& x, std::ptrdiff_t axis = 0) {
+    return stack(detail::vector_of(x), axis);
+}
 /// NumPy's name of cat.
+template <detail::RangeOfTensors V> auto concatenate(V const& x, std::ptrdiff_t axis = 0) {
+    return cat(detail::vector_of(x), axis);
+}
 template <Scalar T>
 Tensor<T> concatenate(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
     return cat(x, axis);

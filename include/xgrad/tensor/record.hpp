@@ -9,6 +9,7 @@
 
 #include <xgrad/autograd/anomaly.hpp>
 #include <xgrad/ops/reducing.hpp>
+#include <xgrad/ops/shaping.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
@@ -132,7 +133,9 @@ template <class Op, class... X>
     requires(detail::has_scalar<Expression<Op, X...>, T>)
 Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {
     detail::RecordingAt const here(location);
-    impl_ = detail::record(e).handle();
+    if constexpr (std::same_as<typename Expression<Op, X...>::scalar, T>)
+        impl_ = detail::record(e).handle();
+    else impl_ = cast<T>(e).handle();
 }
 
 } // namespace xgrad

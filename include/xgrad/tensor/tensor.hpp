@@ -39,10 +39,11 @@ public:
 
     /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
-    /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
+    /// A tensor without dimensions: D y = 3.; an int may become a double, a double no int64.
+    /// (A template, so that {5.} is a list for every compiler.)
     template <Number N>
         requires std::convertible_to<N, T>
-    explicit Tensor(N value, GradFlag<T> g = {})
+    explicit(!detail::is_kind_within<kind_of<N>, kind_of<T>>) Tensor(N value, GradFlag<T> g = {})
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
     /// Nested lists, one level for each dimension. Inside of two braces elements may be tensors
     /// without dimensions, which get gradients: Tensor<double> a({{1., t}, {0., 1.}}).

@@ -79,7 +79,12 @@ inline constexpr bool copies_from = [] {
     else if constexpr (NumberRange<V>) return ConvertsTo<std::ranges::range_value_t<V>, T>;
     else return false;
 }();
-template <class E, class T> inline constexpr bool has_scalar = std::same_as<typename E::scalar, T>;
+/// True for an expression of this scalar type, and for one of constants and masks, whose precision
+/// the tensor decides: Tensor<double> y = where(mask, 1, 0).
+template <class E, class T>
+inline constexpr bool has_scalar = std::same_as<typename E::scalar, T> ||
+                                   (!E::has_precision && !std::same_as<typename E::kind, B> &&
+                                       is_kind_within<typename E::kind, kind_of<T>>);
 
 /// Shape or strides as xtensor's functions take them.
 template <class D> auto xt_dims(D const& d) {
