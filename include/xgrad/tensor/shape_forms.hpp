@@ -84,6 +84,9 @@ template <class Derived> struct ShapeForms {
     std::size_t dimension() const { return self().dim(); }
     std::size_t ndim() const { return self().dim(); }
     Shape const& sizes() const { return self().shape(); }
+    // NumPy and PyTorch iterate over rows, xtensor over elements: a guess would be wrong for one.
+    void begin() const = delete; // write x.array() for the elements, x.unbind() for the rows
+    void end() const = delete;   // write x.array() for the elements, x.unbind() for the rows
 
 private:
     Derived const& self() const { return static_cast<Derived const&>(*this); }
