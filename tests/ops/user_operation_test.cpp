@@ -56,6 +56,28 @@ struct Wave : xgrad::Elementwise<xgrad::R(xgrad::R), xgrad::C(xgrad::C)> {
     auto partial(xgrad::wrt<0>, auto, auto x) const { return cos(x); }
 };
 
+/// The real cube root of a batch of numbers: the SIMD maths of a function that xgrad does not have.
+template <class P> xgrad::simd::Batch<P> cube_root(xgrad::simd::Batch<P> x) {
+    auto const a = abs(x), first = exp(log(a) / 3);
+    auto const y = first - (first * first * first - a) / (3 * first * first); // a step of Newton's
+    return copysign(where(a == 0, a, y), x);
+}
+/// The function that programs and rules call, and its rule.
+template <xgrad::Operand X> auto cube_root(X const& x);
+struct CubeRoot : xgrad::Elementwise<xgrad::R(xgrad::R)> {
+    auto value(auto x) const { return cube_root(x); }
+    auto partial(xgrad::wrt<0>, auto y, auto) const { return 1 / (3 * y * y); }
+};
+template <xgrad::Operand X> auto cube_root(X const& x) { return xgrad::apply<CubeRoot>(x); }
+/// A rule that calls it, in its value and in its derivative.
+struct Radius : xgrad::Elementwise<xgrad::R(xgrad::R)> {
+    auto value(auto x) const { return x * cube_root(1 + x * x); }
+    auto partial(xgrad::wrt<0>, auto, auto x) const {
+        auto const c = cube_root(1 + x * x);
+        return c + 2 * x * x / (3 * c * c);
+    }
+};
+
 /// An operation that is a template, and one that is a member of a class template.
 template <class Tag> struct Family {
     template <int N> struct Times : xgrad::Elementwise<xgrad::R(xgrad::R)> {
@@ -125,6 +147,29 @@ TEST_CASE("words in a rule mean xgrad's, whatever the namespace around it calls 
         function_of<double>([](auto x) { return sin(x); }), {real()}));
     CHECK(agrees_with(function_of<cd>([](auto x) { return xg::apply<mine::Wave>(x); }),
         function_of<cd>([](auto x) { return sin(x); }), {complex()}));
+}
+
+TEST_CASE("a function with SIMD maths of its own needs that and its rule, and nothing else") {
+    auto const root = [](auto x) { return mine::cube_root(x); };
+    Values const negative = sample(xg::DType::float64, {2, 5}, 3, -2, -0.25);
+    for (auto const& at : {real(), negative}) {
+        CHECK(differentiates(function_of<double>(root), {at}));
+        CHECK(differentiates(
+            function_of<double>([](auto x) { return mine::cube_root(x) * sin(x) + x; }), {at}));
+    }
+    CHECK(agrees_with(function_of<double>([](auto x) { return xg::apply<mine::Radius>(x); }),
+        function_of<double>([](auto x) { return x * pow(1 + x * x, 1. / 3); }), {real()}));
+    CHECK(differentiates(
+        function_of<double>([](auto x) { return xg::apply<mine::Radius>(x); }), {real()}));
+    CHECK(agrees_with_double(
+        function_of<float>(root), function_of<double>(root), {sample(xg::DType::float32, {19})}));
+    xg::Tensor<double> const x({-27., -1e-300, -0., 0., 1e-9, 2., 1e300});
+    xg::Tensor<double> const y = mine::cube_root(x);
+    for (std::size_t i = 0; i < x.numel(); ++i)
+        CHECK(y(i).item() == doctest::Approx(std::cbrt(x(i).item())).epsilon(1e-14));
+    auto const w = leaf(real()).as<double>();
+    xg::Tensor<double> const z = mine::cube_root(w * w) * 2.;
+    CHECK(z.grad_fn()->formula() == "Mul(CubeRoot(Mul(a, b)), number)"); // one Node
 }
 
 TEST_CASE("an operation with state of its own is fused, differentiated and kept like any other") {

@@ -262,9 +262,13 @@ template <IsArraywise Op, class... X> auto express(Op const& op, X const&... x) 
 template <class Op, class... X>
     requires(!detail::OperandLike<Op>) && AnyOperand<X...>
 auto apply(Op op, X const&... x) {
-    static_cast<void>(detail::ReportDiagnostic<diagnostic_of<Op>>());
-    if constexpr (!Operation<Op>) return detail::stand_in<Op>(x...);
-    else return express(std::move(op), x...);
+    // A rule may call the function of its own batches; then it is being checked, or differentiated.
+    if constexpr ((detail::EvaluatedAtOnce<X> || ...)) return evaluate_at_once(std::move(op), x...);
+    else {
+        static_cast<void>(detail::ReportDiagnostic<diagnostic_of<Op>>());
+        if constexpr (!Operation<Op>) return detail::stand_in<Op>(x...);
+        else return express(std::move(op), x...);
+    }
 }
 /// Applies your own elementwise operation that has no data members: `apply<MyOp>(x, y)`.
 template <class Op, class... X>
