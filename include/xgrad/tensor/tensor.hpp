@@ -18,10 +18,6 @@ namespace xgrad {
 
 template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
-namespace detail {
-template <Scalar T>
-void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values);
-}
 
 template <Scalar T>
 class Tensor : public AnyTensor,
@@ -49,7 +45,7 @@ public:
     /// without dimensions, which get gradients: Tensor<double> a({{1., t}, {0., 1.}}).
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
         : Tensor(detail::ArrayOf<T>::from_list(values), g) {
-        if (detail::ArrayOf<T>::has_tensors(values)) detail::take_tensors(*this, values);
+        if (auto const join = detail::ArrayOf<T>::join_of(values)) join(*this, values);
     }
     /// Copies the values of an xtensor expression, or the numbers of a std::vector, std::array,
     /// std::span or another range, with one dimension. borrow() and adopt() make tensors of such

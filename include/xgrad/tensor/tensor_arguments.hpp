@@ -32,21 +32,28 @@ template <Scalar T> struct GradFlag {
 
 namespace detail {
 
+template <class T, bool outermost = true> struct NestedList;
+template <Scalar T>
+void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values);
+
 /// An element of a braced list: a number or a list. {5.} is always a list, so that {{5.}, {6.}} can
 /// only be a matrix. Inside a list it may be a tensor without dimensions, too; in the outermost
 /// list Tensor<double>{x} would not be x any more.
-template <class T, bool outermost = true> struct NestedList {
+template <class T, bool outermost> struct NestedList {
     T value{};
     std::initializer_list<NestedList<T, false>> list{};
     bool is_number = false;
     AnyTensor tensor = {};
+    /// Joins the tensors of a whole list. Only a program that writes one compiles that.
+    void (*join)(Tensor<T>&, std::initializer_list<NestedList<T>> const&) = nullptr;
 
     template <std::convertible_to<T> U>
     NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
     NestedList(std::initializer_list<NestedList<T, false>> l) : list(l) {}
     template <Operand X>
         requires(!outermost && std::same_as<typename X::scalar, T>)
-    NestedList(X const& x) : is_number(true), tensor(materialize_expression(x)) {}
+    NestedList(X const& x)
+        : is_number(true), tensor(materialize_expression(x)), join(&take_tensors<T>) {}
 };
 
 template <class V> inline constexpr bool is_dims = false;
@@ -123,10 +130,13 @@ template <class T> struct ArrayOf {
             if (inner.is_number) f(inner);
             else for_each(inner.list, f);
     }
-    [[gnu::cold]] static bool has_tensors(List const& list) {
-        bool found = false;
-        for_each(list, [&found](auto const& element) { found |= element.tensor.defined(); });
-        return found;
+    /// How the tensors in a list are joined; nullptr where it has none.
+    [[gnu::cold]] static auto join_of(List const& list) {
+        decltype(list.begin()->join) join = nullptr;
+        for_each(list, [&join](auto const& element) {
+            if (element.join) join = element.join;
+        });
+        return join;
     }
     [[gnu::cold]] static Array<T> from_list(List const& list) {
         Shape shape{list.size()};
