@@ -1,4 +1,10 @@
 // Activation functions of neural networks that are no composition of other operations.
+//
+// Shapes: elementwise, the result has the shape of x; integers and masks are computed in double.
+// Gradients: of any order, in backward and forward mode. At 0 the gradient of leaky_relu() is the
+// slope, that of elu() is alpha; gelu() has no kink.
+// Errors: an undefined tensor is an Error where the expression is evaluated. A complex operand does
+// not compile.
 #pragma once
 
 #include <xgrad/ops/special.hpp>

@@ -1,4 +1,13 @@
 // Sums, products, quotients and powers.
+//
+// Shapes: elementwise, operands broadcast as in NumPy. A scalar constant takes the precision of the
+// tensors beside it.
+// Gradients: of all real and complex operands, of any order, in backward and forward mode; summed
+// over axes along which an operand was broadcast. A complex operand gets dL/dRe + i dL/dIm, as in
+// PyTorch; a real one beside complex ones gets the real part. Infinite for sqrt() and rsqrt() at 0;
+// 0 for the base of pow(x, 0).
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated.
 #pragma once
 
 #include <xgrad/expr/expression.hpp>

@@ -1,4 +1,14 @@
 // Comparisons (to bool tensors), choices between operands, and bounds.
+//
+// Shapes: elementwise, operands broadcast as in NumPy. Comparisons and isnan(), isinf(), isfinite()
+// give bool tensors.
+// Gradients: comparisons have none. The others have gradients of any order, in backward and forward
+// mode: the operand that an element was chosen from gets the gradient, and equal operands of
+// maximum() and minimum() get half each. An operand that was not chosen gets 0, but 0 times an
+// infinite inner derivative is NaN: where() does not protect a branch.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. Complex operands compile in ==, !=, isnan(), isinf(),
+// isfinite() and where() only; a mask that is not bool does not compile.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,15 @@
 // Operations on complex numbers: parts, modulus, direction, conjugate. Real operands are complex
 // numbers with imaginary part 0.
+//
+// Shapes: elementwise; two operands broadcast as in NumPy. abs(), abs2(), angle(), real() and
+// imag() of complex tensors are real.
+// Gradients: of any order, in backward and forward mode. A complex operand gets dL/dRe + i dL/dIm,
+// twice the Wirtinger derivative dL/d(conj z), as in PyTorch. At 0 it is 0 for abs(), sgn() and
+// angle(); it is 0 everywhere for sign(), for the second operand of copysign() and for angle() of
+// real numbers.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. copysign(), complex() and polar() of complex operands do not
+// compile.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>

@@ -1,4 +1,11 @@
 // Activation functions of complex-valued networks. None of them is holomorphic.
+//
+// Shapes: elementwise, the result has the shape of z; the bias of modrelu() broadcasts.
+// Gradients: dL/dRe + i dL/dIm, of any order, in backward and forward mode. crelu() has gradient 0
+// for a part that is 0; modrelu() has 0 for z at z = 0 and where |z| + b <= 0; zrelu() has g on the
+// edges of the first quadrant.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. A complex bias does not compile.
 #pragma once
 
 #include <xgrad/ops/complex.hpp>

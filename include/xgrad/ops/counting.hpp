@@ -1,4 +1,9 @@
 // Counts of nonzero elements, and whether any or all are nonzero.
+//
+// Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
+// `keep`. An empty list of axes reduces nothing.
+// Gradients: none are recorded.
+// Errors: an axis out of range or given twice is an IndexError, an undefined tensor an Error.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>

@@ -1,5 +1,11 @@
 // Cumulative sums, products and logarithms of sums of exponentials, and the linear recurrence that
 // computes their gradients.
+//
+// Shapes: the result has the shape of x.
+// Gradients: of any order, in backward and forward mode, also with zeros in cumprod(); complex ones
+// as PyTorch's, dL/dRe + i dL/dIm. Integers and masks have none.
+// Errors: an axis out of range is an IndexError, an undefined tensor an Error. logcumsumexp() of
+// complex numbers does not compile.
 #pragma once
 
 #include <xgrad/fuse/gather_scatter.hpp>

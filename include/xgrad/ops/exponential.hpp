@@ -1,4 +1,11 @@
 // Exponentials and logarithms, and the sigmoid family.
+//
+// Shapes: elementwise, the result has the shape of x; integers and masks are computed in double,
+// but relu() of these gives integers.
+// Gradients: of any order, in backward and forward mode. Functions of complex numbers are
+// holomorphic: the gradient is g conj(f'). At 0 it is 0 for relu() and infinite for log().
+// Errors: an undefined tensor is an Error where the expression is evaluated. softplus() and relu()
+// of complex numbers do not compile.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>

@@ -1,4 +1,12 @@
 // The largest and the smallest elements over axes.
+//
+// Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
+// `keep`.
+// Gradients: shared equally by the elements that are the extremum, or by all NaN where it is NaN;
+// of any order, in backward and forward mode. Higher orders take the set of these elements for
+// constant.
+// Errors: an axis out of range or given twice is an IndexError; a reduced axis of extent 0 is a
+// ShapeError if the result has elements. Complex numbers, which have no order, do not compile.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>

@@ -1,4 +1,9 @@
 // Elements in another order along axes: reversed (flip) or rotated (roll).
+//
+// Shapes: the result has the shape of x; it is a copy.
+// Gradients: of any order, in backward and forward mode: the gradient is flipped, or rolled back.
+// Errors: an axis out of range or given twice is an IndexError; shifts that are not one for each
+// axis are a ShapeError; an undefined tensor is an Error.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>

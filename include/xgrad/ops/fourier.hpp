@@ -1,5 +1,14 @@
 // Discrete Fourier transforms with NumPy's conventions: exp(-2 pi i jk/n) forward, and the scale
 // chosen by `norm`.
+//
+// Shapes: a transformed axis gets extent n (its own by default); rfft() gives n/2 + 1 bins, irfft()
+// n points, 2 (bins - 1) by default. The other axes are batches. Results are complex, but those of
+// irfft() and irfftn() are real.
+// Gradients: the adjoint transform, of any order, in backward and forward mode. A real operand gets
+// the real part.
+// Errors: no points (n = 0, or an axis of extent 0) and lengths that are not one for each axis are
+// a ShapeError; an axis out of range or given twice is an IndexError; an undefined tensor and an
+// unknown name of a norm are an Error. rfft() and rfftn() of complex numbers do not compile.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,9 @@
 // The gamma function's logarithm and its derivatives.
+//
+// Shapes: elementwise, the result has the shape of x; integers and masks are computed in double.
+// Gradients: polygamma functions, of any order, in backward and forward mode.
+// Errors: an order of polygamma() that is negative or above 2^30 is an Error, and so is an
+// undefined tensor. Complex numbers do not compile.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>

@@ -1,6 +1,13 @@
 // index_select, gather and their transposes index_add and scatter_add: elements and slices selected
 // by indices along an axis. An index may occur several times: gradients and added values are
 // accumulated.
+//
+// Shapes: in IndexSelect the axes of the index replace the axis; the result of Gather has the shape
+// of the index. The result of IndexAdd and ScatterAdd has the shape that is given.
+// Gradients: each is the adjoint of another one, so of any order, in backward and forward mode. The
+// index has none.
+// Errors: nothing is checked here: tensor/index_select.hpp, which has the functions, checks axes,
+// shapes and indices.
 #pragma once
 
 #include <functional>

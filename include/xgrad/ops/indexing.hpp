@@ -1,5 +1,13 @@
 // Basic indexing: a view of a part of an array, and its adjoint, which writes a gradient into that
 // part of zeros.
+//
+// Shapes: an integer removes its axis, a slice keeps it, `newaxis` adds one of extent 1; `ellipsis`
+// stands for all axes that no index names, and axes behind the last index are selected whole.
+// Gradients: the gradient is written into the selected part of zeros; of any order, in backward and
+// forward mode.
+// Errors: an integer out of range, a step below 1, a second ellipsis and too many indices are an
+// IndexError. A slice that reaches too far is cut. An index of floating-point type does not
+// compile.
 #pragma once
 
 #include <optional>

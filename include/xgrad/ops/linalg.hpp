@@ -1,4 +1,13 @@
 // Products of vectors and matrices.
+//
+// Shapes: matmul() multiplies matrices in the last two axes and broadcasts the axes before them; a
+// vector counts as a row on the left, as a column on the right, and its axis is removed. dot() and
+// outer() take vectors, vdot() any two arrays of as many elements.
+// Gradients: g B^H for A and A^H g for B, summed over broadcast axes, of any order, in backward and
+// forward mode; a real factor beside a complex one gets the real part. Products of integers have
+// none.
+// Errors: shapes that do not fit are a ShapeError; adjoint() of fewer than two axes is an
+// IndexError; an undefined tensor is an Error. matmul() of two masks does not compile.
 #pragma once
 
 #include <xgrad/kernels/gemm.hpp>

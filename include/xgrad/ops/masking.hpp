@@ -1,4 +1,11 @@
 // Elements selected by a mask, and the adjoint that scatters them.
+//
+// Shapes: MaskedSelect gives a vector with an element for each true of the mask, which has the
+// shape of x. MaskedScatter gives the shape of the mask.
+// Gradients: each is the adjoint of the other one, so of any order, in backward and forward mode.
+// The mask has none.
+// Errors: MaskedScatter throws ShapeError where the vector has another number of elements than the
+// mask has trues. tensor/mask_indexing.hpp broadcasts and checks masks.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>

@@ -1,4 +1,12 @@
 // Padding: arrays extended or cropped at their borders.
+//
+// Shapes: two widths add to the extent of each axis, the last axis first; axes without widths keep
+// their extent. The result is a copy.
+// Gradients: the padding is cut off; elements that padding repeats get the sum over their
+// repetitions. Of any order, in backward and forward mode. The padding value is a constant.
+// Errors: ShapeError for an odd number of widths or too many, for a cut of more than there is, and
+// for a border that the mode cannot make (reflect needs an extent above the width, circular one not
+// below it, replicate one element). An unknown name of a mode is an Error.
 #pragma once
 
 #include <xgrad/core/choice.hpp>

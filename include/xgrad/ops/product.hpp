@@ -1,4 +1,11 @@
 // Products over axes, whose gradient needs no division.
+//
+// Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
+// `keep`.
+// Gradients: the conjugate product of the other elements, also right with zeros; of any order, in
+// backward and forward mode. The second order takes time quadratic in the number of reduced
+// elements. Integers and masks have none.
+// Errors: an axis out of range or given twice is an IndexError, an undefined tensor an Error.
 #pragma once
 
 #include <xgrad/ops/complex.hpp>

@@ -1,6 +1,10 @@
 // Reductions other than sums (which gather_scatter.hpp has): products and extrema. A reduction is a
 // type with accumulator, start() and join(). An expression is reduced tile by tile, without storing
 // its values.
+//
+// Shapes: reduced axes are removed, or kept with extent 1 if `keep`.
+// Gradients: those that the operation derived from Reducing declares; Reducing itself has none.
+// Errors: nothing is checked here: functions such as prod() and amax() normalise the axes before.
 #pragma once
 
 #include <limits>

@@ -1,5 +1,13 @@
 // Reductions over all or some axes. They fuse with the expression under them, which is evaluated
 // tile by tile; its values are stored only for the gradient of a product or an extremum.
+//
+// Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
+// `keep`. An empty list of axes reduces nothing. norm(), var() and stddev() are real, of complex
+// numbers too.
+// Gradients: of any order, in backward and forward mode; complex ones as PyTorch's, dL/dRe + i
+// dL/dIm. norm() and stddev() have gradient 0 at 0. Integers and masks have none.
+// Errors: an axis out of range or given twice is an IndexError; a norm() whose p is not positive
+// and an undefined tensor are an Error.
 #pragma once
 
 #include <xgrad/ops/exponential.hpp>

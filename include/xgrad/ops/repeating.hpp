@@ -1,4 +1,12 @@
 // Arrays repeated along axes, whole or position by position.
+//
+// Shapes: tile() and repeat() multiply extents by counts, and add leading axes for more counts than
+// axes; repeat_interleave() multiplies one extent. Grids have an axis for each vector, in the order
+// that `indexing` names.
+// Gradients: summed over the repetitions, of any order, in backward and forward mode.
+// Errors: ShapeError for fewer counts than axes in repeat(), for meshgrid() of matrices, and for
+// extents that no memory holds; an axis out of range is an IndexError; an unknown name of an
+// indexing is an Error.
 #pragma once
 
 #include <vector>

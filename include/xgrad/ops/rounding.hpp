@@ -1,4 +1,11 @@
 // Rounding to integers, and remainders.
+//
+// Shapes: elementwise, two operands broadcast as in NumPy. Integers stay integers in floor(),
+// ceil(), trunc() and round(); remainders of integers are double.
+// Gradients: 0 for floor(), ceil(), trunc() and round(). fmod() and remainder() have 1 for a and
+// minus the whole quotient for b, in backward and forward mode.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. Complex numbers do not compile.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>

@@ -1,5 +1,14 @@
 // Operations that change shapes and orders and compute nothing: views where strides allow it, and
 // their adjoints.
+//
+// Shapes: as each function says; the number of elements stays, but for broadcast_to() and sum_to().
+// An axis below 0 counts from the end.
+// Gradients: the inverse rearrangement of the gradient, of any order, in backward and forward mode;
+// broadcast_to() sums it, cast() converts it back (to a real operand its real part). A cast to
+// integers or masks has none.
+// Errors: a shape that does not fit is a ShapeError; an axis out of range or given twice is an
+// IndexError; an undefined tensor is an Error. cast() of complex numbers to real ones does not
+// compile.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,12 @@
 // Functions that an expression of elementary ones would compute badly: error functions, sinc, x log
 // y, sums of logarithms.
+//
+// Shapes: elementwise, two operands broadcast as in NumPy; integers and masks are computed in
+// double.
+// Gradients: of any order, in backward and forward mode. sinc() of complex numbers is holomorphic.
+// xlogy() has 0 for x at x = 0 where y <= 0; equal infinities in logaddexp() get half each.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. Complex operands of all but sinc() do not compile.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>

@@ -1,4 +1,11 @@
 // Triangles of matrices, matrices with a given diagonal, and the trace.
+//
+// Shapes: tril() and triu() keep the shape; the last two axes are the matrix. diag_embed() adds an
+// axis; diag() takes a vector or a matrix, trace() a matrix.
+// Gradients: the same triangle of the gradient, or its diagonal, or a matrix with it as diagonal;
+// of any order, in backward and forward mode.
+// Errors: another number of axes is a ShapeError, and so is an offset that makes a matrix too large
+// for any memory; an undefined tensor is an Error.
 #pragma once
 
 #include <xgrad/ops/shaping.hpp>

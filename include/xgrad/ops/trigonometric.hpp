@@ -1,5 +1,12 @@
 // Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones
 // have the branch cuts of the C++ standard.
+//
+// Shapes: elementwise, two operands broadcast as in NumPy; integers and masks are computed in
+// double.
+// Gradients: of any order, in backward and forward mode. Functions of complex numbers are
+// holomorphic: the gradient is g conj(f'). At the origin it is NaN for atan2() and 0 for hypot().
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. atan2() and hypot() of complex numbers do not compile.
 #pragma once
 
 #include <xgrad/ops/arithmetic.hpp>
