@@ -1,4 +1,10 @@
 // NumPy's names of functions that have another name here, and what both have beside tensors.
+//
+// Shapes: those of the function that a name stands for; allclose() broadcasts its operands and
+// gives one bool.
+// Gradients: those of the function that a name stands for; allclose() records none.
+// Errors: those of the function that a name stands for; shapes that do not broadcast in allclose()
+// are a ShapeError.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>

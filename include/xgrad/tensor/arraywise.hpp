@@ -2,6 +2,14 @@
 // `pullback(wrt<I>, g, y, x...)`, written in differentiable operations on tensors: so a recorded
 // backward pass is differentiable. `uses` declares which values a pullback reads; of any other
 // operand it gets the shape only, and no value is saved.
+//
+// Shapes: those that `value` of the operation computes.
+// Gradients: what `pullback` of the operation returns, of any order, since it is recorded itself.
+// Forward mode applies an operation that is linear in each argument to the tangents, and
+// differentiates the pullback of any other one. Integers and masks have none.
+// Errors: an undefined operand is an Error that names its argument; the others are those of
+// `value`.
+//
 // Read next: arraywise_record.hpp.
 #pragma once
 

@@ -1,4 +1,14 @@
 // backward() and grad(): run a pass from outputs to all leaves, or to given inputs.
+//
+// Shapes: a gradient has the shape of its output, a result that of its input; with is_grads_batched
+// both have a leading batch axis.
+// Gradients: dL/dx, for complex x dL/dRe + i dL/dIm, as in PyTorch. create_graph records the pass,
+// so that second and higher orders work. backward() adds to .grad of leaves; grad() changes none.
+// Errors: GraphError for an output or an input that requires no gradient, for an implicit gradient
+// of anything but a real scalar, for freed saved values, and for an unused input of grad() without
+// allow_unused; VersionError where a saved value was changed in place. Gradients of another shape
+// are a ShapeError, of another type a TypeError; undefined tensors are an Error. A bool or a number
+// as gradient does not compile.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,11 @@
 // Functions of NumPy and PyTorch that are composed of other operations, in a line or two each.
+//
+// Shapes: those of the functions that are called; of two operands they broadcast. diff() shortens
+// the axis by n, trapezoid() removes it, take() gives the shape of the index.
+// Gradients: those of the functions that are called, of any order, in backward and forward mode.
+// equal(), isclose() and stop_gradient() have none.
+// Errors: a shape that does not fit is a ShapeError; an axis or an index out of range is an
+// IndexError; a negative order of diff() and an undefined tensor are an Error.
 #pragma once
 
 #include <numbers>

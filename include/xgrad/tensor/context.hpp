@@ -1,4 +1,12 @@
 // Context: data that a custom Function's forward passes to its backward.
+//
+// Shapes: saved tensors keep their shapes.
+// Gradients: saved tensors have their grad_fn, so that a backward written with operations on
+// tensors is differentiable. mark_non_differentiable() marks results without a gradient.
+// Errors: saved_tensors() throws VersionError where a saved tensor was changed in place, and
+// GraphError where it was freed; needs_input_grad() throws IndexError for an argument that is not
+// there; save_for_backward() and the functions that mark tensors throw GraphError outside of
+// forward. Saving another type than `Saved` does not compile.
 #pragma once
 
 #include <xgrad/tensor/function_check.hpp>

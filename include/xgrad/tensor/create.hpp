@@ -1,4 +1,13 @@
 // Creation of tensors: constants, ranges, random numbers.
+//
+// Shapes: the given shape, or that of the other tensor; ranges and frequencies are vectors,
+// one_hot() adds an axis, multinomial() replaces the last one. Strides are row-major.
+// Gradients: none: the results are leaves, which require a gradient with `requires_grad` as last
+// argument. tensor() of a list with tensors is no leaf, and has their gradients.
+// Errors: a negative extent, or more elements than any memory holds, is a ShapeError; so are no
+// points of fftfreq() and weights of multinomial() of another dimension than 1 or 2. A step of 0,
+// an empty range of integers in randint(), a weight or a class that is out of range are an Error.
+// requires_grad for integers does not compile.
 #pragma once
 
 #include <xgrad/tensor/tensor.hpp>

@@ -5,6 +5,13 @@
 // and saved tensors notice changes. The library never reuses the memory for other values: only
 // operations in place, and backward() where it is a gradient, write to it. The library does not
 // notice what the program writes itself: call mutable_data() first, which counts as a change.
+//
+// Shapes: the given shape, with row-major or given strides; without a shape a vector. Arrays of
+// xtensor keep shape and strides.
+// Gradients: none: the results are leaves that require no gradient before requires_grad_().
+// Errors: a shape that needs more elements than are there, a negative stride, and strides that are
+// not one for each axis are a ShapeError; a null or misaligned pointer is an Error. Constant
+// memory, and borrow() of a temporary, do not compile.
 #pragma once
 
 #include <iterator>

@@ -1,5 +1,15 @@
 // Function: a differentiable operation that a user defines on whole arrays, like PyTorch's
 // torch.autograd.Function. Mistakes are reported at compile time: function_check.hpp.
+//
+// Shapes: any; the gradient of an argument has its shape, or one to which that broadcasts and is
+// then summed.
+// Gradients: what `backward` returns; complex ones as PyTorch's, dL/dRe + i dL/dIm. Second order
+// works where backward is written with operations on tensors and F is not once_differentiable.
+// Forward mode calls `jvp`, or else differentiates backward.
+// Errors: mistakes of types stop at compile time (function_check.hpp). ShapeError for a gradient or
+// tangent of another shape; GraphError for wrong numbers of gradients, for marks that are wrong,
+// for a second derivative of once_differentiable, and for forward mode without a jvp of such a
+// function.
 #pragma once
 
 #include <xgrad/tensor/context.hpp>

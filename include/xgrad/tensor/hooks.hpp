@@ -1,6 +1,14 @@
 // Hooks on tensors: on a gradient, on .grad of a leaf after accumulation, on the gradients of
 // several tensors. A hook with a strong reference to its own tensor is a cycle and never freed: use
 // a WeakTensor.
+//
+// Shapes: a gradient has the shape of its tensor; a hook returns a gradient of that shape.
+// Gradients: what a tensor hook returns replaces the gradient. Hooks see a recorded gradient in a
+// pass with create_graph.
+// Errors: GraphError for a hook or retain_grad() on a tensor that requires no gradient, and for a
+// post-accumulate hook on a tensor that is no leaf. In the pass, a hook that returns another shape
+// is a ShapeError, an AnyTensor of another type a TypeError, and a gradient for an undefined one a
+// GraphError. A hook with other parameters or results does not compile.
 #pragma once
 
 #include <xgrad/autograd/engine.hpp>

@@ -1,5 +1,14 @@
 // Indexing by integer tensors: index_select and gather, index_add and scatter_add,
 // repeat_interleave.
+//
+// Shapes: the index of index_select() is a vector or a single number, and its extent replaces that
+// of the axis; gather() gives the shape of the index, which has as many axes as x. index_add() and
+// scatter_add() keep the shape of x.
+// Gradients: added up where an index occurs several times; of any order, in backward and forward
+// mode. Indices have none.
+// Errors: an index outside of [0, extent), and an axis out of range, are an IndexError; shapes that
+// do not fit and negative counts are a ShapeError; undefined tensors are an Error. Adding another
+// scalar type does not compile.
 #pragma once
 
 #include <xgrad/ops/index_operations.hpp>

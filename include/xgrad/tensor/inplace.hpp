@@ -2,6 +2,16 @@
 // needs the old values throws. Where a gradient is required, the change is recorded: the tensor, or
 // the base of a view, gets a new grad_fn.
 // Invariant: everything that can throw is done before the first element is written.
+//
+// Shapes: the tensor keeps its shape, to which the other operands broadcast.
+// Gradients: recorded where gradients are on: the tensor's grad_fn is then that of the new values,
+// of any order. The old values of copy_() and fill_() get gradient 0. uniform_() and normal_() are
+// never recorded.
+// Errors: a broadcast shape that is larger than the tensor, and a tensor of which several elements
+// are one memory location, are a ShapeError; a recorded change of a leaf that requires a gradient,
+// of a view of one, of one of several views, or of a view made in no-grad mode is a GraphError. A
+// backward pass that needs the old values throws VersionError. A result of a higher kind than the
+// tensor (complex into real) does not compile.
 #pragma once
 
 #include <xgrad/tensor/create.hpp>
@@ -59,11 +69,11 @@ private:
     std::vector<AnyTensor> before_;
 };
 
-/// True where writing an element of t might overwrite an element that a later element of the result
-/// reads.
 /// True for two arrays that share bytes of memory of the program, for which each has a storage.
 bool shares_external(
     AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b);
+/// True where writing an element of t might overwrite an element that a later element of the result
+/// reads.
 bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* operands);
 

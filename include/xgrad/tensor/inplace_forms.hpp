@@ -1,4 +1,11 @@
 // In-place forms of operations as members of Tensor: x.exp_() writes exp(x) into the memory of x.
+//
+// Shapes: the tensor keeps its shape, to which the other operands broadcast.
+// Gradients: those of the function of the same name, recorded where gradients are on; uniform_()
+// and normal_() are never recorded.
+// Errors: those of inplace.hpp: ShapeError where the broadcast shape is not that of the tensor,
+// GraphError where the change is not allowed. A result of a higher kind than the tensor does not
+// compile.
 #pragma once
 
 #include <string_view>

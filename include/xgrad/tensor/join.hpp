@@ -1,4 +1,12 @@
 // Concatenation: cat and stack.
+//
+// Shapes: cat() adds the extents along the axis, all others are equal; stack() takes equal shapes
+// and adds an axis. Results are copies.
+// Gradients: each tensor gets its slice of the gradient; of any order, in backward and forward
+// mode.
+// Errors: no tensors, and shapes that do not fit together, are a ShapeError; an axis out of range
+// is an IndexError; an undefined tensor is an Error. Tensors of different scalar types do not
+// compile.
 #pragma once
 
 #include <xgrad/tensor/views.hpp>

@@ -1,4 +1,11 @@
 // Indexing by a mask: `x(mask)` reads elements, `x(mask) = y` writes them.
+//
+// Shapes: the mask broadcasts to the shape of x; what is read is a vector. What is written is one
+// element, or a vector with one for each true of the mask.
+// Gradients: scattered to the selected elements; of any order, in backward and forward mode. A
+// write is recorded as a change in place. The mask has none.
+// Errors: a mask that does not broadcast, and values that are not one for each true, are a
+// ShapeError; undefined tensors are an Error. A write has the errors of inplace.hpp, too.
 #pragma once
 
 #include <xgrad/ops/comparison.hpp>

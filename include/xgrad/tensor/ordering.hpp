@@ -1,4 +1,13 @@
 // argmax and argmin, argsort, sort, topk. NaN counts as larger than all numbers.
+//
+// Shapes: argmax() and argmin() of all elements have no dimensions; those along an axis remove it,
+// or keep it with extent 1 if `keep`; argsort() and sort() keep the shape; topk() gives the axis
+// extent k.
+// Gradients: of sort() and topk(): scattered to the elements that were chosen, of any order, in
+// backward and forward mode. Indices have none.
+// Errors: an axis out of range, and k above the extent, are an IndexError; an axis of extent 0 in
+// argmax() and argmin() is a ShapeError if the result has elements; an undefined tensor is an
+// Error. Complex numbers, which have no order, do not compile.
 #pragma once
 
 #include <xgrad/tensor/index_select.hpp>

@@ -1,4 +1,8 @@
 // Printing: values as NumPy prints them, shape, dtype and grad_fn.
+//
+// Shapes: any; rows longer than six are abbreviated in arrays of more than a thousand elements.
+// Gradients: none; printing an expression evaluates it.
+// Errors: an undefined tensor is printed as such; an expression throws what its evaluation throws.
 #pragma once
 
 #include <charconv>

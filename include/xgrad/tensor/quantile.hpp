@@ -1,4 +1,13 @@
 // median and quantile. A NaN among the elements makes the result NaN.
+//
+// Shapes: all elements give a tensor without dimensions; otherwise the axis is removed, or kept
+// with extent 1 if `keep`. Several quantiles add a first axis.
+// Gradients: scattered to the element, or the two elements, that the result is made of; of median()
+// of all elements shared equally by the elements that are the median. Of any order, in backward and
+// forward mode.
+// Errors: an axis out of range is an IndexError; nothing to choose from is a ShapeError, but
+// median() of all of no real numbers is NaN; q outside of [0, 1] is an Error. Complex numbers,
+// which have no order, do not compile.
 #pragma once
 
 #include <xgrad/tensor/join.hpp>

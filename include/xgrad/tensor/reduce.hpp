@@ -1,4 +1,11 @@
 // Functions of the recording layer that ops/reduction.hpp calls.
+//
+// Shapes: reduced axes are removed, or kept with extent 1 if `keep` (largest_over() and
+// finite_largest() keep them).
+// Gradients: record_sum() broadcasts the gradient, of any order, in backward and forward mode. The
+// others record none.
+// Errors: an axis of record_sum() that is out of range or given twice is an IndexError, an
+// undefined tensor an Error.
 #pragma once
 
 #include <xgrad/ops/reduction.hpp>

@@ -1,5 +1,13 @@
 // ShapeForms: functions of shapes as members of Tensor, beside the free functions. What returns a
-// view or a reshaped tensor is both. Read next: expr/function_forms.hpp.
+// view or a reshaped tensor is both.
+//
+// Shapes: those of the free functions of ops/shaping.hpp and tensor/views.hpp with the same names.
+// Gradients: those of the free functions: the inverse rearrangement, of any order, in backward and
+// forward mode.
+// Errors: those of the free functions: ShapeError for a shape that does not fit, IndexError for an
+// axis out of range, Error for an undefined tensor.
+//
+// Read next: expr/function_forms.hpp.
 #pragma once
 
 #include <xgrad/autograd/any_tensor.hpp>

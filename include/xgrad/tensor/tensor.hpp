@@ -1,6 +1,9 @@
 // Tensor<T>: an AnyTensor with element type T; copies refer to the same tensor. Constructed from
 // nested lists, from xtensor expressions, or from an xgrad Expression, which is evaluated in one
 // pass and recorded as one Node (record.hpp).
+// Shapes: any; item() and backward() take one element. More is in shape_forms.hpp and views.hpp.
+// Gradients: of real and complex types, of any order; complex ones as PyTorch's, dL/dRe + i dL/dIm.
+// Errors: ShapeError for a shape, GraphError for a graph that does not fit, Error if undefined.
 // Read next: record.hpp.
 #pragma once
 

@@ -1,5 +1,11 @@
 // Arguments of Tensor's constructors: nested lists, ranges, pointers, and whether the tensor
 // requires a gradient.
+//
+// Shapes: the levels of a nested list are the axes; a range is a vector, or has the given shape.
+// Gradients: none; requires_grad makes a leaf that accumulates them. Tensors in a list get theirs.
+// Errors: rows of different lengths, lists beside numbers, and numbers that do not fill the shape
+// are a ShapeError; a null pointer is an Error. requires_grad of integers or masks does not
+// compile.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,14 @@
 // Indexing by tensors of integers, and by xt::keep and xt::drop: `x(index)` reads slices, and
 // `x(index) = y` writes them.
+//
+// Shapes: the shape of the index replaces the axis that it stands for. Several indices, one for
+// each of the first axes, broadcast, and their shape replaces these axes. Assigned values broadcast
+// to the shape that was read.
+// Gradients: scattered to the positions that were read, and added where they are equal; of any
+// order, in backward and forward mode. A write is recorded as a change in place.
+// Errors: an index out of range and too many indices are an IndexError, values that do not
+// broadcast a ShapeError, an undefined index an Error. Several tensors of integers beside other
+// indices do not compile.
 #pragma once
 
 #include <xgrad/tensor/composed.hpp>

@@ -3,6 +3,12 @@
 // Traced operands by the same gradient rules and records a Node of one operation.
 // The unit of compilation is an operation on operands of given kinds, not a whole expression: so
 // there is little code, and the set of Node types is finite.
+//
+// Shapes: those of the operation that is applied.
+// Gradients: recorded, one Node for each operation; this is how third and higher orders are
+// computed.
+// Errors: those of the operation; the functions are for the rules of operations, not for programs.
+//
 // Read next: Replay and traced_pass() at the end.
 #pragma once
 

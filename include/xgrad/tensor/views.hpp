@@ -1,4 +1,11 @@
 // Members of Tensor that return views and copies.
+//
+// Shapes: as each function says; an axis below 0 counts from the end. Results share the memory of
+// the tensor, but for clone(), and for reshape() where no strides express it.
+// Gradients: the gradient is written into the viewed part; of any order, in backward and forward
+// mode. A change in place through a view is recorded in its base.
+// Errors: a shape that no view has is a ShapeError, as is a split into parts of 0; an axis, index
+// or slice out of range is an IndexError; an undefined tensor is an Error.
 #pragma once
 
 #include <xgrad/ops/indexing.hpp>
