@@ -1,5 +1,14 @@
 // checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
-// is evaluated again when a backward pass needs that. Read next: impl/functional/checkpoint.ipp.
+// is evaluated again when a backward pass needs that.
+//
+// Shapes: those of f.
+// Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
+// Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
+// backward pass, for an f that saves other tensors than before; VersionError in the backward pass
+// for values that were changed in place since. An f that does not take the inputs, or returns no
+// tensors, does not compile.
+//
+// Read next: impl/functional/checkpoint.ipp.
 #pragma once
 
 #include <xgrad/functional/evaluation.hpp>

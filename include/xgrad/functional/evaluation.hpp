@@ -2,6 +2,14 @@
 // of tensors (structure.hpp) or several, of any scalar types, which returns another one.
 // An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
 // the code that computes derivatives is compiled once for all functions.
+//
+// Shapes: inputs and results are structures of tensors of any shapes; each transform says those of
+// the derivatives.
+// Gradients: with create_graph they are recorded, so that transforms nest; without strict an input
+// that the function does not depend on gets zeros.
+// Errors: strict throws GraphError where a result does not depend on an input; an undefined input
+// or output is a GraphError, too. A function that does not take the inputs, or returns no tensors,
+// and inputs of integers or masks do not compile.
 #pragma once
 
 #include <xgrad/core/callable.hpp>

@@ -1,4 +1,11 @@
 // Products of a vector and the Hessian, without forming the Hessian: vhp() and hvp().
+//
+// Shapes: v and the product have the shapes of the inputs; f returns one element.
+// Gradients: second order, of real f. For complex inputs the derivative of the gradient along v, as
+// a real linear map. Products are recorded with create_graph.
+// Errors: ShapeError for an f that returns several elements and for a v of other shapes or sizes;
+// GraphError for a v that is left out for several elements, for an undefined input, and in strict
+// mode. A complex f, and a v of another structure or type, do not compile.
 #pragma once
 
 #include <xgrad/functional/jacobian.hpp>

@@ -1,5 +1,14 @@
 // Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or for
 // each column.
+//
+// Shapes: a derivative of y for x has the shape of y followed by that of x; one of a Hessian the
+// shapes of two inputs.
+// Gradients: for complex x the gradient of Re y, d Re y/d Re x + i d Re y/d Im x. Recorded with
+// create_graph, in reverse mode.
+// Errors: GraphError for Mode::forward with create_graph or strict, for an undefined input, and in
+// strict mode; ShapeError for a Hessian of several elements; Error for an unknown name of a
+// strategy. jacobian() of complex outputs for real inputs, and hessian() of complex inputs, do not
+// compile.
 #pragma once
 
 #include <xgrad/core/choice.hpp>

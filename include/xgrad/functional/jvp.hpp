@@ -1,4 +1,11 @@
 // Jacobian-vector products, in forward mode: jvp().
+//
+// Shapes: v has the shapes of the inputs, the product those of the outputs.
+// Gradients: df/dz v + df/d(conj z) conj(v), in forward mode; recorded with create_graph, so that
+// transforms nest.
+// Errors: ShapeError for a v of other shapes or sizes; GraphError for a v that is left out for
+// several elements, for an undefined input, for a Function that is once_differentiable without a
+// jvp, and in strict mode. A v of another structure or type does not compile.
 #pragma once
 
 #include <xgrad/functional/forward_pass.hpp>

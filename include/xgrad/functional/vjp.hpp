@@ -1,5 +1,15 @@
 // Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and
 // grad() of a function.
+//
+// Shapes: v has the shapes of the outputs, gradients have those of the inputs; without v f returns
+// one element.
+// Gradients: v conj(df/dz) + conj(v) df/d(conj z); of a real f without v dL/dRe + i dL/dIm, as in
+// PyTorch. With create_graph they are recorded, so that transforms nest. With {.holomorphic = true}
+// grad(f) is the complex derivative f', the conjugate of the gradient.
+// Errors: ShapeError for a v of other shapes or sizes; GraphError for a v that is left out for
+// several elements, for an undefined input, and in strict mode; TypeError for `holomorphic` of a
+// real function, or a complex one without it in grad(f, options). Otherwise a complex function
+// without v does not compile, and neither does a v of another structure or type.
 #pragma once
 
 #include <xgrad/functional/evaluation.hpp>

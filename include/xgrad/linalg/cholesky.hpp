@@ -1,4 +1,11 @@
 // The Cholesky factor of a positive definite matrix.
+//
+// Shapes: A, L: [..., n, n]. cholesky_solve() takes b as [..., n, k], or one vector [n]; stacks
+// broadcast.
+// Gradients: Hermitian for A, of any order, in backward and forward mode.
+// Errors: LinAlgError for a matrix that is not positive definite; ShapeError for matrices that are
+// not square, or do not fit; Error for an undefined tensor. Integers, and a build without LAPACK,
+// do not compile.
 #pragma once
 
 #include <xgrad/linalg/triangular.hpp>

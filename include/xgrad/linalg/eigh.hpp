@@ -1,4 +1,12 @@
 // Eigenvalues and eigenvectors of Hermitian matrices.
+//
+// Shapes: A: [..., n, n] gives eigenvalues [..., n] and eigenvectors [..., n, n], as columns.
+// Gradients: Hermitian, of any order, in backward and forward mode. Through the vectors it is
+// finite only if all eigenvalues differ.
+// Errors: LinAlgError for NaN or infinity, or where LAPACK does not converge; GraphError in the
+// backward pass of a loss that depends on the phases of complex vectors; ShapeError for matrices
+// that are not square; Error for an undefined tensor. Integers, and a build without LAPACK, do not
+// compile.
 #pragma once
 
 #include <xgrad/linalg/matrices.hpp>

@@ -1,4 +1,13 @@
 // Sums of products written by their indices: einsum, tensordot and kron.
+//
+// Shapes: the result has the axes that the equation names behind "->", or the axes that are left in
+// tensordot(); kron() multiplies extents.
+// Gradients: sums of products with the other operands, conjugated as in PyTorch; of any order, in
+// backward and forward mode. Products of integers have none.
+// Errors: ShapeError for another number of operands or axes than the equation names, and for
+// extents that do not fit; Error for an equation that is not well formed and for an undefined
+// tensor; IndexError for axes of tensordot() out of range or given twice. Masks in einsum() and
+// tensordot() do not compile.
 #pragma once
 
 #include <map>

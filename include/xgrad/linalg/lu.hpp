@@ -1,5 +1,13 @@
 // Uses of the LU factors of square matrices: linear systems, inverses and determinants. A matrix is
 // factored once, also for the gradients.
+//
+// Shapes: A: [..., n, n]. solve() takes B as [..., n, k], or as vectors [n] or [..., n]; stacks
+// broadcast. inv() gives [..., n, n], det() and both results of slogdet() give [...].
+// Gradients: of any order, in backward and forward mode; conj(det A) A^-H for det(). det() of a
+// singular matrix has the first order only.
+// Errors: LinAlgError for a singular matrix in solve() and inv(); GraphError for a second
+// derivative of det() at one; ShapeError for matrices that are not square, or do not fit; Error for
+// an undefined tensor. Integers, two scalar types, and a build without LAPACK do not compile.
 #pragma once
 
 #include <xgrad/linalg/svd.hpp>

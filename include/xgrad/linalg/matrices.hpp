@@ -1,4 +1,9 @@
 // Stacks of matrices in LAPACK's layout, and checks of arguments for all of linalg/.
+//
+// Shapes: the last two axes are a matrix, [..., m, n]; the axes before them are a stack.
+// Gradients: none here. In linalg/ those of complex matrices are dL/dRe + i dL/dIm, as in PyTorch.
+// Errors: LinAlgError is the exception of decompositions; fewer than two axes, and extents that
+// LAPACK cannot count, are a ShapeError. Integers, and a build without LAPACK, do not compile.
 #pragma once
 
 #include <xgrad/kernels/lapack.hpp>

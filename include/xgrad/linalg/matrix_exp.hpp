@@ -1,4 +1,10 @@
 // The exponential of a matrix.
+//
+// Shapes: [..., n, n] gives [..., n, n].
+// Gradients: of any order, in backward and forward mode.
+// Errors: ShapeError for matrices that are not square; LinAlgError for a negative power of a
+// singular matrix; Error for an undefined tensor. NaN or infinity in matrix_exp() gives NaN.
+// Integers, and a build without LAPACK, do not compile.
 #pragma once
 
 #include <array>

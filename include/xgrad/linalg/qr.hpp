@@ -1,4 +1,10 @@
 // The QR decomposition.
+//
+// Shapes: A: [..., m, n] gives Q: [..., m, k] and R: [..., k, n], where k = min(m, n).
+// Gradients: of any order, in backward and forward mode; finite if the first k columns of A are
+// independent.
+// Errors: ShapeError for fewer than two axes; Error for an undefined tensor. Integers, and a build
+// without LAPACK, do not compile.
 #pragma once
 
 #include <xgrad/linalg/triangular.hpp>

@@ -1,4 +1,12 @@
 // Singular values and singular vectors.
+//
+// Shapes: A: [..., m, n] gives U: [..., m, k], s: [..., k] and V^H: [..., k, n], where k = min(m,
+// n).
+// Gradients: of any order, in backward and forward mode. Through the vectors it is finite only if
+// all singular values differ.
+// Errors: LinAlgError for NaN or infinity, or where LAPACK does not converge; GraphError in the
+// backward pass of a loss that depends on the phases of complex vectors; ShapeError for fewer than
+// two axes; Error for an undefined tensor. Integers, and a build without LAPACK, do not compile.
 #pragma once
 
 #include <xgrad/linalg/eigh.hpp>

@@ -1,4 +1,11 @@
 // Linear systems with a triangular matrix.
+//
+// Shapes: A: [..., n, n]; B: [..., n, k], or [..., k, n] with left = false, or one vector [n];
+// stacks broadcast.
+// Gradients: of any order, in backward and forward mode; that of A is 0 in the other triangle.
+// Errors: ShapeError for a matrix A that is not square, and for shapes that do not fit; Error for
+// an undefined tensor. A zero on the diagonal is no error: it gives infinities or NaN. Integers,
+// two scalar types, and a build without LAPACK do not compile.
 #pragma once
 
 #include <xgrad/linalg/matrices.hpp>
