@@ -3,6 +3,15 @@
 // TensorImpl has the elements (AnyArray), the autograd state (grad_fn, grad, accumulator) and, for
 // a view, ViewInfo. Operations that depend on the element type are called through TypeInfo, so that
 // the graph is compiled once and includes no operation.
+//
+// Shapes: any; set_grad() and copy_() take a tensor of the same shape.
+// Gradients: in .grad, with the shape and the scalar type of the tensor; complex ones are dL/dRe +
+// i dL/dIm, as in PyTorch. copy_() records none.
+// Errors: an undefined tensor is an Error, another shape a ShapeError. TypeError for another scalar
+// type in as() and set_grad(), a lossy conversion in copy_(), and integers in requires_grad_() and
+// norm(). GraphError for requires_grad_(false) of what is no leaf, a tensor as its own gradient, a
+// copy_() that would have to be recorded, and the version of an inference tensor.
+//
 // Read next: accumulate_grad.hpp.
 #pragma once
 

@@ -1,4 +1,12 @@
 // GradientEdge: an output of a Node, which backward() and grad() accept like a tensor.
+//
+// Shapes: an edge that was made from a tensor has its shape, one that was made from a Node other
+// than a leaf's has none.
+// Gradients: grad() returns the gradient that arrives at an edge; backward() with an edge among its
+// inputs runs the edge's Node.
+// Errors: GraphError for a tensor that requires no gradient, for a null Node, and for an edge
+// without a shape as output; IndexError for an output that the Node does not have; Error for an
+// undefined tensor.
 #pragma once
 
 #include <xgrad/autograd/accumulate_grad.hpp>

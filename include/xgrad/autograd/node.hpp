@@ -3,6 +3,16 @@
 // Invariant: among the Nodes of a thread, an edge leads to a smaller sequence number, or to a leaf.
 // Nodes are reference-counted. Releasing the last reference to a chain frees it without recursion
 // (destroy_later), so a long chain cannot overflow the stack.
+//
+// Shapes: a gradient has the shape of the output of the Node that it belongs to.
+// Gradients: apply() computes those of the inputs from those of the outputs, an undefined one
+// stands for 0; pushforward() computes tangents of the outputs, in forward mode. Both are recorded
+// in grad mode.
+// Errors: saved() throws IndexError for a name that is not there. GraphError for a Node without
+// forward mode, for a hook that returns another number of gradients, or one for an undefined
+// gradient; a gradient of another shape is a ShapeError, one of another scalar type a TypeError. A
+// hook with other parameters or results does not compile.
+//
 // Read next: any_tensor.hpp.
 #pragma once
 

@@ -2,6 +2,13 @@
 // throws VersionError where the memory was changed in place since.
 // A saved operand keeps its grad_fn. A saved result has none: it would be the Node itself, a cycle;
 // unpack() sets it again.
+//
+// Shapes: a saved tensor keeps its shape; an unpack hook returns that shape.
+// Gradients: a saved operand has its grad_fn, a saved result gets that of its Node.
+// Errors: VersionError where the memory was changed in place since; GraphError where the value was
+// freed, for an inference tensor, for a second pair of hooks, and for a pack hook that changes its
+// argument in place; TypeError where unpack returns another shape or scalar type.
+//
 // Read next: hook.hpp, run_node.hpp.
 #pragma once
 

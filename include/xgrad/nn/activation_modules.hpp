@@ -1,5 +1,13 @@
-// Activations, dropout and flattening as modules. They take tensors of any real scalar type; Tanh
-// and Sigmoid complex ones too.
+// Activations, dropout and flattening as modules. They take tensors of any real scalar type, and of
+// complex ones too, but for ReLU, LeakyReLU, ELU, GELU and Softplus.
+//
+// Shapes: those of the input; Flatten makes one axis of several. Dropout2d takes [N, C, H, W].
+// Gradients: of any order, in backward and forward mode; those of the functions in ops/ and in
+// functional.hpp. At 0 that of ReLU is 0, of LeakyReLU the slope, of ELU alpha. Elements that were
+// dropped get 0.
+// Errors: a probability outside of [0, 1] and an unknown name of an approximation are an Error,
+// another number of axes for Dropout2d is a ShapeError, an axis out of range an IndexError, an
+// undefined input an Error.
 #pragma once
 
 #include <xgrad/nn/functional.hpp>

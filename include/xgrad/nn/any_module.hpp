@@ -1,6 +1,13 @@
 // AnyModule: the base class of every module, without the type of its forward. It has the named
 // members (parameters, buffers, submodules), the functions that visit all of them, and the hooks.
 // Modules are values: a copy has parameters of its own.
+//
+// Shapes: parameters keep theirs: load_state_dict() loads a tensor of the same shape only.
+// Gradients: parameters require one; it stands in their .grad. State that is copied or loaded
+// records none.
+// Errors: load_state_dict() throws Error for names and shapes that do not fit, unless strict is
+// false. A name that is empty, has a '.' or is taken, and a module that is a plain member and no
+// Child, are an Error.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,13 @@
 // Attention: scaled_dot_product_attention() and MultiheadAttention.
+//
+// Shapes: queries [..., L, E], keys [..., S, E] and values [..., S, Ev] give [..., L, Ev]; masks
+// broadcast to [..., L, S]. MultiheadAttention takes [L, N, E], [N, L, E] if batch_first, or [L,
+// E].
+// Gradients: of queries, keys, values, masks of real numbers and parameters, of any order, in
+// backward and forward mode. Weights that were dropped or masked get 0.
+// Errors: shapes that do not fit are a ShapeError. is_causal beside an attn_mask, a probability
+// outside of [0, 1], heads that do not divide embed_dim, and undefined tensors are an Error.
+// Complex tensors do not compile.
 #pragma once
 
 #include <xgrad/nn/functional.hpp>

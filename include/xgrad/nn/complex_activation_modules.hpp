@@ -1,4 +1,9 @@
 // Activations of complex-valued networks as modules; as functions they are in xgrad.
+//
+// Shapes: those of the input; ModReLU takes [N, C, ...] or [C] with C = num_features.
+// Gradients: dL/dRe + i dL/dIm, as in PyTorch, of any order, in backward and forward mode; see
+// ops/complex_activation.hpp. The bias is real, and so is its gradient.
+// Errors: another number of channels for ModReLU is a ShapeError, an undefined input an Error.
 #pragma once
 
 #include <xgrad/nn/module.hpp>

@@ -1,4 +1,11 @@
 // Convolutions and their transposes over one and two axes, as functions.
+//
+// Shapes: x: [N, C, L] or [C, L], [N, C, H, W] or [C, H, W]; weight: [O, C/groups, K...],
+// transposed [C, O/groups, K...]; bias: [O]. Each function has the extents of its result.
+// Gradients: of input, weight and bias, of any order, in backward and forward mode; complex ones as
+// PyTorch's, dL/dRe + i dL/dIm.
+// Errors: shapes, groups, or options that do not fit, and a kernel larger than the padded input,
+// are a ShapeError; an undefined input or weight is an Error. Integers do not compile.
 #pragma once
 
 #include <xgrad/nn/convolution.hpp>

@@ -1,4 +1,11 @@
 // Convolutions as modules: `nn::Conv2d<float> layer(3, 16, 3, {.stride = 2, .padding = 1});`
+//
+// Shapes: those of the functions in conv.hpp; weight: [O, C/groups, K...], transposed [C, O/groups,
+// K...].
+// Gradients: of input, weight and bias, as those of the functions in conv.hpp.
+// Errors: channels that groups do not divide, and options that are not positive, are a ShapeError
+// of the constructor; an input that does not fit is a ShapeError of the call. A tensor of another
+// scalar type does not compile.
 #pragma once
 
 #include <xgrad/nn/conv.hpp>

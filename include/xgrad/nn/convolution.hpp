@@ -5,6 +5,12 @@
 // transposed convolution, weight the gradient of the weight. The gradients of each operation are
 // the other two, so that gradients of any order need no further code.
 //
+// Shapes: input: [N, C, ...], weight: [O, C/groups, K...], output: [N, O, ...]; the geometry has
+// all extents.
+// Gradients: each part's operation is the gradient of the others', so of any order, in backward and
+// forward mode. Complex numbers are conjugated in gradients only.
+// Errors: nothing is checked here: the functions in conv.hpp check shapes and options.
+//
 // Read next: convolution_plan.hpp, convolution_lines.hpp (the layout of the input),
 // correlation.hpp, weight_gradient.hpp, correlation_kernel.hpp (inner loops). Benchmark: networks.
 #pragma once

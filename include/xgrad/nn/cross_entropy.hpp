@@ -1,4 +1,12 @@
 // Losses of classification: the classes are axis 1 of the input, [N, C, ...], or the only one, [C].
+//
+// Shapes: input: [N, C, ...] or [C]; targets are classes, [N, ...] or one, or probabilities of the
+// input's shape. A mean or sum has no dimensions; reduction none gives one for each sample.
+// Gradients: of the input, and of a target of probabilities, of any order, in backward and forward
+// mode. Classes and class weights have none; ignored targets give 0.
+// Errors: shapes that do not fit are a ShapeError, a class out of range is an IndexError. A
+// label_smoothing outside of [0, 1], an unknown reduction and an undefined tensor are an Error.
+// Complex tensors do not compile.
 #pragma once
 
 #include <xgrad/nn/losses.hpp>

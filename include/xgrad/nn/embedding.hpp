@@ -1,4 +1,11 @@
 // Embeddings: rows of a table, selected by indices.
+//
+// Shapes: indices of any shape [...] and weight [num_embeddings, embedding_dim] give [...,
+// embedding_dim].
+// Gradients: added up for a row that is selected several times; row padding_idx gets 0. Of any
+// order, in backward and forward mode. Indices have none.
+// Errors: an index outside of [0, num_embeddings), and a padding_idx out of range, are an
+// IndexError; a weight that is no matrix is a ShapeError; an undefined tensor is an Error.
 #pragma once
 
 #include <optional>

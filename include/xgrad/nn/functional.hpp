@@ -1,4 +1,12 @@
 // nn::functional: functions of modules that are composed of other operations.
+//
+// Shapes: those of x; cosine_similarity() broadcasts and removes the axis, flatten() makes one axis
+// of several. dropout2d() takes [N, C, H, W].
+// Gradients: of any order, in backward and forward mode. Elements that were dropped get 0.
+// softmax() takes the largest element, which it subtracts, for constant: the gradient is the same.
+// Errors: a probability outside of [0, 1], an unknown name of an approximation, and an undefined
+// tensor are an Error; an axis out of range is an IndexError; a shape that does not fit is a
+// ShapeError.
 #pragma once
 
 #include <xgrad/core/choice.hpp>

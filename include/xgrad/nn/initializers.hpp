@@ -2,6 +2,12 @@
 // Of complex tensors the variance is that of both parts together, so the normal rules have
 // magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et al., "Deep Complex
 // Networks", 2018, derive them, without further ado.
+//
+// Shapes: the tensor keeps its shape. Fans are those of [out, in, kernel...].
+// Gradients: none are recorded, also for a leaf that requires one.
+// Errors: a tensor of fewer than two axes is a ShapeError for the rules that need a fan, and for
+// orthogonal_(); an unknown name of a mode or nonlinearity, and an undefined tensor, are an Error.
+// Integers do not compile.
 #pragma once
 
 #include <numbers>

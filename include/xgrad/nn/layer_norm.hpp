@@ -1,4 +1,9 @@
 // Layer normalisation.
+//
+// Shapes: x: [..., normalized_shape] gives the same shape; weight and bias have normalized_shape.
+// Gradients: of x, weight and bias, of any order, in backward and forward mode.
+// Errors: shapes that do not fit, and an empty normalized_shape, are a ShapeError; an undefined
+// input is an Error. Complex tensors do not compile.
 #pragma once
 
 #include <xgrad/nn/module.hpp>

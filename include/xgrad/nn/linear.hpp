@@ -1,4 +1,11 @@
 // Linear and bilinear maps.
+//
+// Shapes: x: [..., in], weight: [out, in], bias: [out] give [..., out]; bilinear() takes [..., in1]
+// and [..., in2], whose leading axes broadcast, and weight [out, in1, in2].
+// Gradients: of inputs, weight and bias, of any order, in backward and forward mode; complex ones
+// as PyTorch's, dL/dRe + i dL/dIm.
+// Errors: shapes that do not fit are a ShapeError; an undefined input or weight is an Error. A
+// tensor of another scalar type does not compile.
 #pragma once
 
 #include <xgrad/nn/init.hpp>

@@ -1,5 +1,11 @@
 // Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing
 // = 0.1});`
+//
+// Shapes: those of the functions in losses.hpp and cross_entropy.hpp.
+// Gradients: those of the functions, of any order, in backward and forward mode. Weights of classes
+// and elements are buffers, and have none.
+// Errors: those of the functions: ShapeError for shapes that do not fit, IndexError for a class out
+// of range, Error for options and values out of range and for undefined tensors.
 #pragma once
 
 #include <xgrad/nn/cross_entropy.hpp>

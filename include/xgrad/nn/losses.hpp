@@ -1,5 +1,14 @@
-// Losses as functions: how far an input is from a target. All of them take a Reduction last, and
-// are recorded in both arguments where these are real tensors that require a gradient.
+// Losses as functions: how far an input is from a target. All of them take a Reduction.
+//
+// Shapes: input and target have the same shape, nothing broadcasts but weights. A mean or sum has
+// no dimensions; reduction none gives the shape of the input, without the last axis for losses of
+// rows.
+// Gradients: of input and target, of any order, in backward and forward mode. l1_loss() has 0 where
+// both are equal. mse_loss() and l1_loss() take complex tensors, too, whose gradient is dL/dRe + i
+// dL/dIm.
+// Errors: shapes that do not fit are a ShapeError. A delta or beta out of range, an input of
+// binary_cross_entropy() outside of [0, 1], an unknown reduction, batch_mean of another loss than
+// kl_div(), and an undefined tensor are an Error.
 #pragma once
 
 #include <xgrad/nn/functional.hpp>

@@ -4,6 +4,12 @@
 //         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
 //         nn::Parameter<double> scale{*this, "scale", {1.}};
 //     };
+//
+// Shapes: those of the value that a member is made of.
+// Gradients: a Parameter is a leaf that requires one; a Buffer has none. A copy of a member copies
+// values, and records none.
+// Errors: a name that is empty, has a '.' or is taken, and an owner of which it is no member, are
+// an Error. A member that is not given its module does not compile.
 #pragma once
 
 #include <xgrad/nn/any_module.hpp>

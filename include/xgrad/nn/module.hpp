@@ -1,6 +1,14 @@
 // Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function
 // forward, of any signature, and members that register themselves (member.hpp); net(x) calls
 // forward with the hooks around it.
+//
+// Shapes: those of the module's forward.
+// Gradients: those of forward, and of all parameters that it reads. A forward hook may replace
+// arguments and results, a backward hook gradients.
+// Errors: what forward throws. A call with other arguments, also of float for double, does not
+// compile, and neither does a hook with other parameters or results. A hook that returns another
+// number of tensors, and backward hooks of both kinds on one module, are a GraphError; a hook that
+// returns another scalar type is a TypeError.
 #pragma once
 
 #include <xgrad/nn/forward_call.hpp>

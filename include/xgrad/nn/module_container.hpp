@@ -1,5 +1,10 @@
 // ModuleContainer: the base of Sequential, ModuleList and Slot, which own modules on the heap. The
 // types of these modules may be known only at run time.
+//
+// Shapes: those of the modules inside.
+// Gradients: those of the modules inside.
+// Errors: a call of a placeholder, or of a module that nothing in the program calls with these
+// arguments, is an UncallableError.
 #pragma once
 
 #include <functional>

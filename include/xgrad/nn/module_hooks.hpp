@@ -1,5 +1,9 @@
 // Hooks of modules: the lists of one module, the global lists, and the view of a forward call that
 // hooks get.
+//
+// Shapes: hooks see arguments and results of any shapes.
+// Gradients: options of hooks change none.
+// Errors: an always_call hook that throws after another error is announced by a warning only.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,9 @@
 // ModuleList and ModuleDict: any number of modules of one type. ParameterList: of parameters.
+//
+// Shapes: none are needed: the lists have no forward.
+// Gradients: parameters require one; lists record none.
+// Errors: a position that is not there, or a name in ModuleDict, is an IndexError; a name that is
+// empty, has a '.' or is taken is an Error, and so is replacing by a module of another type.
 #pragma once
 
 #include <xgrad/nn/module.hpp>

@@ -1,4 +1,8 @@
 // Printing of a module as a tree of its submodules.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: none are thrown.
 #pragma once
 
 #include <ostream>

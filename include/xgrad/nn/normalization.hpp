@@ -1,4 +1,12 @@
 // Batch and group normalisation.
+//
+// Shapes: x: [N, C, ...] gives the same shape; weight, bias and running moments are [C].
+// BatchNorm1d takes [N, C] or [N, C, L], BatchNorm2d [N, C, H, W].
+// Gradients: of x, weight and bias, of any order, in backward and forward mode. Running moments are
+// updated in place, unrecorded, and have none.
+// Errors: ShapeError for shapes that do not fit, for groups that do not divide the channels, and
+// for a single value per channel in training; Error for evaluation without running moments, or with
+// one of the two, and for an undefined input. Complex tensors do not compile.
 #pragma once
 
 #include <optional>

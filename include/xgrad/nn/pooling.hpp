@@ -1,5 +1,13 @@
 // Pooling: the maximum or the mean of each window, and adaptive mean pooling to a given output
 // size.
+//
+// Shapes: x: [N, C, L] or [C, L], [N, C, H, W] or [C, H, W]; the last axes get floor((L + 2 padding
+// - dilation (K-1) - 1) / stride) + 1 windows (ceil with ceil_mode), or the given output size.
+// Gradients: a maximum sends it to the first of equal elements, a mean to all elements of the
+// window; of any order, in backward and forward mode. Indices have none.
+// Errors: shapes and options that do not fit, a padding above half of the kernel, and a window
+// without elements are a ShapeError; a divisor of 0 and an undefined input are an Error. A maximum
+// of complex numbers does not compile.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,9 @@
 // Pooling layers as modules: `nn::MaxPool2d pool(3, {.stride = 2});`
+//
+// Shapes: those of the functions in pooling.hpp.
+// Gradients: those of the functions in pooling.hpp, of any order, in backward and forward mode.
+// Errors: those of the functions, when the module is called: ShapeError for shapes and options that
+// do not fit, Error for a divisor of 0.
 #pragma once
 
 #include <xgrad/nn/module.hpp>

@@ -1,5 +1,13 @@
 // Recurrent networks over whole sequences: RNN, LSTM and GRU, with layers, directions, and
 // PyTorch's names of parameters.
+//
+// Shapes: x: [L, N, in], [N, L, in] if batch_first, or [L, in]; states: [layers directions, N, H],
+// or without N. The output is [L, N, directions H].
+// Gradients: of input, first states and parameters, of any order, in backward and forward mode.
+// Without a projection one Node has all steps; a backward pass that is recorded unrolls them.
+// Errors: an input or state that does not fit, and a sequence without steps, are a ShapeError;
+// options out of range, or of another kind of network, are an Error of the constructor; an
+// undefined input is an Error. Complex tensors do not compile.
 #pragma once
 
 #include <xgrad/core/warning.hpp>

@@ -1,5 +1,10 @@
 // One step of a recurrent network: the three kinds of cells, and the modules RNNCell, LSTMCell and
 // GRUCell.
+//
+// Shapes: x: [N, in] or [in]; states: [N, H] or [H], zeros where they are not given.
+// Gradients: of input, states and parameters, of any order, in backward and forward mode.
+// Errors: an input or state that does not fit is a ShapeError; an undefined input and an unknown
+// name of a nonlinearity are an Error. Complex tensors do not compile.
 #pragma once
 
 #include <xgrad/core/choice.hpp>

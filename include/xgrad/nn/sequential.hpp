@@ -1,4 +1,10 @@
 // Sequential: modules that are called one after the other.
+//
+// Shapes: each module takes the shape that the one before it returns.
+// Gradients: those of the modules.
+// Errors: operator[] throws IndexError for a position that is not there, at() TypeError for a
+// module of another type, a call what the modules throw. A module that does not take and return a
+// Tensor<T> does not compile.
 #pragma once
 
 #include <xgrad/nn/module.hpp>

@@ -1,4 +1,9 @@
 // Slot: a module inside another one whose type is known only at run time.
+//
+// Shapes: those of the module inside.
+// Gradients: those of the module inside.
+// Errors: a call or module() of an empty Slot is an Error, as is more than one module in
+// replace_modules(). A module that does not take the arguments of the signature does not compile.
 #pragma once
 
 #include <xgrad/nn/module.hpp>

@@ -1,4 +1,12 @@
 // The encoder of a transformer.
+//
+// Shapes: x: [L, N, E], [N, L, E] if batch_first, or [L, E] gives the same shape; masks are those
+// of MultiheadAttention.
+// Gradients: of x, masks of real numbers and parameters, of any order, in backward and forward
+// mode.
+// Errors: shapes that do not fit are a ShapeError; a probability outside of [0, 1], heads that do
+// not divide d_model, an unknown activation and an undefined input are an Error. Complex tensors do
+// not compile.
 #pragma once
 
 #include <xgrad/nn/activation_modules.hpp>

@@ -1,5 +1,10 @@
 // Options of sliding windows along each spatial axis (convolutions and pooling), and their
 // geometry.
+//
+// Shapes: an option has one integer for all spatial axes, or one for each.
+// Gradients: none: options are constants.
+// Errors: PerAxis::from() throws ShapeError for a list of another length; another number of
+// integers in a constructor does not compile.
 #pragma once
 
 #include <algorithm>
