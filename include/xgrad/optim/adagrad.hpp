@@ -1,4 +1,10 @@
 // Adagrad: steps scaled by the sum of all squared gradients (Duchi, Hazan and Singer, 2011).
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option is an Error; otherwise those of optimizer.hpp.
 #pragma once
 
 #include <array>

@@ -1,5 +1,12 @@
 // Adam and AdamW: steps scaled by running means of the gradient and of its square (Kingma and Ba,
 // 2014; Loshchilov and Hutter, 2017).
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option, and a beta outside of [0, 1), are an Error; otherwise those of
+// optimizer.hpp.
 #pragma once
 
 #include <array>

@@ -1,5 +1,12 @@
 // L-BFGS: quasi-Newton steps computed from the most recent gradients (Liu and Nocedal, 1989), with
 // a line search for the strong Wolfe conditions.
+//
+// Shapes: all parameters together are one vector of real elements.
+// Gradients: read from .grad, zeros for a parameter without one; the update records none. Complex
+// parameters count as pairs of real numbers.
+// Errors: step() without a closure, options out of range, an unknown line search, and a state of
+// another optimiser are an Error; a parameter that is no leaf is a GraphError, one of integers a
+// TypeError; a group other than 0 is an IndexError.
 #pragma once
 
 #include <deque>

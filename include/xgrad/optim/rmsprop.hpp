@@ -1,4 +1,10 @@
 // RMSprop: steps scaled by a running mean of squared gradients (Tieleman and Hinton, 2012).
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option is an Error; otherwise those of optimizer.hpp.
 #pragma once
 
 #include <array>

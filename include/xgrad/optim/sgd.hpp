@@ -1,4 +1,11 @@
 // SGD: gradient descent with momentum.
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option, and nesterov without a momentum or with dampening, are an Error;
+// otherwise those of optimizer.hpp.
 #pragma once
 
 #include <array>

@@ -1,5 +1,11 @@
 // Updates inside backward(): each parameter is updated as soon as its gradient is complete, which
 // is then freed.
+//
+// Shapes: parameters keep theirs.
+// Gradients: each is freed after its update, so that .grad is undefined after backward().
+// Errors: a parameter that requires no gradient is a GraphError. What an update throws leaves
+// backward(). A second pass over a graph whose parameters were updated throws VersionError where it
+// needs their old values.
 #pragma once
 
 #include <xgrad/optim/optimizer.hpp>

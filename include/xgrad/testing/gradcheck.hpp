@@ -1,5 +1,13 @@
 // gradcheck() and gradgradcheck(): comparisons of gradients with central differences. Not part of
 // xgrad.hpp.
+//
+// Shapes: any; each element of inputs and outputs is compared, so choose small ones.
+// Gradients: those of backward passes against central differences; both Wirtinger derivatives of
+// complex functions. gradgradcheck() compares second derivatives.
+// Errors: GradcheckError for wrong gradients, unless raise_exception is false. GraphError where no
+// input, or in gradgradcheck() no output, requires a gradient, for an undefined input, and for a
+// function whose outputs differ from call to call; ShapeError for an input of which several
+// elements are one memory location. A function that does not take the inputs does not compile.
 #pragma once
 
 #include <xgrad/core/begin_headers.inc> // first
