@@ -1,4 +1,11 @@
 // CSV: tables of numbers as text (RFC 4180).
+//
+// Shapes: a table is [rows, columns]; write_csv() takes a matrix, or a vector as one column.
+// Gradients: none are recorded.
+// Errors: a field that is no number, a missing value, and lines of different lengths are a
+// FormatError with line and column; a column that is not there is an IndexError; a tensor of other
+// dimensions, or another number of names, is a ShapeError; a file that cannot be read or written is
+// an Error. Elements of other types than double, float and int64 do not compile.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,12 @@
 // Datasets: types with a size() and items with an index, and datasets made of others. All are read
 // through const references.
+//
+// Shapes: all tensors of a TensorDataset have the same first extent; an item has the others, a
+// batch has the number of items as first.
+// Gradients: none are recorded: rows and batches are constants.
+// Errors: tensors of different numbers of rows are a ShapeError; an item that is not there is an
+// IndexError; sizes of random_split() that do not add up to that of the dataset are an Error. A
+// type without size() or items does not compile.
 #pragma once
 
 #include <algorithm>

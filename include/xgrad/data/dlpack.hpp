@@ -4,6 +4,13 @@
 //
 // The structures below have the layout of dlpack.h, version 1.0, which need not be there. A program
 // that includes it, too, passes its DLManagedTensor to from_dlpack() as it is.
+//
+// Shapes: those of the other side, with its strides in elements.
+// Gradients: none are passed: to_dlpack() takes tensors that require none, and from_dlpack() makes
+// leaves.
+// Errors: to_dlpack() throws GraphError for a tensor that requires a gradient. from_dlpack() throws
+// TypeError for another device or element type, ShapeError for negative strides or extents, and
+// Error for null pointers and a later major version. An undefined tensor is an Error.
 #pragma once
 
 #include <cstdint>

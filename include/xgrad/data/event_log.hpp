@@ -1,6 +1,11 @@
 // EventLog: scalars and histograms for TensorBoard, in its files of events: records with checks
 // (TFRecord) of protocol buffers (tensorflow/core/util/event.proto and
 // tensorflow/core/framework/summary.proto, of which four messages are needed).
+//
+// Shapes: any; a histogram counts all elements.
+// Gradients: none are recorded.
+// Errors: a file that cannot be written, an element that is not finite, and an undefined tensor are
+// an Error.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,12 @@
 // DataLoader: a dataset in batches, in sequence or shuffled, prepared by a thread of its own while
 // the program computes.
+//
+// Shapes: a batch stacks its items along a new first axis: at most batch_size, fewer at the end
+// without drop_last.
+// Gradients: none are recorded: batches are constants.
+// Errors: a batch_size of 0, shuffle beside a sampler, and a sampler that gives another number of
+// items than its size are an Error; an item that is not there is an IndexError; items of different
+// shapes are a ShapeError. Items that DefaultCollate does not know do not compile.
 #pragma once
 
 #include <condition_variable>

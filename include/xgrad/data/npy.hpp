@@ -1,4 +1,10 @@
 // npy: NumPy's format of one array (versions 1 to 3 of NEP 1).
+//
+// Shapes: those of the file, in row-major order; at most 64 axes.
+// Gradients: none are recorded: values are written, and leaves are read.
+// Errors: a malformed file is a FormatError with the offset; elements that do not convert to T are
+// a TypeError; more than 64 axes are a ShapeError; a file that cannot be read or written, and an
+// undefined tensor, are an Error.
 #pragma once
 
 #include <xgrad/data/element.hpp>

@@ -1,5 +1,10 @@
 // The arguments of a module's constructor: how they are read from a module, and how they are
 // stored.
+//
+// Shapes: a Shape is stored as a list of integers.
+// Gradients: none are recorded.
+// Errors: a value of another kind in a package is a FormatError, an integer too large or a text
+// that is not UTF-8 a PackageError. A type that cannot be stored does not compile.
 #pragma once
 
 #include <array>

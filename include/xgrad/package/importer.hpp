@@ -1,4 +1,10 @@
 // PackageImporter: reads what a PackageExporter wrote.
+//
+// Shapes: those of the package, in row-major order.
+// Gradients: none are stored: tensors are leaves, and parameters require one as they did.
+// Errors: a malformed file is a FormatError; a newer format, a resource that is not there or of
+// another kind, and an external name that is not provided or not allowed are a PackageError;
+// elements that do not convert to T are a TypeError; a mocked object is an UncallableError.
 #pragma once
 
 #include <xgrad/package/builder.hpp>

@@ -1,4 +1,8 @@
 // The names of xgrad's own layers, "xgrad.nn.Linear", with their arguments (layer_arguments.hpp).
+//
+// Shapes: those of the layers.
+// Gradients: those of the layers.
+// Errors: none: register_layer_calls() may be called again.
 #pragma once
 
 #include <xgrad/package/layer_arguments.hpp>

@@ -1,5 +1,10 @@
 // Modules that stand for others: a Mock for what was left out of a package, a GenericModule for a
 // type that this program does not have.
+//
+// Shapes: parameters and buffers of a GenericModule keep theirs.
+// Gradients: none are computed: a stand-in cannot be called.
+// Errors: a call is an UncallableError; module_at() throws IndexError for a module that is not
+// there, and TypeError for one of another type.
 #pragma once
 
 #include <xgrad/data.hpp>
