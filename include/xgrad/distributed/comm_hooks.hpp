@@ -1,4 +1,10 @@
 // Communication hooks that send fewer bytes than the gradients have.
+//
+// Shapes: the result has the shape and the scalar type of the bucket's buffer, a vector.
+// Gradients: become the mean over the ranks, rounded to the format in which they travel;
+// unrecorded. Complex ones travel as pairs of real numbers.
+// Errors: DistributedError where the ranks differ, stop or do not answer; ShapeError for more
+// elements than MPI counts; TypeError for elements that are no gradients.
 #pragma once
 
 #include <algorithm>

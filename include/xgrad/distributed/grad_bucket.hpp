@@ -1,5 +1,10 @@
 // GradBucket: gradients of several parameters in one piece of memory, so that they travel as one
 // message.
+//
+// Shapes: the buffer is a vector; gradients() has the shapes of the parameters.
+// Gradients: those of one bucket, complete on this rank; unrecorded.
+// Errors: set_buffer() throws ShapeError for another shape or a tensor that is not contiguous;
+// allreduce_hook() throws DistributedError where the ranks differ, stop or do not answer.
 #pragma once
 
 #include <xgrad/distributed/process_group.hpp>

@@ -11,6 +11,11 @@
 //
 // Where an operation cannot end, the ranks exchange notices, which are plain messages, and every
 // rank makes one error of them. A group that failed stays failed.
+//
+// Shapes: all ranks begin an operation with the same shape, which a hash compares.
+// Gradients: none are recorded.
+// Errors: DistributedError, also for MPI that does not run, or not with MPI_THREAD_MULTIPLE if
+// needed.
 #pragma once
 
 #include <chrono>

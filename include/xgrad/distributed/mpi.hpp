@@ -1,5 +1,10 @@
 // The include point of MPI: the error type, the types of elements, and the scope between MPI_Init
 // and MPI_Finalize. A compiler that does not find mpi.h shows the line that includes it.
+//
+// Shapes: MPI counts elements up to 2^31 - 1; more are a ShapeError.
+// Gradients: none are recorded.
+// Errors: DistributedError is the exception of communication; bool elements that are to be reduced,
+// and an order of complex ones, are a TypeError.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX

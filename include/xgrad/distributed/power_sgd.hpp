@@ -3,6 +3,12 @@
 // orthonormal, then Q = M* P, added up; the result is P Q*. What it leaves out is added to the
 // gradient of the next pass. With complex matrices the adjoint M* is what the transpose is with
 // real ones.
+//
+// Shapes: a gradient of two or more axes is a matrix of the first against all others; the result
+// has the shape of the bucket's buffer.
+// Gradients: become the mean over the ranks, approximated by matrices of low rank; unrecorded.
+// Errors: a rank of 0 is a ShapeError, a start_powerSGD_iter below 2 with error feedback or warm
+// start an Error; DistributedError where the ranks differ, stop or do not answer.
 #pragma once
 
 #include <map>

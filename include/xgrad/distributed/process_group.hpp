@@ -1,5 +1,12 @@
 // ProcessGroup: the ranks of a communicator, and what they do together. Each function is called by
 // all ranks, in the same order and with the same shapes and scalar types; the group checks that.
+//
+// Shapes: all ranks give the same shape. reduce_scatter() divides the first extent by the number of
+// ranks, allgather() gives a tensor of that shape for each rank.
+// Gradients: none are recorded: sum_over_ranks.hpp has the sum that is differentiated.
+// Errors: DistributedError where the ranks differ, stop or do not answer within the time limit;
+// IndexError for a root that is no rank; ShapeError for rows that cannot be divided, and for more
+// elements than MPI counts; TypeError for elements that cannot be reduced so.
 #pragma once
 
 #include <xgrad/distributed/group_state.hpp>

@@ -1,12 +1,12 @@
-// Reducer: brings the gradients of a list of parameters together while a backward pass goes on.
-//
-// A hook after accumulation tells that a gradient is complete. It is copied into its bucket. A
-// bucket that is full is handed to the communication hook, once all buckets before it have been, so
-// that all ranks do so in one order. When the last one has been, a callback is queued, which waits
-// for all futures at the end of the pass and writes the results into the gradients.
-//
-// Invariant: between begin_iteration() and the end of that callback, buckets [0, next_) have been
-// handed over.
+// Reducer: brings the gradients of a list of parameters together while a backward pass goes on. A
+// hook after accumulation copies a complete gradient into its bucket. A full bucket is handed to
+// the communication hook, once all buckets before it have been, so that all ranks do so in one
+// order. After the last one a callback is queued, which waits for all futures at the end of the
+// pass and writes the results into the gradients. Invariant: between begin_iteration() and the end
+// of that callback, buckets [0, next_) have been handed over.
+// Shapes: gradients have those of their parameters; a bucket is a vector of one scalar type.
+// Gradients: the means over the ranks, unrecorded.
+// Errors: GraphError for create_graph or an unfinished pass, DistributedError where ranks differ.
 #pragma once
 
 #include <unordered_map>

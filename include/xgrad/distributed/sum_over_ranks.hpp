@@ -1,4 +1,9 @@
 // The sum over ranks as an operation that is differentiated.
+//
+// Shapes: all ranks give the same shape, and get it.
+// Gradients: summed over the ranks, as the values are; of any order. All ranks call backward().
+// Errors: DistributedError where the ranks differ, stop or do not answer; an undefined tensor is an
+// Error. Integers do not compile.
 #pragma once
 
 #include <xgrad/distributed/process_group.hpp>

@@ -1,4 +1,11 @@
 // Batch normalisation by the moments of the batches of all ranks together.
+//
+// Shapes: x: [N, C, ...] of 2 to 5 axes gives the same shape; N may differ among the ranks.
+// Gradients: of x, weight and bias, through the moments of all ranks, of any order. All ranks call
+// backward().
+// Errors: ShapeError for shapes that do not fit, and for a single value per channel in training;
+// DistributedError where the ranks differ, stop or do not answer; an undefined input is an Error.
+// Complex tensors do not compile.
 #pragma once
 
 #include <xgrad/distributed/sum_over_ranks.hpp>
