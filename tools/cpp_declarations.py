@@ -8,6 +8,8 @@ import cpp_source
 NOT_FUNCTIONS = {"alignas", "decltype", "noexcept", "explicit", "requires", "static_assert", "sizeof", "__attribute__", "if", "return"}
 # A rule is its own text; forward is what the module is for.
 SAID_BY_THE_CLASS = {"choice_names", "value", "partial", "value_and_partial", "pullback", "forward"}
+# What the introduction of a header with public functions or classes tells of them, each in a paragraph that begins with the word.
+FACTS = ("Shapes", "Gradients", "Errors")
 
 
 def skip_parentheses(code, at, pair="()"):
@@ -185,3 +187,23 @@ def undocumented(text):
         if each.public and each.kind == "function" and each.names[0] not in SAID_BY_THE_CLASS:
             (documented if each.comment else missing).add(each.inside + each.names[0])
     return sorted(missing - documented)
+
+
+def introduction(text):
+    """The lines of the comment that a header opens with, without what is to be read next."""
+    lines = []
+    for line in text.split("\n"):
+        if not line.startswith("//") or line.startswith("// Read next:"):
+            break
+        lines.append(line.removeprefix("//").removeprefix(" "))
+    return lines
+
+
+def facts(text):
+    """The facts that the introduction of a header states, in order."""
+    return [fact for line in introduction(text) for fact in FACTS if re.match(rf"{fact}: \S", line)]
+
+
+def needs_facts(text):
+    """True where a header declares a public function or class."""
+    return any(each.public and each.names and each.kind in ("function", "class") for each in Declarations(text).found)

@@ -340,7 +340,7 @@ class Check(Tree):
         self.put("include/xgrad/core/README.md", "Scalars: `config.hpp`.\n")
         code, output = self.check()
         self.assertEqual(code, 0, output)
-        for name in ("layers", "words", "names", "compiler", "cmake", "documentation", "documents", "reference"):
+        for name in ("layers", "words", "names", "compiler", "cmake", "documentation", "facts", "documents", "reference"):
             self.assertIn(f"{name}: ok\n", output)
         code, output = self.check("spelling")
         self.assertNotEqual(code, 0)
@@ -512,6 +512,29 @@ template <class T> Box::Box(T size) : Box(size) {}
             self.write("ops/a.hpp", text.replace(old, new))
             self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment") if name else self.assert_holds("documentation")
 
+    def test_facts(self):
+        facts = "// Sines.\n//\n// Shapes: that of x.\n// Gradients: of\n// any order.\n// Errors: none.\n"
+        code = "#pragma once\nnamespace xgrad {\n/// A sine.\nint sine(int);\n}  // namespace xgrad\n"
+        self.write("ops/a.hpp", facts + "// Read next: b.hpp.\n" + code)
+        self.write("core/b.hpp", code)                                  # a folder that programs do not include from
+        self.write("ops/c.hpp", '#pragma once\n#include <xgrad/ops/a.hpp>\n')
+        self.write("ops/d.hpp", "#pragma once\nnamespace xgrad {\nnamespace detail {\nint sine(int);\n}\ninline constexpr int one = 1;\nenum class Kind { a };\n}\n")
+        self.assert_holds("facts")
+        for fact in ("Shapes", "Gradients", "Errors"):
+            for text in (facts.replace(f"// {fact}:", f"// {fact}"), facts.replace(f"// {fact}:", f"// All {fact}:"), re.sub(f"({fact}:).*", r"\1", facts)):
+                self.write("ops/a.hpp", text + code)
+                self.assert_fails("facts", f'xgrad/ops/a.hpp: its introduction has no paragraph "{fact}: ..."')
+        shapes = "// Shapes: that of x.\n"
+        without = facts.replace(shapes, "")
+        for text in (without + "// Read next: b.hpp.\n" + shapes, without + "\n" + shapes):     # it is not in the introduction
+            self.write("ops/a.hpp", text + code)
+            self.assert_fails("facts", 'has no paragraph "Shapes: ..."')
+        for text in (without + shapes, facts + shapes):
+            self.write("ops/a.hpp", text + code)
+            self.assert_fails("facts", "and should have Shapes, Gradients, Errors in this order")
+        self.write("ops/a.hpp", code.replace("int sine(int);", "struct Sine {};"))
+        self.assert_fails("facts", 'has no paragraph "Errors: ..."')
+
     @unittest.skipUnless(importlib.util.find_spec("yaml"), "PyYAML is not installed")
     def test_forge(self):
         self.assert_holds("forge")
@@ -591,6 +614,11 @@ class Docs(Tree):
         text = reference.for_doxygen("namespace xgrad {\n/// Both.\nint f(int);\nint f(double);\n\nint g(); // One.\nint h();\n\nint last();\n} // namespace xgrad\n")
         self.assertEqual(re.findall(r"/// @verbatim\n/// (.*)\n/// @endverbatim\n(.*);", text),
                          [("Both.", "int f(int)"), ("Both.", "int f(double)"), ("One.", "int g()"), ("One.", "int h()")])
+
+    def test_facts_are_paragraphs(self):
+        self.write("ops/a.hpp", "// Sines.\n// Shapes: [N].\n// Errors: `Errors: x`,\n// none.\n// Read next: b.hpp,\n// c.hpp.\n#pragma once\n// Shapes: no.\n")
+        self.assertEqual(reference.introduction(self.root / "include/xgrad/ops/a.hpp"),
+                         "Sines.\n\n**Shapes:** \\[N\\].\n\n**Errors:** `Errors: x`,\nnone.")
 
     def test_links_of_code(self):
         references = pages.References({"sum": "s", "nn::Linear": "l", "Tensor::backward": "b", "Node::saved": "n"})

@@ -241,12 +241,9 @@ def members(entry, level):
 
 
 def introduction(path):
-    lines = []
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        if not line.startswith("//"):
-            break
-        lines.append(line.removeprefix("//").removeprefix(" "))
-    return "\n".join(line for line in lines if not line.startswith("Read next:"))
+    """What a header opens with, as Markdown. Each fact is a paragraph."""
+    told = prose("\n".join(cpp_declarations.introduction(path.read_text(encoding="utf-8"))))
+    return re.sub(rf"^({'|'.join(cpp_declarations.FACTS)}):", r"\n**\1:**", told, flags=re.M)
 
 
 def page_of(header):
@@ -263,7 +260,7 @@ def write(project, folder, output):
         page.parent.mkdir(parents=True, exist_ok=True)
         layer, _, file = header.removeprefix("xgrad/").rpartition("/")
         layers[layer].append((file, page_of(header), list(dict.fromkeys(entry.name for entry in entries if "operator" not in entry.name))))
-        page.write_text(f"# {file}\n\n{prose(introduction(project / 'include' / header))}\n\n{code(f'#include <{header}>')}\n{sections(entries, 2)}", encoding="utf-8")
+        page.write_text(f"# {file}\n\n{introduction(project / 'include' / header)}\n\n{code(f'#include <{header}>')}\n{sections(entries, 2)}", encoding="utf-8")
         for entry in [*entries, *(each for entry in entries for each in entry.members)]:
             address = f"{page_of(header)}#{entry.anchor}"
             if address not in names[entry.name]:
