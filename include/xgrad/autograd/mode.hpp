@@ -36,7 +36,8 @@ private:
 };
 } // namespace detail
 
-/// True where operations on the calling thread are recorded; a new thread starts with true.
+/// Grad mode of the calling thread, which starts with true. Nothing is recorded where it is false,
+/// nor inside an InferenceMode.
 inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
 /// True inside an InferenceMode; a new thread starts with false.
 inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode; }

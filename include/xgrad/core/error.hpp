@@ -30,7 +30,7 @@ struct IndexError : Error {
 struct TypeError : Error {
     using Error::Error;
 };
-/// A call of backward() or grad() that the recorded graph cannot answer.
+/// A graph that does not allow a call: of backward() and grad(), of hooks, of a change in place.
 struct GraphError : Error {
     using Error::Error;
 };
