@@ -138,6 +138,13 @@
 
 // ======== xgrad/data/csv.hpp
 // CSV: tables of numbers as text (RFC 4180).
+//
+// Shapes: a table is [rows, columns]; write_csv() takes a matrix, or a vector as one column.
+// Gradients: none are recorded.
+// Errors: a field that is no number, a missing value, and lines of different lengths are a
+// FormatError with line and column; a column that is not there is an IndexError; a tensor of other
+// dimensions, or another number of names, is a ShapeError; a file that cannot be read or written is
+// an Error. Elements of other types than double, float and int64 do not compile.
 
 #include <set>
 
@@ -147,6 +154,11 @@
 // ======== xgrad/data/file.hpp
 // Input: what readers read, a file or bytes in memory. AtomicFile: a file that appears only when it
 // is complete.
+//
+// Shapes: none are needed: files are bytes.
+// Gradients: none are recorded.
+// Errors: a file that ends too early is a FormatError; one that cannot be opened, read or written
+// is an Error.
 
 #include <cerrno>
 #include <filesystem>
@@ -769,6 +781,11 @@ XGRAD_FUNCTION bool is_tiny(std::string_view text) {
 // ======== xgrad/data/csv_log.hpp
 // CsvLog: the metrics of a training run, one line for each step, on disk as soon as they are
 // logged.
+//
+// Shapes: none are needed: metrics are numbers.
+// Gradients: none are recorded.
+// Errors: a file that cannot be written, a name that no column can have, and a name that the first
+// line did not have are an Error.
 
 namespace xgrad::data {
 
@@ -866,6 +883,13 @@ XGRAD_FUNCTION void CsvLog::add(std::int64_t step, std::vector<NamedNumber> cons
 //
 // The structures below have the layout of dlpack.h, version 1.0, which need not be there. A program
 // that includes it, too, passes its DLManagedTensor to from_dlpack() as it is.
+//
+// Shapes: those of the other side, with its strides in elements.
+// Gradients: none are passed: to_dlpack() takes tensors that require none, and from_dlpack() makes
+// leaves.
+// Errors: to_dlpack() throws GraphError for a tensor that requires a gradient. from_dlpack() throws
+// TypeError for another device or element type, ShapeError for negative strides or extents, and
+// Error for null pointers and a later major version. An undefined tensor is an Error.
 
 struct DLManagedTensor;          // of dlpack.h
 struct DLManagedTensorVersioned; // of dlpack.h, from version 0.8 on
@@ -1123,6 +1147,11 @@ XGRAD_FUNCTION AnyTensor from_dlpack(::DLManagedTensorVersioned* managed) {
 // EventLog: scalars and histograms for TensorBoard, in its files of events: records with checks
 // (TFRecord) of protocol buffers (tensorflow/core/util/event.proto and
 // tensorflow/core/framework/summary.proto, of which four messages are needed).
+//
+// Shapes: any; a histogram counts all elements.
+// Gradients: none are recorded.
+// Errors: a file that cannot be written, an element that is not finite, and an undefined tensor are
+// an Error.
 
 #include <chrono>
 
@@ -1377,6 +1406,13 @@ XGRAD_FUNCTION void EventLog::write(detail::ProtoMessage const& event) {
 // ======== xgrad/data/loader.hpp
 // DataLoader: a dataset in batches, in sequence or shuffled, prepared by a thread of its own while
 // the program computes.
+//
+// Shapes: a batch stacks its items along a new first axis: at most batch_size, fewer at the end
+// without drop_last.
+// Gradients: none are recorded: batches are constants.
+// Errors: a batch_size of 0, shuffle beside a sampler, and a sampler that gives another number of
+// items than its size are an Error; an item that is not there is an IndexError; items of different
+// shapes are a ShapeError. Items that DefaultCollate does not know do not compile.
 
 #include <condition_variable>
 #include <deque>
@@ -1389,6 +1425,13 @@ XGRAD_FUNCTION void EventLog::write(detail::ProtoMessage const& event) {
 // ======== xgrad/data/dataset.hpp
 // Datasets: types with a size() and items with an index, and datasets made of others. All are read
 // through const references.
+//
+// Shapes: all tensors of a TensorDataset have the same first extent; an item has the others, a
+// batch has the number of items as first.
+// Gradients: none are recorded: rows and batches are constants.
+// Errors: tensors of different numbers of rows are a ShapeError; an item that is not there is an
+// IndexError; sizes of random_split() that do not add up to that of the dataset are an Error. A
+// type without size() or items does not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
@@ -1937,12 +1980,24 @@ DataLoader(D, LoaderOptions const&, Collate&&)
 
 // ======== xgrad/data/npz.hpp
 // npz: NumPy's format of several named arrays, a zip file of npy files.
+//
+// Shapes: those of the arrays, in row-major order; at most 64 axes.
+// Gradients: none are recorded: values are written, and leaves are read.
+// Errors: a malformed file, and arrays of more than max_bytes, are a FormatError; more than 64 axes
+// are a ShapeError; a name that is not UTF-8, an undefined tensor, and a file that cannot be read
+// or written are an Error.
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_NPY_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_NPY_HPP
 
 // ======== xgrad/data/npy.hpp
 // npy: NumPy's format of one array (versions 1 to 3 of NEP 1).
+//
+// Shapes: those of the file, in row-major order; at most 64 axes.
+// Gradients: none are recorded: values are written, and leaves are read.
+// Errors: a malformed file is a FormatError with the offset; elements that do not convert to T are
+// a TypeError; more than 64 axes are a ShapeError; a file that cannot be read or written, and an
+// undefined tensor, are an Error.
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_ELEMENT_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_ELEMENT_HPP
@@ -3166,6 +3221,10 @@ XGRAD_FUNCTION void save_npz(std::filesystem::path const& path, StateDict const&
 // ======== xgrad/data/progress.hpp
 // ProgressBar: the progress of a loop, the remaining time, and the smoothed loss. On a terminal it
 // redraws one line; in a file or pipe it prints a plain line now and then.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded: a loss is a double.
+// Errors: none are thrown, but what the stream and the clock throw.
 
 #include <iostream>
 
@@ -3328,6 +3387,13 @@ XGRAD_FUNCTION void ProgressBar::draw(double now) {
 // ======== xgrad/data/safetensors.hpp
 // safetensors: named tensors as PyTorch's users exchange them: the length of a header, the header
 // in JSON, the elements.
+//
+// Shapes: those of the tensors, in row-major order; a complex tensor is written with a last axis of
+// 2, which reading removes.
+// Gradients: none are recorded: values are written, and leaves are read.
+// Errors: a malformed file is a FormatError with the offset; a name that the format cannot have, an
+// undefined tensor, and a file that cannot be read or written are an Error. load() throws what
+// load_state_dict() throws.
 
 #include <map>
 
@@ -3337,6 +3403,11 @@ XGRAD_FUNCTION void ProgressBar::draw(double now) {
 // ======== xgrad/data/json.hpp
 // Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that
 // read an object or an array of a known form without a Json in between.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: a text that is no JSON, is nested more than 200 deep, or has a key twice is a FormatError
+// with the offset. Writing infinity or NaN is an Error.
 
 namespace xgrad::data {
 

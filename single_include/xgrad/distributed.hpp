@@ -140,6 +140,12 @@
 
 // ======== xgrad/distributed/comm_hooks.hpp
 // Communication hooks that send fewer bytes than the gradients have.
+//
+// Shapes: the result has the shape and the scalar type of the bucket's buffer, a vector.
+// Gradients: become the mean over the ranks, rounded to the format in which they travel;
+// unrecorded. Complex ones travel as pairs of real numbers.
+// Errors: DistributedError where the ranks differ, stop or do not answer; ShapeError for more
+// elements than MPI counts; TypeError for elements that are no gradients.
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_GRAD_BUCKET_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_GRAD_BUCKET_HPP
@@ -147,6 +153,11 @@
 // ======== xgrad/distributed/grad_bucket.hpp
 // GradBucket: gradients of several parameters in one piece of memory, so that they travel as one
 // message.
+//
+// Shapes: the buffer is a vector; gradients() has the shapes of the parameters.
+// Gradients: those of one bucket, complete on this rank; unrecorded.
+// Errors: set_buffer() throws ShapeError for another shape or a tensor that is not contiguous;
+// allreduce_hook() throws DistributedError where the ranks differ, stop or do not answer.
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESS_GROUP_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESS_GROUP_HPP
@@ -154,6 +165,13 @@
 // ======== xgrad/distributed/process_group.hpp
 // ProcessGroup: the ranks of a communicator, and what they do together. Each function is called by
 // all ranks, in the same order and with the same shapes and scalar types; the group checks that.
+//
+// Shapes: all ranks give the same shape. reduce_scatter() divides the first extent by the number of
+// ranks, allgather() gives a tensor of that shape for each rank.
+// Gradients: none are recorded: sum_over_ranks.hpp has the sum that is differentiated.
+// Errors: DistributedError where the ranks differ, stop or do not answer within the time limit;
+// IndexError for a root that is no rank; ShapeError for rows that cannot be divided, and for more
+// elements than MPI counts; TypeError for elements that cannot be reduced so.
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_STATE_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_STATE_HPP
@@ -172,6 +190,11 @@
 //
 // Where an operation cannot end, the ranks exchange notices, which are plain messages, and every
 // rank makes one error of them. A group that failed stays failed.
+//
+// Shapes: all ranks begin an operation with the same shape, which a hash compares.
+// Gradients: none are recorded.
+// Errors: DistributedError, also for MPI that does not run, or not with MPI_THREAD_MULTIPLE if
+// needed.
 
 #include <chrono>
 #include <condition_variable>
@@ -185,6 +208,12 @@
 // Future: the result of an operation that goes on while the program computes, and what is to follow
 // it. Functions that follow run only where the program asks for their result, never from a poll:
 // so the ranks, which ask in one order, also begin in one order what these functions begin.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: get() and wait() throw what the operation, or a function before it, threw;
+// DistributedError where a rank stopped or did not answer in time. A function that does not take
+// the result does not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_MPI_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_MPI_HPP
@@ -192,6 +221,11 @@
 // ======== xgrad/distributed/mpi.hpp
 // The include point of MPI: the error type, the types of elements, and the scope between MPI_Init
 // and MPI_Finalize. A compiler that does not find mpi.h shows the line that includes it.
+//
+// Shapes: MPI counts elements up to 2^31 - 1; more are a ShapeError.
+// Gradients: none are recorded.
+// Errors: DistributedError is the exception of communication; bool elements that are to be reduced,
+// and an order of complex ones, are a TypeError.
 
 #ifndef OMPI_SKIP_MPICXX
 #    define OMPI_SKIP_MPICXX 1 // the C++ bindings, which MPI 3 has removed
@@ -1425,20 +1459,28 @@ template <class F> auto float32_compress_wrapper(F hook) {
 
 // ======== xgrad/distributed/data_parallel.hpp
 // DistributedDataParallel: a module whose gradients are the means over all ranks of a group.
+//
+// Shapes: those of the module's forward; each rank has its part of the batch.
+// Gradients: backward() leaves in .grad of each parameter the mean over the ranks. It is of first
+// order: create_graph is a GraphError outside of no_sync().
+// Errors: DistributedError where the ranks differ, stop or do not answer. GraphError for a pass
+// that did not reach all parameters, for a parameter that gets its gradient twice, and for a
+// communication hook that comes late or second. A hook with other parameters or results does not
+// compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_REDUCER_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_REDUCER_HPP
 
 // ======== xgrad/distributed/reducer.hpp
-// Reducer: brings the gradients of a list of parameters together while a backward pass goes on.
-//
-// A hook after accumulation tells that a gradient is complete. It is copied into its bucket. A
-// bucket that is full is handed to the communication hook, once all buckets before it have been, so
-// that all ranks do so in one order. When the last one has been, a callback is queued, which waits
-// for all futures at the end of the pass and writes the results into the gradients.
-//
-// Invariant: between begin_iteration() and the end of that callback, buckets [0, next_) have been
-// handed over.
+// Reducer: brings the gradients of a list of parameters together while a backward pass goes on. A
+// hook after accumulation copies a complete gradient into its bucket. A full bucket is handed to
+// the communication hook, once all buckets before it have been, so that all ranks do so in one
+// order. After the last one a callback is queued, which waits for all futures at the end of the
+// pass and writes the results into the gradients. Invariant: between begin_iteration() and the end
+// of that callback, buckets [0, next_) have been handed over.
+// Shapes: gradients have those of their parameters; a bucket is a vector of one scalar type.
+// Gradients: the means over the ranks, unrecorded.
+// Errors: GraphError for create_graph or an unfinished pass, DistributedError where ranks differ.
 
 #include <unordered_set>
 
@@ -2096,6 +2138,12 @@ DistributedDataParallel(M, ProcessGroup, DataParallelOptions) -> DistributedData
 // orthonormal, then Q = M* P, added up; the result is P Q*. What it leaves out is added to the
 // gradient of the next pass. With complex matrices the adjoint M* is what the transpose is with
 // real ones.
+//
+// Shapes: a gradient of two or more axes is a matrix of the first against all others; the result
+// has the shape of the bucket's buffer.
+// Gradients: become the mean over the ranks, approximated by matrices of low rank; unrecorded.
+// Errors: a rank of 0 is a ShapeError, a start_powerSGD_iter below 2 with error feedback or warm
+// start an Error; DistributedError where the ranks differ, stop or do not answer.
 
 namespace xgrad::distributed {
 
@@ -2358,6 +2406,10 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 
 // ======== xgrad/distributed/sampler.hpp
 // DistributedSampler: the items of a dataset divided among ranks.
+//
+// Shapes: none are needed: items are indices.
+// Gradients: none are recorded.
+// Errors: none are thrown.
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
@@ -2365,6 +2417,13 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 // ======== xgrad/data/loader.hpp
 // DataLoader: a dataset in batches, in sequence or shuffled, prepared by a thread of its own while
 // the program computes.
+//
+// Shapes: a batch stacks its items along a new first axis: at most batch_size, fewer at the end
+// without drop_last.
+// Gradients: none are recorded: batches are constants.
+// Errors: a batch_size of 0, shuffle beside a sampler, and a sampler that gives another number of
+// items than its size are an Error; an item that is not there is an IndexError; items of different
+// shapes are a ShapeError. Items that DefaultCollate does not know do not compile.
 
 #include <variant>
 
@@ -2374,6 +2433,13 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 // ======== xgrad/data/dataset.hpp
 // Datasets: types with a size() and items with an index, and datasets made of others. All are read
 // through const references.
+//
+// Shapes: all tensors of a TensorDataset have the same first extent; an item has the others, a
+// batch has the number of items as first.
+// Gradients: none are recorded: rows and batches are constants.
+// Errors: tensors of different numbers of rows are a ShapeError; an item that is not there is an
+// IndexError; sizes of random_split() that do not add up to that of the dataset are an Error. A
+// type without size() or items does not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
@@ -2968,12 +3034,24 @@ private:
 
 // ======== xgrad/distributed/sync_batch_norm.hpp
 // Batch normalisation by the moments of the batches of all ranks together.
+//
+// Shapes: x: [N, C, ...] of 2 to 5 axes gives the same shape; N may differ among the ranks.
+// Gradients: of x, weight and bias, through the moments of all ranks, of any order. All ranks call
+// backward().
+// Errors: ShapeError for shapes that do not fit, and for a single value per channel in training;
+// DistributedError where the ranks differ, stop or do not answer; an undefined input is an Error.
+// Complex tensors do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_SUM_OVER_RANKS_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_SUM_OVER_RANKS_HPP
 
 // ======== xgrad/distributed/sum_over_ranks.hpp
 // The sum over ranks as an operation that is differentiated.
+//
+// Shapes: all ranks give the same shape, and get it.
+// Gradients: summed over the ranks, as the values are; of any order. All ranks call backward().
+// Errors: DistributedError where the ranks differ, stop or do not answer; an undefined tensor is an
+// Error. Integers do not compile.
 
 namespace xgrad::distributed {
 

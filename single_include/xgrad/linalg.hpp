@@ -138,18 +138,37 @@
 
 // ======== xgrad/linalg/cholesky.hpp
 // The Cholesky factor of a positive definite matrix.
+//
+// Shapes: A, L: [..., n, n]. cholesky_solve() takes b as [..., n, k], or one vector [n]; stacks
+// broadcast.
+// Gradients: Hermitian for A, of any order, in backward and forward mode.
+// Errors: LinAlgError for a matrix that is not positive definite; ShapeError for matrices that are
+// not square, or do not fit; Error for an undefined tensor. Integers, and a build without LAPACK,
+// do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_TRIANGULAR_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_TRIANGULAR_HPP
 
 // ======== xgrad/linalg/triangular.hpp
 // Linear systems with a triangular matrix.
+//
+// Shapes: A: [..., n, n]; B: [..., n, k], or [..., k, n] with left = false, or one vector [n];
+// stacks broadcast.
+// Gradients: of any order, in backward and forward mode; that of A is 0 in the other triangle.
+// Errors: ShapeError for a matrix A that is not square, and for shapes that do not fit; Error for
+// an undefined tensor. A zero on the diagonal is no error: it gives infinities or NaN. Integers,
+// two scalar types, and a build without LAPACK do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_MATRICES_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_MATRICES_HPP
 
 // ======== xgrad/linalg/matrices.hpp
 // Stacks of matrices in LAPACK's layout, and checks of arguments for all of linalg/.
+//
+// Shapes: the last two axes are a matrix, [..., m, n]; the axes before them are a stack.
+// Gradients: none here. In linalg/ those of complex matrices are dL/dRe + i dL/dIm, as in PyTorch.
+// Errors: LinAlgError is the exception of decompositions; fewer than two axes, and extents that
+// LAPACK cannot count, are a ShapeError. Integers, and a build without LAPACK, do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_KERNELS_LAPACK_HPP
 #define XGRAD_SINGLE_XGRAD_KERNELS_LAPACK_HPP
@@ -745,6 +764,14 @@ template <Operand B, Operand L> auto cholesky_solve(B const& b, L const& l, bool
 
 // ======== xgrad/linalg/eigh.hpp
 // Eigenvalues and eigenvectors of Hermitian matrices.
+//
+// Shapes: A: [..., n, n] gives eigenvalues [..., n] and eigenvectors [..., n, n], as columns.
+// Gradients: Hermitian, of any order, in backward and forward mode. Through the vectors it is
+// finite only if all eigenvalues differ.
+// Errors: LinAlgError for NaN or infinity, or where LAPACK does not converge; GraphError in the
+// backward pass of a loss that depends on the phases of complex vectors; ShapeError for matrices
+// that are not square; Error for an undefined tensor. Integers, and a build without LAPACK, do not
+// compile.
 
 namespace xgrad {
 
@@ -850,6 +877,15 @@ template <Operand A> auto eigvalsh(A const& a, bool upper = false) {
 
 // ======== xgrad/linalg/einsum.hpp
 // Sums of products written by their indices: einsum, tensordot and kron.
+//
+// Shapes: the result has the axes that the equation names behind "->", or the axes that are left in
+// tensordot(); kron() multiplies extents.
+// Gradients: sums of products with the other operands, conjugated as in PyTorch; of any order, in
+// backward and forward mode. Products of integers have none.
+// Errors: ShapeError for another number of operands or axes than the equation names, and for
+// extents that do not fit; Error for an equation that is not well formed and for an undefined
+// tensor; IndexError for axes of tensordot() out of range or given twice. Masks in einsum() and
+// tensordot() do not compile.
 
 #include <map>
 
@@ -1231,12 +1267,28 @@ XGRAD_FUNCTION void Subscripts::explicit_output(std::string_view text) {
 // ======== xgrad/linalg/lu.hpp
 // Uses of the LU factors of square matrices: linear systems, inverses and determinants. A matrix is
 // factored once, also for the gradients.
+//
+// Shapes: A: [..., n, n]. solve() takes B as [..., n, k], or as vectors [n] or [..., n]; stacks
+// broadcast. inv() gives [..., n, n], det() and both results of slogdet() give [...].
+// Gradients: of any order, in backward and forward mode; conj(det A) A^-H for det(). det() of a
+// singular matrix has the first order only.
+// Errors: LinAlgError for a singular matrix in solve() and inv(); GraphError for a second
+// derivative of det() at one; ShapeError for matrices that are not square, or do not fit; Error for
+// an undefined tensor. Integers, two scalar types, and a build without LAPACK do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_SVD_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_SVD_HPP
 
 // ======== xgrad/linalg/svd.hpp
 // Singular values and singular vectors.
+//
+// Shapes: A: [..., m, n] gives U: [..., m, k], s: [..., k] and V^H: [..., k, n], where k = min(m,
+// n).
+// Gradients: of any order, in backward and forward mode. Through the vectors it is finite only if
+// all singular values differ.
+// Errors: LinAlgError for NaN or infinity, or where LAPACK does not converge; GraphError in the
+// backward pass of a loss that depends on the phases of complex vectors; ShapeError for fewer than
+// two axes; Error for an undefined tensor. Integers, and a build without LAPACK, do not compile.
 
 namespace xgrad {
 
@@ -1661,6 +1713,12 @@ template <Operand A> auto slogdet(A const& a) {
 
 // ======== xgrad/linalg/matrix_exp.hpp
 // The exponential of a matrix.
+//
+// Shapes: [..., n, n] gives [..., n, n].
+// Gradients: of any order, in backward and forward mode.
+// Errors: ShapeError for matrices that are not square; LinAlgError for a negative power of a
+// singular matrix; Error for an undefined tensor. NaN or infinity in matrix_exp() gives NaN.
+// Integers, and a build without LAPACK, do not compile.
 
 namespace xgrad {
 
@@ -1796,6 +1854,12 @@ template <Operand A> auto matrix_power(A const& a, std::ptrdiff_t n) {
 
 // ======== xgrad/linalg/qr.hpp
 // The QR decomposition.
+//
+// Shapes: A: [..., m, n] gives Q: [..., m, k] and R: [..., k, n], where k = min(m, n).
+// Gradients: of any order, in backward and forward mode; finite if the first k columns of A are
+// independent.
+// Errors: ShapeError for fewer than two axes; Error for an undefined tensor. Integers, and a build
+// without LAPACK, do not compile.
 
 namespace xgrad {
 

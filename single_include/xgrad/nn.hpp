@@ -137,20 +137,42 @@
 #define XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
 
 // ======== xgrad/nn/activation_modules.hpp
-// Activations, dropout and flattening as modules. They take tensors of any real scalar type; Tanh
-// and Sigmoid complex ones too.
+// Activations, dropout and flattening as modules. They take tensors of any real scalar type, and of
+// complex ones too, but for ReLU, LeakyReLU, ELU, GELU and Softplus.
+//
+// Shapes: those of the input; Flatten makes one axis of several. Dropout2d takes [N, C, H, W].
+// Gradients: of any order, in backward and forward mode; those of the functions in ops/ and in
+// functional.hpp. At 0 that of ReLU is 0, of LeakyReLU the slope, of ELU alpha. Elements that were
+// dropped get 0.
+// Errors: a probability outside of [0, 1] and an unknown name of an approximation are an Error,
+// another number of axes for Dropout2d is a ShapeError, an axis out of range an IndexError, an
+// undefined input an Error.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 
 // ======== xgrad/nn/functional.hpp
 // nn::functional: functions of modules that are composed of other operations.
+//
+// Shapes: those of x; cosine_similarity() broadcasts and removes the axis, flatten() makes one axis
+// of several. dropout2d() takes [N, C, H, W].
+// Gradients: of any order, in backward and forward mode. Elements that were dropped get 0.
+// softmax() takes the largest element, which it subtracts, for constant: the gradient is the same.
+// Errors: a probability outside of [0, 1], an unknown name of an approximation, and an undefined
+// tensor are an Error; an axis out of range is an IndexError; a shape that does not fit is a
+// ShapeError.
 
 #ifndef XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
 #define XGRAD_SINGLE_XGRAD_OPS_ACTIVATION_HPP
 
 // ======== xgrad/ops/activation.hpp
 // Activation functions of neural networks that are no composition of other operations.
+//
+// Shapes: elementwise, the result has the shape of x; integers and masks are computed in double.
+// Gradients: of any order, in backward and forward mode. At 0 the gradient of leaky_relu() is the
+// slope, that of elu() is alpha; gelu() has no kink.
+// Errors: an undefined tensor is an Error where the expression is evaluated. A complex operand does
+// not compile.
 
 namespace xgrad {
 
@@ -372,6 +394,14 @@ XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std:
 // Module: the base class of a part of a model. `struct Net : nn::Module<Net>` has a function
 // forward, of any signature, and members that register themselves (member.hpp); net(x) calls
 // forward with the hooks around it.
+//
+// Shapes: those of the module's forward.
+// Gradients: those of forward, and of all parameters that it reads. A forward hook may replace
+// arguments and results, a backward hook gradients.
+// Errors: what forward throws. A call with other arguments, also of float for double, does not
+// compile, and neither does a hook with other parameters or results. A hook that returns another
+// number of tensors, and backward hooks of both kinds on one module, are a GraphError; a hook that
+// returns another scalar type is a TypeError.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_FORWARD_CALL_HPP
@@ -395,6 +425,13 @@ XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std:
 // AnyModule: the base class of every module, without the type of its forward. It has the named
 // members (parameters, buffers, submodules), the functions that visit all of them, and the hooks.
 // Modules are values: a copy has parameters of its own.
+//
+// Shapes: parameters keep theirs: load_state_dict() loads a tensor of the same shape only.
+// Gradients: parameters require one; it stands in their .grad. State that is copied or loaded
+// records none.
+// Errors: load_state_dict() throws Error for names and shapes that do not fit, unless strict is
+// false. A name that is empty, has a '.' or is taken, and a module that is a plain member and no
+// Child, are an Error.
 
 #include <typeinfo>
 
@@ -475,6 +512,10 @@ XGRAD_FUNCTION AnyModule const* LiveModules::first_in(std::uintptr_t begin, std:
 
 // ======== xgrad/nn/load_report.hpp
 // The results of named_modules() and load_state_dict().
+//
+// Shapes: none are needed: entries are names.
+// Gradients: none are recorded.
+// Errors: none: AnyModule::load_state_dict() throws message() as an Error if it is strict.
 
 namespace xgrad::nn {
 
@@ -537,6 +578,10 @@ XGRAD_FUNCTION std::string LoadReport::message(std::string_view module_class) co
 // ======== xgrad/nn/module_hooks.hpp
 // Hooks of modules: the lists of one module, the global lists, and the view of a forward call that
 // hooks get.
+//
+// Shapes: hooks see arguments and results of any shapes.
+// Gradients: options of hooks change none.
+// Errors: an always_call hook that throws after another error is announced by a warning only.
 
 namespace xgrad::nn {
 
@@ -1725,15 +1770,21 @@ struct WithPrecision<P, A> {
 template <class P, class A>
 using with_precision = typename WithPrecision<P, std::remove_cvref_t<A>>::type;
 
+/// A number converts to a tensor, but a hook that returns one has made a mistake.
+template <class R, class V>
+inline constexpr bool is_number_for_tensor =
+    Number<std::remove_cvref_t<R>> && (is_tensor<V> || is_optional_tensor<V>);
 /// A hook that may replace a T may return nothing, a T, or an optional T.
 template <class R, class V>
 inline constexpr bool returns = std::disjunction_v<std::is_void<R>, std::is_convertible<R, V>,
-    std::is_convertible<R, std::optional<V>>>;
+                                    std::is_convertible<R, std::optional<V>>> &&
+                                !is_number_for_tensor<R, V>;
 template <class R, class... A>
 inline constexpr bool returns<R, std::tuple<A...>> =
     std::disjunction_v<std::is_void<R>, std::is_convertible<R, std::tuple<A...>>,
         std::is_convertible<R, std::optional<std::tuple<A...>>>,
-        std::conjunction<std::bool_constant<sizeof...(A) == 1>, std::is_convertible<R, A>...>>;
+        std::conjunction<std::bool_constant<sizeof...(A) == 1>, std::is_convertible<R, A>...>> &&
+    !(is_number_for_tensor<R, A> || ...);
 
 template <class V, class R> void take(std::optional<V>& place, R&& value) {
     if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));
@@ -1754,6 +1805,12 @@ template <class V, class R> void take(std::optional<V>& place, R&& value) {
 //         nn::Child<nn::Linear<double>> hidden{*this, "hidden", 784, 128};
 //         nn::Parameter<double> scale{*this, "scale", {1.}};
 //     };
+//
+// Shapes: those of the value that a member is made of.
+// Gradients: a Parameter is a leaf that requires one; a Buffer has none. A copy of a member copies
+// values, and records none.
+// Errors: a name that is empty, has a '.' or is taken, and an owner of which it is no member, are
+// an Error. A member that is not given its module does not compile.
 
 namespace xgrad {
 namespace nn::detail {
@@ -1904,6 +1961,10 @@ private:
 
 // ======== xgrad/nn/module_text.hpp
 // Printing of a module as a tree of its submodules.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: none are thrown.
 
 namespace xgrad::nn {
 
@@ -2380,6 +2441,15 @@ XGRAD_FUNCTION std::string Flatten::extra_repr() const {
 
 // ======== xgrad/nn/attention.hpp
 // Attention: scaled_dot_product_attention() and MultiheadAttention.
+//
+// Shapes: queries [..., L, E], keys [..., S, E] and values [..., S, Ev] give [..., L, Ev]; masks
+// broadcast to [..., L, S]. MultiheadAttention takes [L, N, E], [N, L, E] if batch_first, or [L,
+// E].
+// Gradients: of queries, keys, values, masks of real numbers and parameters, of any order, in
+// backward and forward mode. Weights that were dropped or masked get 0.
+// Errors: shapes that do not fit are a ShapeError. is_causal beside an attn_mask, a probability
+// outside of [0, 1], heads that do not divide embed_dim, and undefined tensors are an Error.
+// Complex tensors do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
@@ -2389,6 +2459,12 @@ XGRAD_FUNCTION std::string Flatten::extra_repr() const {
 // Of complex tensors the variance is that of both parts together, so the normal rules have
 // magnitudes of Rayleigh's distribution with uniform phases, as Trabelsi et al., "Deep Complex
 // Networks", 2018, derive them, without further ado.
+//
+// Shapes: the tensor keeps its shape. Fans are those of [out, in, kernel...].
+// Gradients: none are recorded, also for a leaf that requires one.
+// Errors: a tensor of fewer than two axes is a ShapeError for the rules that need a fan, and for
+// orthogonal_(); an unknown name of a mode or nonlinearity, and an undefined tensor, are an Error.
+// Integers do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_INIT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_INIT_HPP
@@ -2585,6 +2661,13 @@ XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
 
 // ======== xgrad/nn/linear.hpp
 // Linear and bilinear maps.
+//
+// Shapes: x: [..., in], weight: [out, in], bias: [out] give [..., out]; bilinear() takes [..., in1]
+// and [..., in2], whose leading axes broadcast, and weight [out, in1, in2].
+// Gradients: of inputs, weight and bias, of any order, in backward and forward mode; complex ones
+// as PyTorch's, dL/dRe + i dL/dIm.
+// Errors: shapes that do not fit are a ShapeError; an undefined input or weight is an Error. A
+// tensor of another scalar type does not compile.
 
 namespace xgrad::nn {
 
@@ -3016,12 +3099,24 @@ XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
 
 // ======== xgrad/nn/complex_activation_modules.hpp
 // Activations of complex-valued networks as modules; as functions they are in xgrad.
+//
+// Shapes: those of the input; ModReLU takes [N, C, ...] or [C] with C = num_features.
+// Gradients: dL/dRe + i dL/dIm, as in PyTorch, of any order, in backward and forward mode; see
+// ops/complex_activation.hpp. The bias is real, and so is its gradient.
+// Errors: another number of channels for ModReLU is a ShapeError, an undefined input an Error.
 
 #ifndef XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP
 #define XGRAD_SINGLE_XGRAD_OPS_COMPLEX_ACTIVATION_HPP
 
 // ======== xgrad/ops/complex_activation.hpp
 // Activation functions of complex-valued networks. None of them is holomorphic.
+//
+// Shapes: elementwise, the result has the shape of z; the bias of modrelu() broadcasts.
+// Gradients: dL/dRe + i dL/dIm, of any order, in backward and forward mode. crelu() has gradient 0
+// for a part that is 0; modrelu() has 0 for z at z = 0 and where |z| + b <= 0; zrelu() has g on the
+// edges of the first quadrant.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. A complex bias does not compile.
 
 namespace xgrad {
 
@@ -3131,12 +3226,26 @@ struct Cardioid : Module<Cardioid> {
 
 // ======== xgrad/nn/conv_modules.hpp
 // Convolutions as modules: `nn::Conv2d<float> layer(3, 16, 3, {.stride = 2, .padding = 1});`
+//
+// Shapes: those of the functions in conv.hpp; weight: [O, C/groups, K...], transposed [C, O/groups,
+// K...].
+// Gradients: of input, weight and bias, as those of the functions in conv.hpp.
+// Errors: channels that groups do not divide, and options that are not positive, are a ShapeError
+// of the constructor; an input that does not fit is a ShapeError of the call. A tensor of another
+// scalar type does not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_CONV_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CONV_HPP
 
 // ======== xgrad/nn/conv.hpp
 // Convolutions and their transposes over one and two axes, as functions.
+//
+// Shapes: x: [N, C, L] or [C, L], [N, C, H, W] or [C, H, W]; weight: [O, C/groups, K...],
+// transposed [C, O/groups, K...]; bias: [O]. Each function has the extents of its result.
+// Gradients: of input, weight and bias, of any order, in backward and forward mode; complex ones as
+// PyTorch's, dL/dRe + i dL/dIm.
+// Errors: shapes, groups, or options that do not fit, and a kernel larger than the padded input,
+// are a ShapeError; an undefined input or weight is an Error. Integers do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_HPP
@@ -3148,6 +3257,12 @@ struct Cardioid : Module<Cardioid> {
 // the one that an operation computes from the other two: output is the convolution, input the
 // transposed convolution, weight the gradient of the weight. The gradients of each operation are
 // the other two, so that gradients of any order need no further code.
+//
+// Shapes: input: [N, C, ...], weight: [O, C/groups, K...], output: [N, O, ...]; the geometry has
+// all extents.
+// Gradients: each part's operation is the gradient of the others', so of any order, in backward and
+// forward mode. Complex numbers are conjugated in gradients only.
+// Errors: nothing is checked here: the functions in conv.hpp check shapes and options.
 //
 // Read next: convolution_plan.hpp, convolution_lines.hpp (the layout of the input),
 // correlation.hpp, weight_gradient.hpp, correlation_kernel.hpp (inner loops). Benchmark: networks.
@@ -3189,6 +3304,11 @@ struct Cardioid : Module<Cardioid> {
 // ======== xgrad/nn/window.hpp
 // Options of sliding windows along each spatial axis (convolutions and pooling), and their
 // geometry.
+//
+// Shapes: an option has one integer for all spatial axes, or one for each.
+// Gradients: none: options are constants.
+// Errors: PerAxis::from() throws ShapeError for a list of another length; another number of
+// integers in a constructor does not compile.
 
 namespace xgrad::nn {
 
@@ -4719,13 +4839,30 @@ struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTranspo
 
 // ======== xgrad/nn/cross_entropy.hpp
 // Losses of classification: the classes are axis 1 of the input, [N, C, ...], or the only one, [C].
+//
+// Shapes: input: [N, C, ...] or [C]; targets are classes, [N, ...] or one, or probabilities of the
+// input's shape. A mean or sum has no dimensions; reduction none gives one for each sample.
+// Gradients: of the input, and of a target of probabilities, of any order, in backward and forward
+// mode. Classes and class weights have none; ignored targets give 0.
+// Errors: shapes that do not fit are a ShapeError, a class out of range is an IndexError. A
+// label_smoothing outside of [0, 1], an unknown reduction and an undefined tensor are an Error.
+// Complex tensors do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LOSSES_HPP
 
 // ======== xgrad/nn/losses.hpp
-// Losses as functions: how far an input is from a target. All of them take a Reduction last, and
-// are recorded in both arguments where these are real tensors that require a gradient.
+// Losses as functions: how far an input is from a target. All of them take a Reduction.
+//
+// Shapes: input and target have the same shape, nothing broadcasts but weights. A mean or sum has
+// no dimensions; reduction none gives the shape of the input, without the last axis for losses of
+// rows.
+// Gradients: of input and target, of any order, in backward and forward mode. l1_loss() has 0 where
+// both are equal. mse_loss() and l1_loss() take complex tensors, too, whose gradient is dL/dRe + i
+// dL/dIm.
+// Errors: shapes that do not fit are a ShapeError. A delta or beta out of range, an input of
+// binary_cross_entropy() outside of [0, 1], an unknown reduction, batch_mean of another loss than
+// kl_div(), and an undefined tensor are an Error.
 
 namespace xgrad::nn {
 
@@ -5160,6 +5297,13 @@ XGRAD_OF_EXPRESSION(cross_entropy)
 
 // ======== xgrad/nn/embedding.hpp
 // Embeddings: rows of a table, selected by indices.
+//
+// Shapes: indices of any shape [...] and weight [num_embeddings, embedding_dim] give [...,
+// embedding_dim].
+// Gradients: added up for a row that is selected several times; row padding_idx gets 0. Of any
+// order, in backward and forward mode. Indices have none.
+// Errors: an index outside of [0, num_embeddings), and a padding_idx out of range, are an
+// IndexError; a weight that is no matrix is a ShapeError; an undefined tensor is an Error.
 
 namespace xgrad::nn {
 
@@ -5253,6 +5397,11 @@ XGRAD_FUNCTION std::int64_t padding_row(
 
 // ======== xgrad/nn/layer_norm.hpp
 // Layer normalisation.
+//
+// Shapes: x: [..., normalized_shape] gives the same shape; weight and bias have normalized_shape.
+// Gradients: of x, weight and bias, of any order, in backward and forward mode.
+// Errors: shapes that do not fit, and an empty normalized_shape, are a ShapeError; an undefined
+// input is an Error. Complex tensors do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
@@ -5591,6 +5740,12 @@ template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
 // ======== xgrad/nn/loss_modules.hpp
 // Losses as modules, which keep their options: `nn::CrossEntropyLoss<double> loss({.label_smoothing
 // = 0.1});`
+//
+// Shapes: those of the functions in losses.hpp and cross_entropy.hpp.
+// Gradients: those of the functions, of any order, in backward and forward mode. Weights of classes
+// and elements are buffers, and have none.
+// Errors: those of the functions: ShapeError for shapes that do not fit, IndexError for a class out
+// of range, Error for options and values out of range and for undefined tensors.
 
 namespace xgrad::nn {
 
@@ -5743,6 +5898,11 @@ template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMargin
 
 // ======== xgrad/nn/module_list.hpp
 // ModuleList and ModuleDict: any number of modules of one type. ParameterList: of parameters.
+//
+// Shapes: none are needed: the lists have no forward.
+// Gradients: parameters require one; lists record none.
+// Errors: a position that is not there, or a name in ModuleDict, is an IndexError; a name that is
+// empty, has a '.' or is taken is an Error, and so is replacing by a module of another type.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_CONTAINER_HPP
@@ -5750,6 +5910,11 @@ template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMargin
 // ======== xgrad/nn/module_container.hpp
 // ModuleContainer: the base of Sequential, ModuleList and Slot, which own modules on the heap. The
 // types of these modules may be known only at run time.
+//
+// Shapes: those of the modules inside.
+// Gradients: those of the modules inside.
+// Errors: a call of a placeholder, or of a module that nothing in the program calls with these
+// arguments, is an UncallableError.
 
 namespace xgrad::nn {
 
@@ -6006,6 +6171,14 @@ public:
 
 // ======== xgrad/nn/normalization.hpp
 // Batch and group normalisation.
+//
+// Shapes: x: [N, C, ...] gives the same shape; weight, bias and running moments are [C].
+// BatchNorm1d takes [N, C] or [N, C, L], BatchNorm2d [N, C, H, W].
+// Gradients: of x, weight and bias, of any order, in backward and forward mode. Running moments are
+// updated in place, unrecorded, and have none.
+// Errors: ShapeError for shapes that do not fit, for groups that do not divide the channels, and
+// for a single value per channel in training; Error for evaluation without running moments, or with
+// one of the two, and for an undefined input. Complex tensors do not compile.
 
 namespace xgrad::nn {
 
@@ -6241,6 +6414,11 @@ XGRAD_FUNCTION StandardizeGeometry channel_geometry(std::string_view name, Shape
 
 // ======== xgrad/nn/pooling_modules.hpp
 // Pooling layers as modules: `nn::MaxPool2d pool(3, {.stride = 2});`
+//
+// Shapes: those of the functions in pooling.hpp.
+// Gradients: those of the functions in pooling.hpp, of any order, in backward and forward mode.
+// Errors: those of the functions, when the module is called: ShapeError for shapes and options that
+// do not fit, Error for a divisor of 0.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
 #define XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
@@ -6248,6 +6426,14 @@ XGRAD_FUNCTION StandardizeGeometry channel_geometry(std::string_view name, Shape
 // ======== xgrad/nn/pooling.hpp
 // Pooling: the maximum or the mean of each window, and adaptive mean pooling to a given output
 // size.
+//
+// Shapes: x: [N, C, L] or [C, L], [N, C, H, W] or [C, H, W]; the last axes get floor((L + 2 padding
+// - dilation (K-1) - 1) / stride) + 1 windows (ceil with ceil_mode), or the given output size.
+// Gradients: a maximum sends it to the first of equal elements, a mean to all elements of the
+// window; of any order, in backward and forward mode. Indices have none.
+// Errors: shapes and options that do not fit, a padding above half of the kernel, and a window
+// without elements are a ShapeError; a divisor of 0 and an undefined input are an Error. A maximum
+// of complex numbers does not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
@@ -6805,6 +6991,14 @@ struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
 // ======== xgrad/nn/recurrent.hpp
 // Recurrent networks over whole sequences: RNN, LSTM and GRU, with layers, directions, and
 // PyTorch's names of parameters.
+//
+// Shapes: x: [L, N, in], [N, L, in] if batch_first, or [L, in]; states: [layers directions, N, H],
+// or without N. The output is [L, N, directions H].
+// Gradients: of input, first states and parameters, of any order, in backward and forward mode.
+// Without a projection one Node has all steps; a backward pass that is recorded unrolls them.
+// Errors: an input or state that does not fit, and a sequence without steps, are a ShapeError;
+// options out of range, or of another kind of network, are an Error of the constructor; an
+// undefined input is an Error. Complex tensors do not compile.
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_RECURRENCE_HPP
@@ -6820,6 +7014,11 @@ struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
 // ======== xgrad/nn/recurrent_cells.hpp
 // One step of a recurrent network: the three kinds of cells, and the modules RNNCell, LSTMCell and
 // GRUCell.
+//
+// Shapes: x: [N, in] or [in]; states: [N, H] or [H], zeros where they are not given.
+// Gradients: of input, states and parameters, of any order, in backward and forward mode.
+// Errors: an input or state that does not fit is a ShapeError; an undefined input and an unknown
+// name of a nonlinearity are an Error. Complex tensors do not compile.
 
 namespace xgrad::nn {
 
@@ -7529,6 +7728,12 @@ template <RealScalar T = double> struct GRU : detail::RecurrentModule<GRU<T>, de
 
 // ======== xgrad/nn/sequential.hpp
 // Sequential: modules that are called one after the other.
+//
+// Shapes: each module takes the shape that the one before it returns.
+// Gradients: those of the modules.
+// Errors: operator[] throws IndexError for a position that is not there, at() TypeError for a
+// module of another type, a call what the modules throw. A module that does not take and return a
+// Tensor<T> does not compile.
 
 namespace xgrad::nn {
 
@@ -7616,6 +7821,11 @@ private:
 
 // ======== xgrad/nn/slot.hpp
 // Slot: a module inside another one whose type is known only at run time.
+//
+// Shapes: those of the module inside.
+// Gradients: those of the module inside.
+// Errors: a call or module() of an empty Slot is an Error, as is more than one module in
+// replace_modules(). A module that does not take the arguments of the signature does not compile.
 
 namespace xgrad::nn {
 
@@ -7697,6 +7907,14 @@ private:
 
 // ======== xgrad/nn/transformer.hpp
 // The encoder of a transformer.
+//
+// Shapes: x: [L, N, E], [N, L, E] if batch_first, or [L, E] gives the same shape; masks are those
+// of MultiheadAttention.
+// Gradients: of x, masks of real numbers and parameters, of any order, in backward and forward
+// mode.
+// Errors: shapes that do not fit are a ShapeError; a probability outside of [0, 1], heads that do
+// not divide d_model, an unknown activation and an undefined input are an Error. Complex tensors do
+// not compile.
 
 namespace xgrad::nn {
 

@@ -138,6 +138,12 @@
 
 // ======== xgrad/optim/adagrad.hpp
 // Adagrad: steps scaled by the sum of all squared gradients (Duchi, Hazan and Singer, 2011).
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option is an Error; otherwise those of optimizer.hpp.
 
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
@@ -146,6 +152,14 @@
 // Optimizer: updates parameters from their gradients. Each algorithm is a rule (its options, the
 // names of its state tensors, the update of one parameter). Optimizing<Rule> is the optimiser:
 // parameter groups with options of their own, and the state.
+//
+// Shapes: a gradient has the shape of its parameter, and so have state tensors; those of a complex
+// parameter are real, with a last axis of 2.
+// Gradients: read from .grad; a parameter without one is skipped. An update is not recorded, and
+// counts as a change in place.
+// Errors: a parameter that is no leaf is a GraphError, one of integers a TypeError; one that is
+// undefined or given twice, an empty list, options out of range, and a state of another optimiser
+// are an Error; a group or parameter that is not there is an IndexError.
 
 namespace xgrad::optim {
 
@@ -558,6 +572,13 @@ XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
 // ======== xgrad/optim/adam.hpp
 // Adam and AdamW: steps scaled by running means of the gradient and of its square (Kingma and Ba,
 // 2014; Loshchilov and Hutter, 2017).
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option, and a beta outside of [0, 1), are an Error; otherwise those of
+// optimizer.hpp.
 
 namespace xgrad::optim {
 
@@ -631,6 +652,13 @@ using AdamW = Optimizing<detail::AdamRule<AdamWOptions, true>>;
 
 // ======== xgrad/optim/clip.hpp
 // Bounds for gradients, between backward() and step().
+//
+// Shapes: gradients keep theirs.
+// Gradients: changed in place in .grad, unrecorded. clip_grad_norm_() multiplies all of them by one
+// real factor, clip_grad_value_() bounds both parts of a complex element.
+// Errors: a p that is not positive, a negative bound, and a norm that is not finite if
+// error_if_nonfinite, are an Error. A gradient of which several elements are one memory location is
+// a ShapeError.
 
 namespace xgrad::optim {
 
@@ -704,6 +732,13 @@ XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, d
 // ======== xgrad/optim/lbfgs.hpp
 // L-BFGS: quasi-Newton steps computed from the most recent gradients (Liu and Nocedal, 1989), with
 // a line search for the strong Wolfe conditions.
+//
+// Shapes: all parameters together are one vector of real elements.
+// Gradients: read from .grad, zeros for a parameter without one; the update records none. Complex
+// parameters count as pairs of real numbers.
+// Errors: step() without a closure, options out of range, an unknown line search, and a state of
+// another optimiser are an Error; a parameter that is no leaf is a GraphError, one of integers a
+// TypeError; a group other than 0 is an IndexError.
 
 #include <deque>
 
@@ -1160,6 +1195,12 @@ XGRAD_FUNCTION void LBFGS::iterate(double loss, std::function<double()> const& c
 
 // ======== xgrad/optim/rmsprop.hpp
 // RMSprop: steps scaled by a running mean of squared gradients (Tieleman and Hinton, 2012).
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option is an Error; otherwise those of optimizer.hpp.
 
 namespace xgrad::optim {
 
@@ -1232,6 +1273,11 @@ XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
 // ======== xgrad/optim/schedule.hpp
 // Schedules: learning rates as functions of the number of calls of step(). They hold a reference to
 // the optimiser, which must outlive them.
+//
+// Shapes: none are needed: a rate is a double for each group.
+// Gradients: none are recorded.
+// Errors: options out of range, more steps of OneCycleLR than total_steps, and a state without an
+// entry are an Error.
 
 namespace xgrad::optim {
 
@@ -1731,6 +1777,13 @@ XGRAD_FUNCTION bool ReduceLROnPlateau::improves(double v) const {
 
 // ======== xgrad/optim/sgd.hpp
 // SGD: gradient descent with momentum.
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option, and nesterov without a momentum or with dampening, are an Error;
+// otherwise those of optimizer.hpp.
 
 namespace xgrad::optim {
 
@@ -1800,6 +1853,12 @@ XGRAD_FUNCTION void SGDRule::check(Options const& o) {
 // ======== xgrad/optim/step_in_backward.hpp
 // Updates inside backward(): each parameter is updated as soon as its gradient is complete, which
 // is then freed.
+//
+// Shapes: parameters keep theirs.
+// Gradients: each is freed after its update, so that .grad is undefined after backward().
+// Errors: a parameter that requires no gradient is a GraphError. What an update throws leaves
+// backward(). A second pass over a graph whose parameters were updated throws VersionError where it
+// needs their old values.
 
 namespace xgrad::optim {
 

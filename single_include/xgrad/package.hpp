@@ -139,6 +139,13 @@
 // ======== xgrad/package/exporter.hpp
 // PackageExporter: writes a package, one file that holds modules, tensors, texts and bytes, by
 // rules for each thing that they depend on.
+//
+// Shapes: tensors keep theirs, in row-major order.
+// Gradients: none are stored: only values, and which parameters require one.
+// Errors: PackageError for names that no rule decides, that are denied or that cannot be interned,
+// for a resource that is there already, for an undefined tensor, and after close(); EmptyMatchError
+// for a rule that had to match. A file that cannot be written is an Error. A hook with other
+// parameters does not compile.
 
 #include <xgrad/data.hpp>
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_RECORD_HPP
@@ -164,6 +171,11 @@
 // ======== xgrad/package/names.hpp
 // Names in packages, "acme.vision.Block": identifiers with dots between them; and patterns of
 // names.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: a pattern with an empty segment, or with ** in a part of one, is a PackageError. Both
+// exceptions of packages are here.
 
 namespace xgrad::package {
 
@@ -543,6 +555,10 @@ XGRAD_FUNCTION std::string tree_of(std::vector<std::string> files, std::string c
 
 // ======== xgrad/package/layers.hpp
 // The names of xgrad's own layers, "xgrad.nn.Linear", with their arguments (layer_arguments.hpp).
+//
+// Shapes: those of the layers.
+// Gradients: those of the layers.
+// Errors: none: register_layer_calls() may be called again.
 
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_LAYER_ARGUMENTS_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_LAYER_ARGUMENTS_HPP
@@ -558,6 +574,11 @@ XGRAD_FUNCTION std::string tree_of(std::vector<std::string> files, std::string c
 // ======== xgrad/package/arguments.hpp
 // The arguments of a module's constructor: how they are read from a module, and how they are
 // stored.
+//
+// Shapes: a Shape is stored as a list of integers.
+// Gradients: none are recorded.
+// Errors: a value of another kind in a package is a FormatError, an integer too large or a text
+// that is not UTF-8 a PackageError. A type that cannot be stored does not compile.
 
 #include <xgrad/data.hpp>
 #include <xgrad/nn.hpp>
@@ -1050,6 +1071,12 @@ XGRAD_FUNCTION double size_of_weighted_binary_cross_entropy(
 //
 //     inline xgrad::package::Type<Block, "acme.vision.Block", xgrad::package::Argument<"channels",
 //     &Block::channels>> const block_type;
+//
+// Shapes: none are needed; a StateSize counts elements.
+// Gradients: none are recorded.
+// Errors: arguments in a package that are not those of the type are a FormatError, a name that two
+// C++ types have a PackageError. A name, an argument or a function that does not fit the type does
+// not compile.
 
 #include <xgrad/nn.hpp>
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_REGISTRY_HPP
@@ -1724,6 +1751,11 @@ XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> make_container(
 // ======== xgrad/package/stand_ins.hpp
 // Modules that stand for others: a Mock for what was left out of a package, a GenericModule for a
 // type that this program does not have.
+//
+// Shapes: parameters and buffers of a GenericModule keep theirs.
+// Gradients: none are computed: a stand-in cannot be called.
+// Errors: a call is an UncallableError; module_at() throws IndexError for a module that is not
+// there, and TypeError for one of another type.
 
 #include <xgrad/data.hpp>
 #include <xgrad/nn.hpp>
@@ -2411,6 +2443,12 @@ XGRAD_FUNCTION Json PackageExporter::to_json(
 
 // ======== xgrad/package/importer.hpp
 // PackageImporter: reads what a PackageExporter wrote.
+//
+// Shapes: those of the package, in row-major order.
+// Gradients: none are stored: tensors are leaves, and parameters require one as they did.
+// Errors: a malformed file is a FormatError; a newer format, a resource that is not there or of
+// another kind, and an external name that is not provided or not allowed are a PackageError;
+// elements that do not convert to T are a TypeError; a mocked object is an UncallableError.
 
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_BUILDER_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_BUILDER_HPP

@@ -133,7 +133,16 @@
 
 // ======== xgrad/functional/checkpoint.hpp
 // checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
-// is evaluated again when a backward pass needs that. Read next: impl/functional/checkpoint.ipp.
+// is evaluated again when a backward pass needs that.
+//
+// Shapes: those of f.
+// Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
+// Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
+// backward pass, for an f that saves other tensors than before; VersionError in the backward pass
+// for values that were changed in place since. An f that does not take the inputs, or returns no
+// tensors, does not compile.
+//
+// Read next: impl/functional/checkpoint.ipp.
 
 
 // ======== xgrad/functional/evaluation.hpp
@@ -141,6 +150,14 @@
 // of tensors (structure.hpp) or several, of any scalar types, which returns another one.
 // An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
 // the code that computes derivatives is compiled once for all functions.
+//
+// Shapes: inputs and results are structures of tensors of any shapes; each transform says those of
+// the derivatives.
+// Gradients: with create_graph they are recorded, so that transforms nest; without strict an input
+// that the function does not depend on gets zeros.
+// Errors: strict throws GraphError where a result does not depend on an input; an undefined input
+// or output is a GraphError, too. A function that does not take the inputs, or returns no tensors,
+// and inputs of integers or masks do not compile.
 
 
 // ======== xgrad/core/callable.hpp
@@ -377,6 +394,16 @@ using KeptCallable =
 
 // ======== xgrad/tensor/backward.hpp
 // backward() and grad(): run a pass from outputs to all leaves, or to given inputs.
+//
+// Shapes: a gradient has the shape of its output, a result that of its input; with is_grads_batched
+// both have a leading batch axis.
+// Gradients: dL/dx, for complex x dL/dRe + i dL/dIm, as in PyTorch. create_graph records the pass,
+// so that second and higher orders work. backward() adds to .grad of leaves; grad() changes none.
+// Errors: GraphError for an output or an input that requires no gradient, for an implicit gradient
+// of anything but a real scalar, for freed saved values, and for an unused input of grad() without
+// allow_unused; VersionError where a saved value was changed in place. Gradients of another shape
+// are a ShapeError, of another type a TypeError; undefined tensors are an Error. A bool or a number
+// as gradient does not compile.
 
 #include <optional>
 
@@ -384,8 +411,14 @@ using KeptCallable =
 // ======== xgrad/autograd/engine.hpp
 // The engine: runs each Node after all its gradients have arrived, the newest Node first,
 // accumulates gradients that meet, and returns captured gradients. Its state belongs to one pass,
-// so a pass may start inside another one, and an exception leaves nothing to clean up. Read next:
-// impl/autograd/graph_task.ipp.
+// so a pass may start inside another one, and an exception leaves nothing to clean up.
+//
+// Shapes: any; nothing here depends on them.
+// Gradients: complete when a callback of queue_callback() runs.
+// Errors: queue_callback() throws GraphError outside of a backward pass. What a callback throws
+// leaves backward() or grad().
+//
+// Read next: impl/autograd/graph_task.ipp.
 
 #include <memory>
 #include <span>
@@ -397,6 +430,15 @@ using KeptCallable =
 // TensorImpl has the elements (AnyArray), the autograd state (grad_fn, grad, accumulator) and, for
 // a view, ViewInfo. Operations that depend on the element type are called through TypeInfo, so that
 // the graph is compiled once and includes no operation.
+//
+// Shapes: any; set_grad() and copy_() take a tensor of the same shape.
+// Gradients: in .grad, with the shape and the scalar type of the tensor; complex ones are dL/dRe +
+// i dL/dIm, as in PyTorch. copy_() records none.
+// Errors: an undefined tensor is an Error, another shape a ShapeError. TypeError for another scalar
+// type in as() and set_grad(), a lossy conversion in copy_(), and integers in requires_grad_() and
+// norm(). GraphError for requires_grad_(false) of what is no leaf, a tensor as its own gradient, a
+// copy_() that would have to be recorded, and the version of an inference tensor.
+//
 // Read next: accumulate_grad.hpp.
 
 #include <mutex>
@@ -406,6 +448,11 @@ using KeptCallable =
 // ======== xgrad/autograd/mode.hpp
 // Grad mode and inference mode: thread-local flags, and guards that set them for a scope and
 // restore them at its end, also after an exception.
+//
+// Shapes: any; nothing here depends on them.
+// Gradients: none are recorded in the scope of a NoGradGuard, AutoGradMode(false) or InferenceMode.
+// Errors: none here. An inference tensor that is saved for backward, or changed in place outside of
+// an InferenceMode, is a GraphError there.
 
 namespace xgrad {
 
@@ -434,7 +481,8 @@ private:
 };
 } // namespace detail
 
-/// True where operations on the calling thread are recorded; a new thread starts with true.
+/// Grad mode of the calling thread, which starts with true. Nothing is recorded where it is false,
+/// nor inside an InferenceMode.
 inline bool is_grad_enabled() noexcept { return detail::grad_mode; }
 /// True inside an InferenceMode; a new thread starts with false.
 inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode; }
@@ -500,6 +548,16 @@ private:
 // Invariant: among the Nodes of a thread, an edge leads to a smaller sequence number, or to a leaf.
 // Nodes are reference-counted. Releasing the last reference to a chain frees it without recursion
 // (destroy_later), so a long chain cannot overflow the stack.
+//
+// Shapes: a gradient has the shape of the output of the Node that it belongs to.
+// Gradients: apply() computes those of the inputs from those of the outputs, an undefined one
+// stands for 0; pushforward() computes tangents of the outputs, in forward mode. Both are recorded
+// in grad mode.
+// Errors: saved() throws IndexError for a name that is not there. GraphError for a Node without
+// forward mode, for a hook that returns another number of gradients, or one for an undefined
+// gradient; a gradient of another shape is a ShapeError, one of another scalar type a TypeError. A
+// hook with other parameters or results does not compile.
+//
 // Read next: any_tensor.hpp.
 
 #include <atomic>
@@ -510,6 +568,11 @@ private:
 // ======== xgrad/autograd/hook.hpp
 // Hooks: thread-safe lists of std::function, called in the order of registration, and HookHandle,
 // which removes a hook from its list.
+//
+// Shapes: any; nothing here depends on them.
+// Gradients: hooks see them, and may replace them: see node.hpp and tensor/hooks.hpp.
+// Errors: none: remove() may be called again, and from any thread.
+//
 // Read next: run_node.hpp.
 
 #include <cstddef>
@@ -797,7 +860,7 @@ struct IndexError : Error {
 struct TypeError : Error {
     using Error::Error;
 };
-/// A call of backward() or grad() that the recorded graph cannot answer.
+/// A graph that does not allow a call: of backward() and grad(), of hooks, of a change in place.
 struct GraphError : Error {
     using Error::Error;
 };
@@ -1797,6 +1860,15 @@ struct C {
 template <class T>
 using kind_of = std::conditional_t<std::same_as<T, bool>, B,
     std::conditional_t<std::integral<T>, Z, std::conditional_t<detail::is_complex<T>, C, R>>>;
+
+namespace detail {
+/// True where every number of kind A is one of kind To, as NumPy casts safely: integer, real,
+/// complex. A bool is no number.
+template <class A, class To>
+inline constexpr bool is_kind_within =
+    std::same_as<A, To> || (std::same_as<A, Z> && !std::same_as<To, B>) ||
+    (std::same_as<A, R> && std::same_as<To, C>);
+} // namespace detail
 
 } // namespace xgrad
 
@@ -3611,6 +3683,14 @@ XGRAD_FUNCTION AnyTensor WeakTensor::lock() const {
 
 // ======== xgrad/autograd/gradient_edge.hpp
 // GradientEdge: an output of a Node, which backward() and grad() accept like a tensor.
+//
+// Shapes: an edge that was made from a tensor has its shape, one that was made from a Node other
+// than a leaf's has none.
+// Gradients: grad() returns the gradient that arrives at an edge; backward() with an edge among its
+// inputs runs the edge's Node.
+// Errors: GraphError for a tensor that requires no gradient, for a null Node, and for an edge
+// without a shape as output; IndexError for an output that the Node does not have; Error for an
+// undefined tensor.
 
 
 // ======== xgrad/autograd/accumulate_grad.hpp
@@ -3882,12 +3962,24 @@ XGRAD_FUNCTION GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
 // throws VersionError where the memory was changed in place since.
 // A saved operand keeps its grad_fn. A saved result has none: it would be the Node itself, a cycle;
 // unpack() sets it again.
+//
+// Shapes: a saved tensor keeps its shape; an unpack hook returns that shape.
+// Gradients: a saved operand has its grad_fn, a saved result gets that of its Node.
+// Errors: VersionError where the memory was changed in place since; GraphError where the value was
+// freed, for an inference tensor, for a second pair of hooks, and for a pack hook that changes its
+// argument in place; TypeError where unpack returns another shape or scalar type.
+//
 // Read next: hook.hpp, run_node.hpp.
 
 
 // ======== xgrad/autograd/anomaly.hpp
 // Anomaly mode: each Node records where it was created, and a NaN in a gradient is an error that
 // reports that location.
+//
+// Shapes: any; nothing here depends on them.
+// Gradients: unchanged; with check_nan a NaN among them stops the pass.
+// Errors: with check_nan a backward pass throws GraphError at the first NaN; whatever a Node throws
+// is announced by a warning, and then leaves the pass as it is.
 
 
 // ======== xgrad/core/call_stack.hpp
@@ -4264,6 +4356,12 @@ XGRAD_FUNCTION Node::Node(std::uint64_t sequence) : sequence_(sequence) {
 // ======== xgrad/autograd/saved_tensor_hooks.hpp
 // Saved tensor hooks: `pack` converts a tensor that is saved for backward into any object (a file's
 // name, fewer bits), and `unpack` converts it back when backward reads it.
+//
+// Shapes: unpack returns a tensor of the shape that pack got.
+// Gradients: those of the values that unpack returns; both hooks run without recording.
+// Errors: GraphError where hooks are disabled, for DisableSavedTensorsHooks where hooks are active,
+// and for a pack hook that changes its argument in place; TypeError where unpack returns another
+// shape or scalar type. Hooks with other parameters or results do not compile.
 
 namespace xgrad {
 
@@ -5950,6 +6048,15 @@ XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
 
 // ======== xgrad/ops/arithmetic.hpp
 // Sums, products, quotients and powers.
+//
+// Shapes: elementwise, operands broadcast as in NumPy. A scalar constant takes the precision of the
+// tensors beside it.
+// Gradients: of all real and complex operands, of any order, in backward and forward mode; summed
+// over axes along which an operand was broadcast. A complex operand gets dL/dRe + i dL/dIm, as in
+// PyTorch; a real one beside complex ones gets the real part. Infinite for sqrt() and rsqrt() at 0;
+// 0 for the base of pow(x, 0).
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated.
 
 
 // ======== xgrad/expr/expression.hpp
@@ -8120,6 +8227,10 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
     using precision = detail::result_precision<kind, widest_precision<typename X::precision...>>;
     using scalar = typename kind::template over<precision>;
     using value_type = scalar;
+    /// False for operands that are constants and masks, which promote to anything: where(mask, 1,
+    /// 0).
+    static constexpr bool has_precision =
+        !std::same_as<widest_precision<typename X::precision...>, bool>;
     using indices = std::index_sequence_for<X...>;
     static constexpr std::size_t operand_count = (X::operand_count + ... + 0);
 
@@ -8260,9 +8371,13 @@ template <IsArraywise Op, class... X> auto express(Op const& op, X const&... x) 
 template <class Op, class... X>
     requires(!detail::OperandLike<Op>) && AnyOperand<X...>
 auto apply(Op op, X const&... x) {
-    static_cast<void>(detail::ReportDiagnostic<diagnostic_of<Op>>());
-    if constexpr (!Operation<Op>) return detail::stand_in<Op>(x...);
-    else return express(std::move(op), x...);
+    // A rule may call the function of its own batches; then it is being checked, or differentiated.
+    if constexpr ((detail::EvaluatedAtOnce<X> || ...)) return evaluate_at_once(std::move(op), x...);
+    else {
+        static_cast<void>(detail::ReportDiagnostic<diagnostic_of<Op>>());
+        if constexpr (!Operation<Op>) return detail::stand_in<Op>(x...);
+        else return express(std::move(op), x...);
+    }
 }
 /// Applies your own elementwise operation that has no data members: `apply<MyOp>(x, y)`.
 template <class Op, class... X>
@@ -8526,12 +8641,27 @@ XGRAD_INLINE auto pow(A&& a, B&& b) {
 // Traced operands by the same gradient rules and records a Node of one operation.
 // The unit of compilation is an operation on operands of given kinds, not a whole expression: so
 // there is little code, and the set of Node types is finite.
+//
+// Shapes: those of the operation that is applied.
+// Gradients: recorded, one Node for each operation; this is how third and higher orders are
+// computed.
+// Errors: those of the operation; the functions are for the rules of operations, not for programs.
+//
 // Read next: Replay and traced_pass() at the end.
 
 
 // ======== xgrad/ops/shaping.hpp
 // Operations that change shapes and orders and compute nothing: views where strides allow it, and
 // their adjoints.
+//
+// Shapes: as each function says; the number of elements stays, but for broadcast_to() and sum_to().
+// An axis below 0 counts from the end.
+// Gradients: the inverse rearrangement of the gradient, of any order, in backward and forward mode;
+// broadcast_to() sums it, cast() converts it back (to a real operand its real part). A cast to
+// integers or masks has none.
+// Errors: a shape that does not fit is a ShapeError; an axis out of range or given twice is an
+// IndexError; an undefined tensor is an Error. cast() of complex numbers to real ones does not
+// compile.
 
 namespace xgrad {
 
@@ -8831,6 +8961,14 @@ XGRAD_FUNCTION Axes Permute::normalized(Shape const& shape) const {
 // `pullback(wrt<I>, g, y, x...)`, written in differentiable operations on tensors: so a recorded
 // backward pass is differentiable. `uses` declares which values a pullback reads; of any other
 // operand it gets the shape only, and no value is saved.
+//
+// Shapes: those that `value` of the operation computes.
+// Gradients: what `pullback` of the operation returns, of any order, since it is recorded itself.
+// Forward mode applies an operation that is linear in each argument to the tangents, and
+// differentiates the pullback of any other one. Integers and masks have none.
+// Errors: an undefined operand is an Error that names its argument; the others are those of
+// `value`.
+//
 // Read next: arraywise_record.hpp.
 
 
@@ -9375,6 +9513,10 @@ XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
 // Reductions other than sums (which gather_scatter.hpp has): products and extrema. A reduction is a
 // type with accumulator, start() and join(). An expression is reduced tile by tile, without storing
 // its values.
+//
+// Shapes: reduced axes are removed, or kept with extent 1 if `keep`.
+// Gradients: those that the operation derived from Reducing declares; Reducing itself has none.
+// Errors: nothing is checked here: functions such as prod() and amax() normalise the axes before.
 
 
 // ======== xgrad/fuse/evaluate_into.hpp
@@ -14059,6 +14201,9 @@ XGRAD_FUNCTION void FusedNode::link_second_order() noexcept {
 // Tensor<T>: an AnyTensor with element type T; copies refer to the same tensor. Constructed from
 // nested lists, from xtensor expressions, or from an xgrad Expression, which is evaluated in one
 // pass and recorded as one Node (record.hpp).
+// Shapes: any; item() and backward() take one element. More is in shape_forms.hpp and views.hpp.
+// Gradients: of real and complex types, of any order; complex ones as PyTorch's, dL/dRe + i dL/dIm.
+// Errors: ShapeError for a shape, GraphError for a graph that does not fit, Error if undefined.
 // Read next: record.hpp.
 
 
@@ -14221,6 +14366,13 @@ static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarr
 
 // ======== xgrad/tensor/inplace_forms.hpp
 // In-place forms of operations as members of Tensor: x.exp_() writes exp(x) into the memory of x.
+//
+// Shapes: the tensor keeps its shape, to which the other operands broadcast.
+// Gradients: those of the function of the same name, recorded where gradients are on; uniform_()
+// and normal_() are never recorded.
+// Errors: those of inplace.hpp: ShapeError where the broadcast shape is not that of the tensor,
+// GraphError where the change is not allowed. A result of a higher kind than the tensor does not
+// compile.
 
 namespace xgrad {
 
@@ -14380,11 +14532,28 @@ private:
 
 // ======== xgrad/tensor/shape_forms.hpp
 // ShapeForms: functions of shapes as members of Tensor, beside the free functions. What returns a
-// view or a reshaped tensor is both. Read next: expr/function_forms.hpp.
+// view or a reshaped tensor is both.
+//
+// Shapes: those of the free functions of ops/shaping.hpp and tensor/views.hpp with the same names.
+// Gradients: those of the free functions: the inverse rearrangement, of any order, in backward and
+// forward mode.
+// Errors: those of the free functions: ShapeError for a shape that does not fit, IndexError for an
+// axis out of range, Error for an undefined tensor.
+//
+// Read next: expr/function_forms.hpp.
 
 
 // ======== xgrad/ops/linalg.hpp
 // Products of vectors and matrices.
+//
+// Shapes: matmul() multiplies matrices in the last two axes and broadcasts the axes before them; a
+// vector counts as a row on the left, as a column on the right, and its axis is removed. dot() and
+// outer() take vectors, vdot() any two arrays of as many elements.
+// Gradients: g B^H for A and A^H g for B, summed over broadcast axes, of any order, in backward and
+// forward mode; a real factor beside a complex one gets the real part. Products of integers have
+// none.
+// Errors: shapes that do not fit are a ShapeError; adjoint() of fewer than two axes is an
+// IndexError; an undefined tensor is an Error. matmul() of two masks does not compile.
 
 
 // ======== xgrad/kernels/gemm.hpp
@@ -15514,10 +15683,30 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 // ======== xgrad/ops/complex.hpp
 // Operations on complex numbers: parts, modulus, direction, conjugate. Real operands are complex
 // numbers with imaginary part 0.
+//
+// Shapes: elementwise; two operands broadcast as in NumPy. abs(), abs2(), angle(), real() and
+// imag() of complex tensors are real.
+// Gradients: of any order, in backward and forward mode. A complex operand gets dL/dRe + i dL/dIm,
+// twice the Wirtinger derivative dL/d(conj z), as in PyTorch. At 0 it is 0 for abs(), sgn() and
+// angle(); it is 0 everywhere for sign(), for the second operand of copysign() and for angle() of
+// real numbers.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. copysign(), complex() and polar() of complex operands do not
+// compile.
 
 
 // ======== xgrad/ops/comparison.hpp
 // Comparisons (to bool tensors), choices between operands, and bounds.
+//
+// Shapes: elementwise, operands broadcast as in NumPy. Comparisons and isnan(), isinf(), isfinite()
+// give bool tensors.
+// Gradients: comparisons have none. The others have gradients of any order, in backward and forward
+// mode: the operand that an element was chosen from gets the gradient, and equal operands of
+// maximum() and minimum() get half each. An operand that was not chosen gets 0, but 0 times an
+// infinite inner derivative is NaN: where() does not protect a branch.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. Complex operands compile in ==, !=, isnan(), isinf(),
+// isfinite() and where() only; a mask that is not bool does not compile.
 
 namespace xgrad {
 
@@ -15922,10 +16111,25 @@ XGRAD_INLINE auto polar(R_&& r, Phi&& phi) {
 // ======== xgrad/ops/reduction.hpp
 // Reductions over all or some axes. They fuse with the expression under them, which is evaluated
 // tile by tile; its values are stored only for the gradient of a product or an extremum.
+//
+// Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
+// `keep`. An empty list of axes reduces nothing. norm(), var() and stddev() are real, of complex
+// numbers too.
+// Gradients: of any order, in backward and forward mode; complex ones as PyTorch's, dL/dRe + i
+// dL/dIm. norm() and stddev() have gradient 0 at 0. Integers and masks have none.
+// Errors: an axis out of range or given twice is an IndexError; a norm() whose p is not positive
+// and an undefined tensor are an Error.
 
 
 // ======== xgrad/ops/exponential.hpp
 // Exponentials and logarithms, and the sigmoid family.
+//
+// Shapes: elementwise, the result has the shape of x; integers and masks are computed in double,
+// but relu() of these gives integers.
+// Gradients: of any order, in backward and forward mode. Functions of complex numbers are
+// holomorphic: the gradient is g conj(f'). At 0 it is 0 for relu() and infinite for log().
+// Errors: an undefined tensor is an Error where the expression is evaluated. softplus() and relu()
+// of complex numbers do not compile.
 
 namespace xgrad {
 
@@ -16010,6 +16214,14 @@ template <Operand X> XGRAD_INLINE auto relu(X const& x) { return express(Relu{},
 
 // ======== xgrad/ops/extremum.hpp
 // The largest and the smallest elements over axes.
+//
+// Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
+// `keep`.
+// Gradients: shared equally by the elements that are the extremum, or by all NaN where it is NaN;
+// of any order, in backward and forward mode. Higher orders take the set of these elements for
+// constant.
+// Errors: an axis out of range or given twice is an IndexError; a reduced axis of extent 0 is a
+// ShapeError if the result has elements. Complex numbers, which have no order, do not compile.
 
 namespace xgrad {
 
@@ -16151,6 +16363,13 @@ template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.d
 
 // ======== xgrad/ops/product.hpp
 // Products over axes, whose gradient needs no division.
+//
+// Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
+// `keep`.
+// Gradients: the conjugate product of the other elements, also right with zeros; of any order, in
+// backward and forward mode. The second order takes time quadratic in the number of reduced
+// elements. Integers and masks have none.
+// Errors: an axis out of range or given twice is an IndexError, an undefined tensor an Error.
 
 namespace xgrad {
 
@@ -16723,6 +16942,9 @@ template <class Derived> struct ShapeForms {
     std::size_t dimension() const { return self().dim(); }
     std::size_t ndim() const { return self().dim(); }
     Shape const& sizes() const { return self().shape(); }
+    // NumPy and PyTorch iterate over rows, xtensor over elements: a guess would be wrong for one.
+    void begin() const = delete; // write x.array() for the elements, x.unbind() for the rows
+    void end() const = delete;   // write x.array() for the elements, x.unbind() for the rows
 
 private:
     Derived const& self() const { return static_cast<Derived const&>(*this); }
@@ -16733,6 +16955,12 @@ private:
 // ======== xgrad/tensor/tensor_arguments.hpp
 // Arguments of Tensor's constructors: nested lists, ranges, pointers, and whether the tensor
 // requires a gradient.
+//
+// Shapes: the levels of a nested list are the axes; a range is a vector, or has the given shape.
+// Gradients: none; requires_grad makes a leaf that accumulates them. Tensors in a list get theirs.
+// Errors: rows of different lengths, lists beside numbers, and numbers that do not fill the shape
+// are a ShapeError; a null pointer is an Error. requires_grad of integers or masks does not
+// compile.
 
 namespace xgrad {
 
@@ -16754,21 +16982,28 @@ template <Scalar T> struct GradFlag {
 
 namespace detail {
 
+template <class T, bool outermost = true> struct NestedList;
+template <Scalar T>
+void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values);
+
 /// An element of a braced list: a number or a list. {5.} is always a list, so that {{5.}, {6.}} can
 /// only be a matrix. Inside a list it may be a tensor without dimensions, too; in the outermost
 /// list Tensor<double>{x} would not be x any more.
-template <class T, bool outermost = true> struct NestedList {
+template <class T, bool outermost> struct NestedList {
     T value{};
     std::initializer_list<NestedList<T, false>> list{};
     bool is_number = false;
     AnyTensor tensor = {};
+    /// Joins the tensors of a whole list. Only a program that writes one compiles that.
+    void (*join)(Tensor<T>&, std::initializer_list<NestedList<T>> const&) = nullptr;
 
     template <std::convertible_to<T> U>
     NestedList(U const& v) : value(static_cast<T>(v)), is_number(true) {}
     NestedList(std::initializer_list<NestedList<T, false>> l) : list(l) {}
     template <Operand X>
         requires(!outermost && std::same_as<typename X::scalar, T>)
-    NestedList(X const& x) : is_number(true), tensor(materialize_expression(x)) {}
+    NestedList(X const& x)
+        : is_number(true), tensor(materialize_expression(x)), join(&take_tensors<T>) {}
 };
 
 template <class V> inline constexpr bool is_dims = false;
@@ -16801,7 +17036,12 @@ inline constexpr bool copies_from = [] {
     else if constexpr (NumberRange<V>) return ConvertsTo<std::ranges::range_value_t<V>, T>;
     else return false;
 }();
-template <class E, class T> inline constexpr bool has_scalar = std::same_as<typename E::scalar, T>;
+/// True for an expression of this scalar type, and for one of constants and masks, whose precision
+/// the tensor decides: Tensor<double> y = where(mask, 1, 0).
+template <class E, class T>
+inline constexpr bool has_scalar = std::same_as<typename E::scalar, T> ||
+                                   (!E::has_precision && !std::same_as<typename E::kind, B> &&
+                                       is_kind_within<typename E::kind, kind_of<T>>);
 
 /// Shape or strides as xtensor's functions take them.
 template <class D> auto xt_dims(D const& d) {
@@ -16840,10 +17080,13 @@ template <class T> struct ArrayOf {
             if (inner.is_number) f(inner);
             else for_each(inner.list, f);
     }
-    [[gnu::cold]] static bool has_tensors(List const& list) {
-        bool found = false;
-        for_each(list, [&found](auto const& element) { found |= element.tensor.defined(); });
-        return found;
+    /// How the tensors in a list are joined; nullptr where it has none.
+    [[gnu::cold]] static auto join_of(List const& list) {
+        decltype(list.begin()->join) join = nullptr;
+        for_each(list, [&join](auto const& element) {
+            if (element.join) join = element.join;
+        });
+        return join;
     }
     [[gnu::cold]] static Array<T> from_list(List const& list) {
         Shape shape{list.size()};
@@ -16952,10 +17195,6 @@ namespace xgrad {
 
 template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
-namespace detail {
-template <Scalar T>
-void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values);
-}
 
 template <Scalar T>
 class Tensor : public AnyTensor,
@@ -16973,16 +17212,17 @@ public:
 
     /// An undefined tensor: it has no shape, and operations on it throw.
     Tensor() noexcept = default;
-    /// A tensor without dimensions. A template, so that {5.} is a list for every compiler.
+    /// A tensor without dimensions: D y = 3.; an int may become a double, a double no int64.
+    /// (A template, so that {5.} is a list for every compiler.)
     template <Number N>
         requires std::convertible_to<N, T>
-    explicit Tensor(N value, GradFlag<T> g = {})
+    explicit(!detail::is_kind_within<kind_of<N>, kind_of<T>>) Tensor(N value, GradFlag<T> g = {})
         : Tensor(detail::Array<T>(Shape{}, detail::converted<T>(value)), g) {}
     /// Nested lists, one level for each dimension. Inside of two braces elements may be tensors
     /// without dimensions, which get gradients: Tensor<double> a({{1., t}, {0., 1.}}).
     Tensor(std::initializer_list<detail::NestedList<T>> values, GradFlag<T> g = {})
         : Tensor(detail::ArrayOf<T>::from_list(values), g) {
-        if (detail::ArrayOf<T>::has_tensors(values)) detail::take_tensors(*this, values);
+        if (auto const join = detail::ArrayOf<T>::join_of(values)) join(*this, values);
     }
     /// Copies the values of an xtensor expression, or the numbers of a std::vector, std::array,
     /// std::span or another range, with one dimension. borrow() and adopt() make tensors of such
@@ -17450,7 +17690,9 @@ template <class Op, class... X>
     requires(detail::has_scalar<Expression<Op, X...>, T>)
 Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {
     detail::RecordingAt const here(location);
-    impl_ = detail::record(e).handle();
+    if constexpr (std::same_as<typename Expression<Op, X...>::scalar, T>)
+        impl_ = detail::record(e).handle();
+    else impl_ = cast<T>(e).handle();
 }
 
 } // namespace xgrad
@@ -17665,6 +17907,13 @@ template <class Op, class... X> auto record_arraywise(Op const& op, X const&... 
 // ======== xgrad/ops/trigonometric.hpp
 // Trigonometric and hyperbolic functions and their inverses, and polar coordinates; complex ones
 // have the branch cuts of the C++ standard.
+//
+// Shapes: elementwise, two operands broadcast as in NumPy; integers and masks are computed in
+// double.
+// Gradients: of any order, in backward and forward mode. Functions of complex numbers are
+// holomorphic: the gradient is g conj(f'). At the origin it is NaN for atan2() and 0 for hypot().
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. atan2() and hypot() of complex numbers do not compile.
 
 namespace xgrad {
 
@@ -18217,11 +18466,27 @@ template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a) {
 // Hooks on tensors: on a gradient, on .grad of a leaf after accumulation, on the gradients of
 // several tensors. A hook with a strong reference to its own tensor is a cycle and never freed: use
 // a WeakTensor.
+//
+// Shapes: a gradient has the shape of its tensor; a hook returns a gradient of that shape.
+// Gradients: what a tensor hook returns replaces the gradient. Hooks see a recorded gradient in a
+// pass with create_graph.
+// Errors: GraphError for a hook or retain_grad() on a tensor that requires no gradient, and for a
+// post-accumulate hook on a tensor that is no leaf. In the pass, a hook that returns another shape
+// is a ShapeError, an AnyTensor of another type a TypeError, and a gradient for an undefined one a
+// GraphError. A hook with other parameters or results does not compile.
 
 
 // ======== xgrad/ops/indexing.hpp
 // Basic indexing: a view of a part of an array, and its adjoint, which writes a gradient into that
 // part of zeros.
+//
+// Shapes: an integer removes its axis, a slice keeps it, `newaxis` adds one of extent 1; `ellipsis`
+// stands for all axes that no index names, and axes behind the last index are selected whole.
+// Gradients: the gradient is written into the selected part of zeros; of any order, in backward and
+// forward mode.
+// Errors: an integer out of range, a step below 1, a second ellipsis and too many indices are an
+// IndexError. A slice that reaches too far is cut. An index of floating-point type does not
+// compile.
 
 namespace xgrad {
 
@@ -18483,12 +18748,13 @@ void keep_gradient(AnyTensor const& t, AnyTensor gradient);
 
 NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t);
 
-/// True where a hook on a Tensor<T> may return Result. An AnyTensor is checked at run time.
+/// True where a hook on a Tensor<T> may return Result: no number, though it converts to a tensor.
+/// An AnyTensor is checked at run time.
 template <class Result, class T> consteval bool find_tensor_hook_result() {
     using X = std::remove_cvref_t<Result>;
     if constexpr (std::is_void_v<Result> || std::same_as<X, AnyTensor>) return true;
     else if constexpr (TensorLike<X>) return std::same_as<tensor_type<X>, Tensor<T>>;
-    else return std::is_convertible_v<Result, Tensor<T>>;
+    else return !Number<X> && std::is_convertible_v<Result, Tensor<T>>;
 }
 template <class Result, Scalar T>
 inline constexpr bool is_tensor_hook_result = find_tensor_hook_result<Result, T>();
@@ -20074,11 +20340,27 @@ XGRAD_FUNCTION Tensors checkpointed(
 
 // ======== xgrad/functional/hvp.hpp
 // Products of a vector and the Hessian, without forming the Hessian: vhp() and hvp().
+//
+// Shapes: v and the product have the shapes of the inputs; f returns one element.
+// Gradients: second order, of real f. For complex inputs the derivative of the gradient along v, as
+// a real linear map. Products are recorded with create_graph.
+// Errors: ShapeError for an f that returns several elements and for a v of other shapes or sizes;
+// GraphError for a v that is left out for several elements, for an undefined input, and in strict
+// mode. A complex f, and a v of another structure or type, do not compile.
 
 
 // ======== xgrad/functional/jacobian.hpp
 // Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or for
 // each column.
+//
+// Shapes: a derivative of y for x has the shape of y followed by that of x; one of a Hessian the
+// shapes of two inputs.
+// Gradients: for complex x the gradient of Re y, d Re y/d Re x + i d Re y/d Im x. Recorded with
+// create_graph, in reverse mode.
+// Errors: GraphError for Mode::forward with create_graph or strict, for an undefined input, and in
+// strict mode; ShapeError for a Hessian of several elements; Error for an unknown name of a
+// strategy. jacobian() of complex outputs for real inputs, and hessian() of complex inputs, do not
+// compile.
 
 
 // ======== xgrad/core/choice.hpp
@@ -20139,6 +20421,13 @@ XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view
 
 // ======== xgrad/functional/jvp.hpp
 // Jacobian-vector products, in forward mode: jvp().
+//
+// Shapes: v has the shapes of the inputs, the product those of the outputs.
+// Gradients: df/dz v + df/d(conj z) conj(v), in forward mode; recorded with create_graph, so that
+// transforms nest.
+// Errors: ShapeError for a v of other shapes or sizes; GraphError for a v that is left out for
+// several elements, for an undefined input, for a Function that is once_differentiable without a
+// jvp, and in strict mode. A v of another structure or type does not compile.
 
 
 // ======== xgrad/functional/forward_pass.hpp
@@ -20307,6 +20596,16 @@ XGRAD_FUNCTION void ForwardPass::push(Index index) {
 // ======== xgrad/functional/vjp.hpp
 // Vector-Jacobian products: vjp(), and the gradient of a real function: value_and_grad(), and
 // grad() of a function.
+//
+// Shapes: v has the shapes of the outputs, gradients have those of the inputs; without v f returns
+// one element.
+// Gradients: v conj(df/dz) + conj(v) df/d(conj z); of a real f without v dL/dRe + i dL/dIm, as in
+// PyTorch. With create_graph they are recorded, so that transforms nest. With {.holomorphic = true}
+// grad(f) is the complex derivative f', the conjugate of the gradient.
+// Errors: ShapeError for a v of other shapes or sizes; GraphError for a v that is left out for
+// several elements, for an undefined input, and in strict mode; TypeError for `holomorphic` of a
+// real function, or a complex one without it in grad(f, options). Otherwise a complex function
+// without v does not compile, and neither does a v of another structure or type.
 
 namespace xgrad {
 
@@ -21199,6 +21498,11 @@ XGRAD_FUNCTION void hessian_vector_product(
 
 // ======== xgrad/ops/counting.hpp
 // Counts of nonzero elements, and whether any or all are nonzero.
+//
+// Shapes: x is reduced over all axes, or over `axes`, which are removed, or kept with extent 1 if
+// `keep`. An empty list of axes reduces nothing.
+// Gradients: none are recorded.
+// Errors: an axis out of range or given twice is an IndexError, an undefined tensor an Error.
 
 namespace xgrad {
 
@@ -21233,10 +21537,24 @@ template <Operand X> auto all_of(X const& x) { return all_of(x, detail::all_axes
 // ======== xgrad/ops/cumulative.hpp
 // Cumulative sums, products and logarithms of sums of exponentials, and the linear recurrence that
 // computes their gradients.
+//
+// Shapes: the result has the shape of x.
+// Gradients: of any order, in backward and forward mode, also with zeros in cumprod(); complex ones
+// as PyTorch's, dL/dRe + i dL/dIm. Integers and masks have none.
+// Errors: an axis out of range is an IndexError, an undefined tensor an Error. logcumsumexp() of
+// complex numbers does not compile.
 
 
 // ======== xgrad/ops/padding.hpp
 // Padding: arrays extended or cropped at their borders.
+//
+// Shapes: two widths add to the extent of each axis, the last axis first; axes without widths keep
+// their extent. The result is a copy.
+// Gradients: the padding is cut off; elements that padding repeats get the sum over their
+// repetitions. Of any order, in backward and forward mode. The padding value is a constant.
+// Errors: ShapeError for an odd number of widths or too many, for a cut of more than there is, and
+// for a border that the mode cannot make (reflect needs an extent above the width, circular one not
+// below it, replicate one element). An unknown name of a mode is an Error.
 
 namespace xgrad {
 
@@ -21630,6 +21948,11 @@ template <Operand X> auto logcumsumexp(X const& x, std::ptrdiff_t axis) {
 
 // ======== xgrad/ops/flipping.hpp
 // Elements in another order along axes: reversed (flip) or rotated (roll).
+//
+// Shapes: the result has the shape of x; it is a copy.
+// Gradients: of any order, in backward and forward mode: the gradient is flipped, or rolled back.
+// Errors: an axis out of range or given twice is an IndexError; shifts that are not one for each
+// axis are a ShapeError; an undefined tensor is an Error.
 
 namespace xgrad {
 
@@ -21769,6 +22092,15 @@ XGRAD_FUNCTION std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent
 // ======== xgrad/ops/fourier.hpp
 // Discrete Fourier transforms with NumPy's conventions: exp(-2 pi i jk/n) forward, and the scale
 // chosen by `norm`.
+//
+// Shapes: a transformed axis gets extent n (its own by default); rfft() gives n/2 + 1 bins, irfft()
+// n points, 2 (bins - 1) by default. The other axes are batches. Results are complex, but those of
+// irfft() and irfftn() are real.
+// Gradients: the adjoint transform, of any order, in backward and forward mode. A real operand gets
+// the real part.
+// Errors: no points (n = 0, or an axis of extent 0) and lengths that are not one for each axis are
+// a ShapeError; an axis out of range or given twice is an IndexError; an undefined tensor and an
+// unknown name of a norm are an Error. rfft() and rfftn() of complex numbers do not compile.
 
 
 // ======== xgrad/kernels/fft.hpp
@@ -22825,6 +23157,11 @@ XGRAD_FUNCTION void check_real_axes(
 
 // ======== xgrad/ops/gamma.hpp
 // The gamma function's logarithm and its derivatives.
+//
+// Shapes: elementwise, the result has the shape of x; integers and masks are computed in double.
+// Gradients: polygamma functions, of any order, in backward and forward mode.
+// Errors: an order of polygamma() that is negative or above 2^30 is an Error, and so is an
+// undefined tensor. Complex numbers do not compile.
 
 namespace xgrad {
 
@@ -22970,6 +23307,14 @@ XGRAD_FUNCTION double polygamma(int n, double x) {
 
 // ======== xgrad/ops/repeating.hpp
 // Arrays repeated along axes, whole or position by position.
+//
+// Shapes: tile() and repeat() multiply extents by counts, and add leading axes for more counts than
+// axes; repeat_interleave() multiplies one extent. Grids have an axis for each vector, in the order
+// that `indexing` names.
+// Gradients: summed over the repetitions, of any order, in backward and forward mode.
+// Errors: ShapeError for fewer counts than axes in repeat(), for meshgrid() of matrices, and for
+// extents that no memory holds; an axis out of range is an IndexError; an unknown name of an
+// indexing is an Error.
 
 namespace xgrad {
 
@@ -23069,6 +23414,13 @@ std::vector<X> meshgrid(std::vector<X> const& x, Choice<Indexing> indexing = Ind
 
 // ======== xgrad/ops/rounding.hpp
 // Rounding to integers, and remainders.
+//
+// Shapes: elementwise, two operands broadcast as in NumPy. Integers stay integers in floor(),
+// ceil(), trunc() and round(); remainders of integers are double.
+// Gradients: 0 for floor(), ceil(), trunc() and round(). fmod() and remainder() have 1 for a and
+// minus the whole quotient for b, in backward and forward mode.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. Complex numbers do not compile.
 
 namespace xgrad {
 
@@ -23144,6 +23496,13 @@ XGRAD_INLINE auto remainder(A&& a, B&& b) {
 // ======== xgrad/ops/special.hpp
 // Functions that an expression of elementary ones would compute badly: error functions, sinc, x log
 // y, sums of logarithms.
+//
+// Shapes: elementwise, two operands broadcast as in NumPy; integers and masks are computed in
+// double.
+// Gradients: of any order, in backward and forward mode. sinc() of complex numbers is holomorphic.
+// xlogy() has 0 for x at x = 0 where y <= 0; equal infinities in logaddexp() get half each.
+// Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
+// where the expression is evaluated. Complex operands of all but sinc() do not compile.
 
 
 // ======== xgrad/simd/erf.hpp
@@ -23370,6 +23729,13 @@ XGRAD_INLINE auto logaddexp(A&& a, B&& b) {
 
 // ======== xgrad/ops/triangle.hpp
 // Triangles of matrices, matrices with a given diagonal, and the trace.
+//
+// Shapes: tril() and triu() keep the shape; the last two axes are the matrix. diag_embed() adds an
+// axis; diag() takes a vector or a matrix, trace() a matrix.
+// Gradients: the same triangle of the gradient, or its diagonal, or a matrix with it as diagonal;
+// of any order, in backward and forward mode.
+// Errors: another number of axes is a ShapeError, and so is an offset that makes a matrix too large
+// for any memory; an undefined tensor is an Error.
 
 namespace xgrad {
 
@@ -23480,10 +23846,24 @@ template <Operand X> auto trace(X const& x) {
 
 // ======== xgrad/tensor/composed.hpp
 // Functions of NumPy and PyTorch that are composed of other operations, in a line or two each.
+//
+// Shapes: those of the functions that are called; of two operands they broadcast. diff() shortens
+// the axis by n, trapezoid() removes it, take() gives the shape of the index.
+// Gradients: those of the functions that are called, of any order, in backward and forward mode.
+// equal(), isclose() and stop_gradient() have none.
+// Errors: a shape that does not fit is a ShapeError; an axis or an index out of range is an
+// IndexError; a negative order of diff() and an undefined tensor are an Error.
 
 
 // ======== xgrad/ops/masking.hpp
 // Elements selected by a mask, and the adjoint that scatters them.
+//
+// Shapes: MaskedSelect gives a vector with an element for each true of the mask, which has the
+// shape of x. MaskedScatter gives the shape of the mask.
+// Gradients: each is the adjoint of the other one, so of any order, in backward and forward mode.
+// The mask has none.
+// Errors: MaskedScatter throws ShapeError where the vector has another number of elements than the
+// mask has trues. tensor/mask_indexing.hpp broadcasts and checks masks.
 
 namespace xgrad {
 
@@ -23558,10 +23938,23 @@ XGRAD_FUNCTION std::size_t count_true(Array<bool> const& mask) {
 
 // ======== xgrad/tensor/aliases.hpp
 // NumPy's names of functions that have another name here, and what both have beside tensors.
+//
+// Shapes: those of the function that a name stands for; allclose() broadcasts its operands and
+// gives one bool.
+// Gradients: those of the function that a name stands for; allclose() records none.
+// Errors: those of the function that a name stands for; shapes that do not broadcast in allclose()
+// are a ShapeError.
 
 
 // ======== xgrad/tensor/reduce.hpp
 // Functions of the recording layer that ops/reduction.hpp calls.
+//
+// Shapes: reduced axes are removed, or kept with extent 1 if `keep` (largest_over() and
+// finite_largest() keep them).
+// Gradients: record_sum() broadcasts the gradient, of any order, in backward and forward mode. The
+// others record none.
+// Errors: an axis of record_sum() that is out of range or given twice is an IndexError, an
+// undefined tensor an Error.
 
 namespace xgrad {
 
@@ -23762,6 +24155,15 @@ bool allclose(A const& a, B const& b, double relative = 1e-5, double absolute = 
 
 // ======== xgrad/tensor/create.hpp
 // Creation of tensors: constants, ranges, random numbers.
+//
+// Shapes: the given shape, or that of the other tensor; ranges and frequencies are vectors,
+// one_hot() adds an axis, multinomial() replaces the last one. Strides are row-major.
+// Gradients: none: the results are leaves, which require a gradient with `requires_grad` as last
+// argument. tensor() of a list with tensors is no leaf, and has their gradients.
+// Errors: a negative extent, or more elements than any memory holds, is a ShapeError; so are no
+// points of fftfreq() and weights of multinomial() of another dimension than 1 or 2. A step of 0,
+// an empty range of integers in randint(), a weight or a class that is out of range are an Error.
+// requires_grad for integers does not compile.
 
 namespace xgrad {
 
@@ -24118,12 +24520,28 @@ XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(see
 // ======== xgrad/tensor/index_select.hpp
 // Indexing by integer tensors: index_select and gather, index_add and scatter_add,
 // repeat_interleave.
+//
+// Shapes: the index of index_select() is a vector or a single number, and its extent replaces that
+// of the axis; gather() gives the shape of the index, which has as many axes as x. index_add() and
+// scatter_add() keep the shape of x.
+// Gradients: added up where an index occurs several times; of any order, in backward and forward
+// mode. Indices have none.
+// Errors: an index outside of [0, extent), and an axis out of range, are an IndexError; shapes that
+// do not fit and negative counts are a ShapeError; undefined tensors are an Error. Adding another
+// scalar type does not compile.
 
 
 // ======== xgrad/ops/index_operations.hpp
 // index_select, gather and their transposes index_add and scatter_add: elements and slices selected
 // by indices along an axis. An index may occur several times: gradients and added values are
 // accumulated.
+//
+// Shapes: in IndexSelect the axes of the index replace the axis; the result of Gather has the shape
+// of the index. The result of IndexAdd and ScatterAdd has the shape that is given.
+// Gradients: each is the adjoint of another one, so of any order, in backward and forward mode. The
+// index has none.
+// Errors: nothing is checked here: tensor/index_select.hpp, which has the functions, checks axes,
+// shapes and indices.
 
 namespace xgrad {
 
@@ -24405,10 +24823,25 @@ XGRAD_FUNCTION Tensor<std::int64_t> positions(
 
 // ======== xgrad/tensor/join.hpp
 // Concatenation: cat and stack.
+//
+// Shapes: cat() adds the extents along the axis, all others are equal; stack() takes equal shapes
+// and adds an axis. Results are copies.
+// Gradients: each tensor gets its slice of the gradient; of any order, in backward and forward
+// mode.
+// Errors: no tensors, and shapes that do not fit together, are a ShapeError; an axis out of range
+// is an IndexError; an undefined tensor is an Error. Tensors of different scalar types do not
+// compile.
 
 
 // ======== xgrad/tensor/views.hpp
 // Members of Tensor that return views and copies.
+//
+// Shapes: as each function says; an axis below 0 counts from the end. Results share the memory of
+// the tensor, but for clone(), and for reshape() where no strides express it.
+// Gradients: the gradient is written into the viewed part; of any order, in backward and forward
+// mode. A change in place through a view is recorded in its base.
+// Errors: a shape that no view has is a ShapeError, as is a split into parts of 0; an axis, index
+// or slice out of range is an IndexError; an undefined tensor is an Error.
 
 namespace xgrad {
 
@@ -24851,7 +25284,31 @@ inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_
 inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<double>>(x), axis);
 }
+
+namespace detail {
+template <class V> inline constexpr bool is_tensor_vector = false;
+template <Scalar T> inline constexpr bool is_tensor_vector<std::vector<Tensor<T>>> = true;
+/// A span, an array or another range of tensors of one scalar type.
+template <class V>
+concept RangeOfTensors = PlainRange<V> && !is_tensor_vector<V> &&
+                         std::same_as<Tensor<typename std::ranges::range_value_t<V>::scalar>,
+                             std::ranges::range_value_t<V>>;
+template <RangeOfTensors V> auto vector_of(V const& x) {
+    return std::vector<std::ranges::range_value_t<V>>(std::ranges::begin(x), std::ranges::end(x));
+}
+} // namespace detail
+
+/// The same of a span, an array or another range of tensors.
+template <detail::RangeOfTensors V> auto cat(V const& x, std::ptrdiff_t axis = 0) {
+    return cat(detail::vector_of(x), axis);
+}
+template <detail::RangeOfTensors V> auto stack(V const& x, std::ptrdiff_t axis = 0) {
+    return stack(detail::vector_of(x), axis);
+}
 /// NumPy's name of cat.
+template <detail::RangeOfTensors V> auto concatenate(V const& x, std::ptrdiff_t axis = 0) {
+    return cat(detail::vector_of(x), axis);
+}
 template <Scalar T>
 Tensor<T> concatenate(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
     return cat(x, axis);
@@ -24912,10 +25369,28 @@ XGRAD_FUNCTION Window Joint::part(std::size_t i, std::size_t start) const {
 
 // ======== xgrad/tensor/quantile.hpp
 // median and quantile. A NaN among the elements makes the result NaN.
+//
+// Shapes: all elements give a tensor without dimensions; otherwise the axis is removed, or kept
+// with extent 1 if `keep`. Several quantiles add a first axis.
+// Gradients: scattered to the element, or the two elements, that the result is made of; of median()
+// of all elements shared equally by the elements that are the median. Of any order, in backward and
+// forward mode.
+// Errors: an axis out of range is an IndexError; nothing to choose from is a ShapeError, but
+// median() of all of no real numbers is NaN; q outside of [0, 1] is an Error. Complex numbers,
+// which have no order, do not compile.
 
 
 // ======== xgrad/tensor/ordering.hpp
 // argmax and argmin, argsort, sort, topk. NaN counts as larger than all numbers.
+//
+// Shapes: argmax() and argmin() of all elements have no dimensions; those along an axis remove it,
+// or keep it with extent 1 if `keep`; argsort() and sort() keep the shape; topk() gives the axis
+// extent k.
+// Gradients: of sort() and topk(): scattered to the elements that were chosen, of any order, in
+// backward and forward mode. Indices have none.
+// Errors: an axis out of range, and k above the extent, are an IndexError; an axis of extent 0 in
+// argmax() and argmin() is a ShapeError if the result has elements; an undefined tensor is an
+// Error. Complex numbers, which have no order, do not compile.
 
 namespace xgrad {
 
@@ -25424,6 +25899,13 @@ auto view(E&& e, S&&... slices) {
 // and saved tensors notice changes. The library never reuses the memory for other values: only
 // operations in place, and backward() where it is a gradient, write to it. The library does not
 // notice what the program writes itself: call mutable_data() first, which counts as a change.
+//
+// Shapes: the given shape, with row-major or given strides; without a shape a vector. Arrays of
+// xtensor keep shape and strides.
+// Gradients: none: the results are leaves that require no gradient before requires_grad_().
+// Errors: a shape that needs more elements than are there, a negative stride, and strides that are
+// not one for each axis are a ShapeError; a null or misaligned pointer is an Error. Constant
+// memory, and borrow() of a temporary, do not compile.
 
 namespace xgrad {
 
@@ -25682,15 +26164,39 @@ XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* da
 // ======== xgrad/tensor/function.hpp
 // Function: a differentiable operation that a user defines on whole arrays, like PyTorch's
 // torch.autograd.Function. Mistakes are reported at compile time: function_check.hpp.
+//
+// Shapes: any; the gradient of an argument has its shape, or one to which that broadcasts and is
+// then summed.
+// Gradients: what `backward` returns; complex ones as PyTorch's, dL/dRe + i dL/dIm. Second order
+// works where backward is written with operations on tensors and F is not once_differentiable.
+// Forward mode calls `jvp`, or else differentiates backward.
+// Errors: mistakes of types stop at compile time (function_check.hpp). ShapeError for a gradient or
+// tangent of another shape; GraphError for wrong numbers of gradients, for marks that are wrong,
+// for a second derivative of once_differentiable, and for forward mode without a jvp of such a
+// function.
 
 
 // ======== xgrad/tensor/context.hpp
 // Context: data that a custom Function's forward passes to its backward.
+//
+// Shapes: saved tensors keep their shapes.
+// Gradients: saved tensors have their grad_fn, so that a backward written with operations on
+// tensors is differentiable. mark_non_differentiable() marks results without a gradient.
+// Errors: saved_tensors() throws VersionError where a saved tensor was changed in place, and
+// GraphError where it was freed; needs_input_grad() throws IndexError for an argument that is not
+// there; save_for_backward() and the functions that mark tensors throw GraphError outside of
+// forward. Saving another type than `Saved` does not compile.
 
 
 // ======== xgrad/tensor/function_check.hpp
 // Compile-time checks of custom Functions. Each diagnostic is a type whose name is the sentence
 // that the compiler prints. docs/functions.md shows each with an example.
+//
+// Shapes: not checked here: shapes are no types.
+// Gradients: each tensor argument with a real or complex type wants a gradient of its type, every
+// other one std::nullopt.
+// Errors: all stop at compile time: the first mistake is an incomplete type, whose name is a
+// sentence.
 
 
 // ======== xgrad/tensor/function_types.hpp
@@ -25890,10 +26396,12 @@ namespace detail {
 using Ok = std::type_identity<verdict::ok>;
 template <class V> inline constexpr bool is_ok = std::same_as<V, Ok>;
 
-/// True where apply() accepts an X for a parameter of type V.
+/// True where apply() accepts an X for a parameter of type V. A number is no argument that could
+/// have a gradient.
 template <class X, class V>
-inline constexpr bool fits = std::is_convertible_v<X, V> ||
-                             (TensorLike<std::remove_cvref_t<X>> && std::same_as<stored_as<X>, V>);
+inline constexpr bool fits =
+    (std::is_convertible_v<X, V> && !(Number<std::remove_cvref_t<X>> && is_tensor<V>)) ||
+    (TensorLike<std::remove_cvref_t<X>> && std::same_as<stored_as<X>, V>);
 template <class T>
 inline constexpr bool is_untyped =
     std::same_as<T, AnyTensor> || std::same_as<T, std::vector<AnyTensor>> ||
@@ -26109,6 +26617,16 @@ private:
 // needs the old values throws. Where a gradient is required, the change is recorded: the tensor, or
 // the base of a view, gets a new grad_fn.
 // Invariant: everything that can throw is done before the first element is written.
+//
+// Shapes: the tensor keeps its shape, to which the other operands broadcast.
+// Gradients: recorded where gradients are on: the tensor's grad_fn is then that of the new values,
+// of any order. The old values of copy_() and fill_() get gradient 0. uniform_() and normal_() are
+// never recorded.
+// Errors: a broadcast shape that is larger than the tensor, and a tensor of which several elements
+// are one memory location, are a ShapeError; a recorded change of a leaf that requires a gradient,
+// of a view of one, of one of several views, or of a view made in no-grad mode is a GraphError. A
+// backward pass that needs the old values throws VersionError. A result of a higher kind than the
+// tensor (complex into real) does not compile.
 
 namespace xgrad {
 
@@ -26162,11 +26680,11 @@ private:
     std::vector<AnyTensor> before_;
 };
 
-/// True where writing an element of t might overwrite an element that a later element of the result
-/// reads.
 /// True for two arrays that share bytes of memory of the program, for which each has a storage.
 bool shares_external(
     AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b);
+/// True where writing an element of t might overwrite an element that a later element of the result
+/// reads.
 bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* operands);
 
@@ -27182,6 +27700,10 @@ template <class F> struct Function {
 
 // ======== xgrad/tensor/print.hpp
 // Printing: values as NumPy prints them, shape, dtype and grad_fn.
+//
+// Shapes: any; rows longer than six are abbreviated in arrays of more than a thousand elements.
+// Gradients: none; printing an expression evaluates it.
+// Errors: an undefined tensor is printed as such; an expression throws what its evaluation throws.
 
 #include <charconv>
 #include <ostream>
@@ -27304,6 +27826,10 @@ XGRAD_FUNCTION std::string grad_fn_text(AnyTensor const& t) {
 
 // ======== xgrad/tensor/state_dict.hpp
 // StateDict: an ordered map from names to tensors: the state of a module or an optimiser.
+//
+// Shapes: entries have any shapes and types; nothing is converted.
+// Gradients: none: entries are handles to the tensors themselves.
+// Errors: at() and operator[] throw IndexError for a name that is not there.
 
 namespace xgrad {
 
@@ -27495,10 +28021,26 @@ XGRAD_FUNCTION double AnyTensor::norm() const {
 // ======== xgrad/tensor/tensor_indexing.hpp
 // Indexing by tensors of integers, and by xt::keep and xt::drop: `x(index)` reads slices, and
 // `x(index) = y` writes them.
+//
+// Shapes: the shape of the index replaces the axis that it stands for. Several indices, one for
+// each of the first axes, broadcast, and their shape replaces these axes. Assigned values broadcast
+// to the shape that was read.
+// Gradients: scattered to the positions that were read, and added where they are equal; of any
+// order, in backward and forward mode. A write is recorded as a change in place.
+// Errors: an index out of range and too many indices are an IndexError, values that do not
+// broadcast a ShapeError, an undefined index an Error. Several tensors of integers beside other
+// indices do not compile.
 
 
 // ======== xgrad/tensor/mask_indexing.hpp
 // Indexing by a mask: `x(mask)` reads elements, `x(mask) = y` writes them.
+//
+// Shapes: the mask broadcasts to the shape of x; what is read is a vector. What is written is one
+// element, or a vector with one for each true of the mask.
+// Gradients: scattered to the selected elements; of any order, in backward and forward mode. A
+// write is recorded as a change in place. The mask has none.
+// Errors: a mask that does not broadcast, and values that are not one for each true, are a
+// ShapeError; undefined tensors are an Error. A write has the errors of inplace.hpp, too.
 
 namespace xgrad {
 
@@ -28204,6 +28746,14 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
 // ======== xgrad/testing/gradcheck.hpp
 // gradcheck() and gradgradcheck(): comparisons of gradients with central differences. Not part of
 // xgrad.hpp.
+//
+// Shapes: any; each element of inputs and outputs is compared, so choose small ones.
+// Gradients: those of backward passes against central differences; both Wirtinger derivatives of
+// complex functions. gradgradcheck() compares second derivatives.
+// Errors: GradcheckError for wrong gradients, unless raise_exception is false. GraphError where no
+// input, or in gradgradcheck() no output, requires a gradient, for an undefined input, and for a
+// function whose outputs differ from call to call; ShapeError for an input of which several
+// elements are one memory location. A function that does not take the inputs does not compile.
 
 
 // ======== xgrad/core/begin_headers.inc
@@ -28303,6 +28853,10 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
 // ======== xgrad/testing/jacobian_check.hpp
 // The checks of gradcheck(): gradients against differences, gradients from zeros, from undefined
 // gradients, and of two equal passes.
+//
+// Shapes: any; GradcheckOptions has none.
+// Gradients: compared by the tolerances that GradcheckOptions has.
+// Errors: none here: gradcheck() throws.
 
 
 // ======== xgrad/core/begin_headers.inc
@@ -28939,6 +29493,10 @@ XGRAD_FUNCTION bool check_second_gradients(TensorFunction const& f, Tensors inpu
 
 // ======== xgrad/testing/to_dot.hpp
 // to_dot(): the recorded graph behind a tensor as Graphviz text. Not part of xgrad.hpp.
+//
+// Shapes: any; they are printed.
+// Gradients: the graph is read, and changed in nothing; no hook is called.
+// Errors: an undefined tensor among the names is a GraphError, one to be drawn an Error.
 
 
 // ======== xgrad/core/begin_headers.inc
