@@ -63,10 +63,11 @@ public:
     std::string_view container_kind() const noexcept override { return "ModuleList"; }
     void replace_modules(
         std::vector<std::unique_ptr<AnyModule>> modules, FindCall const&) override {
-        for (auto const& m : modules)
-            if (dynamic_cast<M*>(m.get()) == nullptr)
-                xgrad::detail::fail("ModuleList: a module ", m->kind(),
-                    " is none of the type that this list holds");
+        if constexpr (!std::same_as<M, AnyModule>)
+            for (auto const& m : modules)
+                if (dynamic_cast<M*>(m.get()) == nullptr)
+                    xgrad::detail::fail("ModuleList: a module ", m->kind(),
+                        " is none of the type that this list holds");
         this->own_in_row(std::move(modules));
     }
 

@@ -39,7 +39,7 @@ private:
         std::uint32_t output_nr;
     };
 
-    static std::string vertex(std::size_t i) { return "n" + std::to_string(i); }
+    static std::string vertex(std::size_t i) { return std::string("n").append(std::to_string(i)); }
 
     std::size_t number_of(Node& node);
 

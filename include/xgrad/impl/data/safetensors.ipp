@@ -170,8 +170,10 @@ XGRAD_FUNCTION SafetensorsImage safetensors_image(StateDict const& state, Metada
         separate();
         header += json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) +
                   "\",\"shape\":[";
-        for (auto const n : tensor.shape())
-            header += (header.back() == '[' ? "" : ",") + std::to_string(n);
+        for (auto const n : tensor.shape()) {
+            if (header.back() != '[') header += ',';
+            header += std::to_string(n);
+        }
         if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
         header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," +
                   std::to_string(entry->begin + entry->bytes) + "]}";
