@@ -1,9 +1,9 @@
 // The precisions whose functions are measured against long double. MinGW-w64 computes these with
-// less than the digits of double (its acosl, powl and sinl); where long double is double, nothing
-// is left to measure with.
+// less than the digits of double (its acosl, powl and sinl), emscripten some as those of double;
+// where long double is double, nothing is left to measure with.
 #pragma once
 
-#if defined(__MINGW32__) || defined(_MSC_VER)
+#if defined(__MINGW32__) || defined(_MSC_VER) || defined(__EMSCRIPTEN__)
 #    define XGRAD_CHECKED_TYPES float
 #else
 #    define XGRAD_CHECKED_TYPES float, double
