@@ -162,6 +162,8 @@ TensorImpl& current(TensorImpl& t);
 
 } // namespace detail
 
+/// A handle to a tensor of any scalar type. Copies refer to the same tensor. A default-constructed
+/// one is undefined.
 class AnyTensor {
 public:
     AnyTensor() noexcept = default;

@@ -47,8 +47,8 @@ inline constinit thread_local std::uint64_t next_sequence = 0;
 
 /// Destination of a gradient: output `input_nr` of a Node.
 struct Edge {
-    detail::Ref<Node> function;
-    std::uint32_t input_nr = 0;
+    detail::Ref<Node> function; // the Node; null where no gradient is wanted
+    std::uint32_t input_nr = 0; // index of the output of that Node
 
     explicit operator bool() const noexcept { return static_cast<bool>(function); }
 };
@@ -56,14 +56,16 @@ struct Edge {
 /// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result"
 /// for the result.
 struct NamedSavedTensor {
-    std::string name;
-    SavedTensor* tensor;
+    std::string name;    // such as "a" or "result"
+    SavedTensor* tensor; // owned by the Node
 };
 
 /// Reads a saved tensor, or sets its pack and unpack hooks. It keeps the Node alive. See
 /// saved_tensor.hpp.
 class SavedTensorHandle;
 
+/// A recorded operation. It computes the gradients of its inputs from the gradients of its outputs.
+/// PyTorch has the same class as torch.autograd.graph.Node.
 class Node {
 public:
     Node(Node const&) = delete;
@@ -123,7 +125,7 @@ public:
     /// possible number.
     std::uint64_t sequence_nr() const noexcept { return sequence_; }
 
-    detail::RefCount refs;
+    detail::RefCount refs; // the number of references to this Node
     /// Ends a Node to which no reference is left.
     static void destroy(Node* node) noexcept { node->end(); }
 

@@ -18,6 +18,7 @@
 
 namespace xgrad {
 
+/// A tensor that a Node saves for backward. Hooks may have packed it.
 class SavedTensor {
 public:
     SavedTensor() noexcept = default;
@@ -113,6 +114,7 @@ private:
     std::uint32_t output_nr_ = operand_nr;
 };
 
+/// Reads a saved tensor of a Node, or sets its pack and unpack hooks. It keeps the Node alive.
 class SavedTensorHandle {
 public:
     SavedTensorHandle(Node& owner, SavedTensor& saved) : owner_(&owner), saved_(&saved) {}

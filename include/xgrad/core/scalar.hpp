@@ -15,8 +15,10 @@ template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
 } // namespace detail
 
+/// float or double.
 template <class T>
 concept RealScalar = std::same_as<T, float> || std::same_as<T, double>;
+/// std::complex<float> or std::complex<double>.
 template <class T>
 concept ComplexScalar =
     std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
@@ -40,9 +42,11 @@ concept SameNumber = std::same_as<U, T> && !std::same_as<T, bool>;
 template <class T>
 concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
 
-/// The scalar type of a tensor as a value.
+/// The scalar type of a tensor as a value: boolean is bool, int64 std::int64_t, float32 float,
+/// float64 double, complex64 std::complex<float>, and complex128 std::complex<double>.
 enum class DType : std::uint8_t { boolean, int64, float32, float64, complex64, complex128 };
 
+/// The DType of a scalar type.
 template <Scalar T>
 inline constexpr DType dtype_of = std::same_as<T, bool>                  ? DType::boolean
                                   : std::same_as<T, std::int64_t>        ? DType::int64
@@ -124,18 +128,19 @@ template <class... P> using widest_precision = typename detail::Widest<P...>::ty
 // The kinds of scalars in an operation's domain: B boolean, Z integer, R real, C complex. over<P>
 // is the scalar type of the kind in precision P.
 struct B {
-    template <class> using over = bool;
+    template <class> using over = bool; // bool, whatever the precision
 };
 struct Z {
-    template <class> using over = std::int64_t;
+    template <class> using over = std::int64_t; // std::int64_t, whatever the precision
 };
 struct R {
-    template <class P> using over = P;
+    template <class P> using over = P; // the precision itself
 };
 struct C {
-    template <class P> using over = std::complex<P>;
+    template <class P> using over = std::complex<P>; // the complex type of this precision
 };
 
+/// The kind of a scalar type: B, Z, R or C.
 template <class T>
 using kind_of = std::conditional_t<std::same_as<T, bool>, B,
     std::conditional_t<std::integral<T>, Z, std::conditional_t<detail::is_complex<T>, C, R>>>;

@@ -186,8 +186,8 @@ private:
     };
 };
 
-using Shape = Dims<std::size_t>;
-using Strides = Dims<std::ptrdiff_t>;
+using Shape = Dims<std::size_t>;      // the extent of each axis
+using Strides = Dims<std::ptrdiff_t>; // the step along each axis, as a number of elements
 
 /// Axes as a caller gives them: negative ones count from the end.
 using Axes = Dims<std::ptrdiff_t>;
@@ -207,8 +207,9 @@ public:
                  !std::same_as<std::ranges::range_value_t<V>, char>) // "ortho" is no list
     ListArgument(V const& list) : Dims<T>(list) {}
 };
+/// An argument for axes; negative ones count from the end.
 using AxisList = ListArgument<std::ptrdiff_t>;
-using ShapeArgument = ListArgument<std::size_t>;
+using ShapeArgument = ListArgument<std::size_t>; // an argument for extents
 
 namespace detail {
 

@@ -14,6 +14,7 @@
 
 namespace xgrad {
 
+/// A function that gets the text of each warning: see set_warning_handler().
 using WarningHandler = std::function<void(std::string const&)>;
 
 namespace detail {

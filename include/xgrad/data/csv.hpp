@@ -21,20 +21,21 @@
 
 namespace xgrad::data {
 
-/// How a field that is empty or "NA" is read: as an error, or as NaN.
+/// How a field that is empty or "NA" is read: `error` throws FormatError, `nan` reads NaN.
 enum class Missing { error, nan };
 
+/// Options of read_csv().
 struct CsvOptions {
-    char delimiter = ',';
+    char delimiter = ','; // Between two fields. A quote or an end of line is an Error.
     /// True if the first line has the names of the columns.
     bool header = true;
-    Missing missing = Missing::error;
+    Missing missing = Missing::error; // for integers a missing value is always an error
 };
 
 /// A table: the names of its columns (none without a header), and its values, one row a line.
 template <class T> struct Table {
-    std::vector<std::string> columns;
-    Tensor<T> values;
+    std::vector<std::string> columns; // names; none without a header
+    Tensor<T> values;                 // [rows, columns]
 
     /// The column of this name. Throws IndexError if there is none.
     Tensor<T> column(std::string_view name) const {

@@ -17,9 +17,10 @@
 
 namespace xgrad::data {
 
+/// A metric under its name, for CsvLog.
 struct NamedNumber {
-    std::string name;
-    double value;
+    std::string name; // the column
+    double value;     // the metric
 };
 
 /// `CsvLog log("run.csv"); log.add(step, {{"loss", 0.5}});` The first line decides which columns

@@ -22,7 +22,8 @@ namespace xgrad::data {
 /// members of an object stay in order.
 class Json {
 public:
-    using Array = std::vector<Json>;
+    using Array = std::vector<Json>; // the elements of an array
+    /// The members of an object, in order, each with its name.
     using Object = std::vector<std::pair<std::string, Json>>;
 
     Json() noexcept = default;

@@ -67,8 +67,9 @@ public:
     virtual std::vector<std::size_t> order() = 0;
 };
 
+/// Options of DataLoader.
 struct LoaderOptions {
-    std::size_t batch_size = 1;
+    std::size_t batch_size = 1; // The number of items in a batch. 0 is an Error.
     /// A new random order in each epoch.
     bool shuffle = false;
     /// True to omit a last batch that is not full.
@@ -183,6 +184,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
     };
 
 public:
+    /// What the loop gets for each batch: the result of collate.
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
     /// Batches of `dataset`, made into tensors by `collate` where it is given.
@@ -236,6 +238,7 @@ private:
     };
 
 public:
+    /// An input iterator over the batches of one epoch.
     class Iterator {
     public:
         using value_type = Batch;

@@ -23,6 +23,7 @@
 
 namespace xgrad::data {
 
+/// Options of ProgressBar.
 struct ProgressOptions {
     /// The text before the bar.
     std::string label = {};
@@ -35,7 +36,7 @@ struct ProgressOptions {
     std::optional<double> interval = {};
     /// The weight of earlier losses in the moving average.
     double smoothing = 0.98;
-    int width = 30;
+    int width = 30; // characters of the bar on a terminal
     /// The time in seconds, from any start.
     std::function<double()> clock = [] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -43,6 +44,7 @@ struct ProgressOptions {
     };
 };
 
+/// Prints the progress of a loop, the remaining time, and the smoothed loss.
 class ProgressBar {
 public:
     explicit ProgressBar(std::size_t total, ProgressOptions options = {});

@@ -14,6 +14,7 @@
 
 namespace xgrad::distributed {
 
+/// Options of DistributedDataParallel::join().
 struct JoinOptions {
     /// Whether gradients are divided by the number of all ranks, or of those that still have input.
     bool divide_by_initial_world_size = true;
@@ -55,7 +56,7 @@ template <class M> class DistributedDataParallel : public nn::Module<Distributed
     using Base = nn::Module<DistributedDataParallel<M>>;
 
 public:
-    nn::Child<M> module;
+    nn::Child<M> module; // the module on this rank
 
     /// Takes a module, which it gives the values of rank 0 on all ranks.
     explicit DistributedDataParallel(

@@ -30,6 +30,7 @@
 
 namespace xgrad::distributed {
 
+/// Options of ProcessGroup.
 struct GroupOptions {
     /// How long a wait may last in which no operation ends: within this time it throws
     /// DistributedError. The last third of it, at most 5 s, is for hearing what the other ranks do.

@@ -27,8 +27,8 @@ struct DistributedError : Error {
 
 namespace distributed {
 
-/// How elements of several ranks become one. Complex numbers have no order, so they have no min and
-/// max.
+/// How elements of several ranks become one: their sum, product, min or max. Complex numbers have
+/// no order, so they have no min and max.
 enum class Reduction : std::uint8_t { sum, product, min, max };
 
 namespace detail {

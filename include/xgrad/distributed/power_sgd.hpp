@@ -20,6 +20,7 @@
 
 namespace xgrad::distributed {
 
+/// Options of PowerSGDState.
 struct PowerSGDOptions {
     /// Columns of the factors.
     std::size_t matrix_approximation_rank = 1;

@@ -18,11 +18,11 @@
 
 namespace xgrad::distributed {
 
+/// Options of DistributedDataParallel.
 struct DataParallelOptions {
-    /// A bucket is full with so many MiB, the first one earlier so that communication begins early.
+    /// A bucket is full with bucket_cap_mb MiB, the first one already with first_bucket_mb MiB.
     double bucket_cap_mb = 25, first_bucket_mb = 1;
-    /// Whether each forward in training begins with the buffers of rank 0.
-    bool broadcast_buffers = true;
+    bool broadcast_buffers = true; // each forward in training begins with the buffers of rank 0
     /// Whether each forward looks for parameters that do not lead to its result. They then count as
     /// zeros on this rank.
     bool find_unused_parameters = false;

@@ -10,10 +10,11 @@
 
 namespace xgrad::distributed {
 
+/// Options of DistributedSampler.
 struct SamplerOptions {
     /// Another order in each epoch, the same on all ranks.
     bool shuffle = true;
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0; // seed of the order, the same on all ranks
     /// Whether items at the end are left out so that all ranks have equally many. Without it some
     /// are taken twice.
     bool drop_last = false;

@@ -19,6 +19,7 @@ namespace xgrad::distributed {
 /// own: group.duplicate().
 template <RealScalar T = double>
 struct SyncBatchNorm : nn::detail::BatchNormLayer<SyncBatchNorm<T>, T> {
+    /// The implementation that it shares with nn::BatchNorm1d and nn::BatchNorm2d.
     using Base = nn::detail::BatchNormLayer<SyncBatchNorm<T>, T>;
 
     SyncBatchNorm(std::size_t num_features, ProcessGroup group, nn::BatchNormOptions const& o = {})

@@ -31,7 +31,7 @@ template <class Batch> struct Dual {
     using evaluated_at_once = void;
     using kind = typename detail::RuleValue<Batch>::kind;
     using precision = typename detail::RuleValue<Batch>::precision;
-    Batch value, tangent;
+    Batch value, tangent; // `value` is the batch, `tangent` its directional derivative
 };
 template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
 

@@ -92,6 +92,8 @@ using result_precision = std::conditional_t<std::same_as<Y, B>, bool,
 
 } // namespace detail
 
+/// At least one of X... is an Operand. The others are, too, or stand beside one: C++ numbers and
+/// xtensor expressions.
 template <class... X>
 concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
@@ -112,21 +114,21 @@ void check_defined(std::string_view operation, X const& x, std::size_t argument 
 /// Op applied to operands (Tensors, Expressions, constants), lazily.
 template <class Op, class... X> struct Expression : FunctionForms<Expression<Op, X...>> {
     using operand_tag = void;
-    using operation = Op;
+    using operation = Op; // the operation
+    /// The signature of its domain that the operands fit.
     using signature = detail::signature_for<Op, typename X::kind...>;
     using kind = typename detail::ResultOf<signature>::type;
     using precision = detail::result_precision<kind, widest_precision<typename X::precision...>>;
     using scalar = typename kind::template over<precision>;
     using value_type = scalar;
-    /// False for operands that are constants and masks, which promote to anything: where(mask, 1,
-    /// 0).
+    /// False where all operands are constants and masks, which promote to anything.
     static constexpr bool has_precision =
         !std::same_as<widest_precision<typename X::precision...>, bool>;
-    using indices = std::index_sequence_for<X...>;
+    using indices = std::index_sequence_for<X...>; // the indices of the operands
     static constexpr std::size_t operand_count = (X::operand_count + ... + 0);
 
-    [[no_unique_address]] Op op;
-    detail::Operands<X...> x;
+    [[no_unique_address]] Op op; // the operation with its parameters
+    detail::Operands<X...> x;    // the operands
 
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))

@@ -21,23 +21,25 @@ template <std::size_t I> struct wrt {};
 // What a partial may return beside a plain value d (f holomorphic: pullback g conj(d)).
 /// f is real-valued: v is the direction of steepest ascent; the pullback is Re(g) v.
 template <class V> struct gradient {
-    V value;
+    V value; // the direction v
 };
 /// f is a function of conj(x): d is the derivative with respect to conj(x); the pullback is conj(g
 /// conj(d)).
 template <class V> struct conjugate {
-    V value;
+    V value; // the derivative d
 };
 /// Anything else: the derivatives with respect to x and to conj(x).
 template <class V, class W> struct wirtinger {
-    V dz;
-    W dz_bar;
+    V dz;     // with respect to x
+    W dz_bar; // with respect to conj(x)
 };
 template <class V> gradient(V) -> gradient<V>;
 template <class V> conjugate(V) -> conjugate<V>;
 template <class V, class W> wirtinger(V, W) -> wirtinger<V, W>;
 
-/// Derivatives that are known at compile time: the chain rule multiplies by none of them.
+/// Derivatives that are known at compile time: One is 1, MinusOne is -1, Nothing is 0 and
+/// ImaginaryUnit is i. The chain rule multiplies by none of them. Their values are `one`,
+/// `minus_one`, `nothing` and `imaginary_unit`.
 struct One {};
 struct MinusOne {};
 struct Nothing {};
@@ -51,8 +53,8 @@ inline constexpr Nothing nothing{};
 /// The derivative `weight` where the mask is true, and 0 elsewhere. The pullback selects instead of
 /// multiplying by 0, so an infinite or NaN gradient of an element that was not chosen stays out.
 template <class M, class W = One> struct selected {
-    M mask;
-    W weight = {};
+    M mask;        // true where the derivative is `weight`
+    W weight = {}; // the derivative where the mask is true
 };
 template <class M> selected(M) -> selected<M>;
 template <class M, class W> selected(M, W) -> selected<M, W>;
@@ -113,28 +115,31 @@ template <class V, class W> XGRAD_INLINE auto push(auto t, wirtinger<V, W> d) {
 
 } // namespace detail
 
+/// A list of signatures.
 template <class... Signatures> struct Maps {};
 
 /// Base of an operation on single elements. Its domain lists function types over the kinds B
 /// (mask), Z (integer), R (real) and C (complex). The first signature that accepts the arguments
 /// after promotion is used.
 template <class... Signatures> struct Elementwise {
-    using domain = Maps<Signatures...>;
+    using domain = Maps<Signatures...>; // the signatures as one type
 };
 
 /// Base of an elementwise operation with an expensive value. Kernels evaluate it once for a tile in
 /// which all its arguments are constant.
 template <class... Signatures> struct Transcendental : Elementwise<Signatures...> {
-    static constexpr bool is_transcendental = true;
+    static constexpr bool is_transcendental = true; // marks an operation with an expensive value
 };
 
 /// Base of an operation on whole arrays.
 struct Arraywise {
-    static constexpr bool whole_arrays = true;
+    static constexpr bool whole_arrays = true; // marks an operation on whole arrays
 };
 
+/// An operation on single elements.
 template <class Op>
 concept IsElementwise = requires { typename Op::domain; };
+/// An operation on whole arrays.
 template <class Op>
 concept IsArraywise = requires { Op::whole_arrays; };
 

@@ -118,7 +118,9 @@ template <class Op, class... L> consteval auto check_application() {
 
 /// The first mistake of Op, or verdict::ok.
 template <class Op> using diagnostic_of = typename decltype(detail::check_operation<Op>())::type;
+/// True for the diagnostic of an operation without a mistake.
 template <class Diagnostic> inline constexpr bool accepted = std::same_as<Diagnostic, verdict::ok>;
+/// The diagnostic of an operation without a mistake.
 template <class Diagnostic>
 concept Accepted = accepted<Diagnostic>;
 

@@ -24,10 +24,11 @@ namespace xgrad {
 enum class Mode { reverse, forward, automatic };
 constexpr std::string_view choice_names(Mode) { return "strategy: reverse forward automatic"; }
 
+/// Options of jacobian().
 struct JacobianOptions {
     std::optional<bool> create_graph = {}; // as in TransformOptions
-    bool strict = false;
-    Choice<Mode> strategy = Mode::reverse;
+    bool strict = false;                   // as in TransformOptions
+    Choice<Mode> strategy = Mode::reverse; // see Mode
 };
 
 namespace detail {

@@ -114,7 +114,7 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
 /// Options of grad(f).
 struct DerivativeOptions {
     std::optional<bool> create_graph = {}; // as in TransformOptions
-    bool strict = false;
+    bool strict = false;                   // as in TransformOptions
     /// The function has complex results, and the result is its complex derivative.
     bool holomorphic = false;
 };

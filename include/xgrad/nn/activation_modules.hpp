@@ -24,13 +24,14 @@ struct Identity : Module<Identity> {
 struct ReLU : Module<ReLU> {
     template <Operand X> auto forward(X const& x) const { return relu(x); }
 };
+/// Options of LeakyReLU.
 struct LeakyReLUOptions {
-    double negative_slope = 0.01;
+    double negative_slope = 0.01; // factor of negative elements
 };
 /// x where it is positive, else x times the slope.
 struct LeakyReLU : Module<LeakyReLU> {
     using Options = LeakyReLUOptions;
-    double negative_slope;
+    double negative_slope; // factor of negative elements
     explicit LeakyReLU(double slope) : negative_slope(slope) {}
     explicit LeakyReLU(Options const& o = {}) : negative_slope(o.negative_slope) {}
     template <Operand X> auto forward(X const& x) const { return leaky_relu(x, negative_slope); }
@@ -38,8 +39,9 @@ struct LeakyReLU : Module<LeakyReLU> {
         return "negative_slope=" + xgrad::detail::number_text(negative_slope);
     }
 };
+/// Options of ELU.
 struct ELUOptions {
-    double alpha = 1;
+    double alpha = 1; // for x towards -infinity the output tends to -alpha
 };
 /// x where it is positive, else alpha (e^x - 1).
 struct ELU : Module<ELU> {
@@ -50,6 +52,7 @@ struct ELU : Module<ELU> {
     template <Operand X> auto forward(X const& x) const { return elu(x, alpha); }
     std::string extra_repr() const override { return "alpha=" + xgrad::detail::number_text(alpha); }
 };
+/// Options of GELU.
 struct GELUOptions {
     Choice<Approximate> approximate = Approximate::none; // or tanh, see functional::gelu_tanh()
 };
@@ -68,13 +71,14 @@ struct GELU : Module<GELU> {
 struct SiLU : Module<SiLU> {
     template <Operand X> auto forward(X const& x) const { return functional::silu(x); }
 };
+/// Options of Softplus.
 struct SoftplusOptions {
-    double beta = 1;
+    double beta = 1; // factor of x; a larger one is closer to ReLU
 };
 /// log(1 + e^(beta x)) / beta.
 struct Softplus : Module<Softplus> {
     using Options = SoftplusOptions;
-    double beta;
+    double beta; // see SoftplusOptions
     explicit Softplus(double b) : beta(b) {}
     explicit Softplus(Options const& o = {}) : beta(o.beta) {}
     template <Operand X> auto forward(X const& x) const { return functional::softplus(x, beta); }
@@ -88,13 +92,15 @@ struct Tanh : Module<Tanh> {
 struct Sigmoid : Module<Sigmoid> {
     template <Operand X> auto forward(X const& x) const { return sigmoid(x); }
 };
+/// Options of Softmax and LogSoftmax.
 struct SoftmaxOptions {
+    /// The axis of the sum; negative ones count from the end. It has to be given.
     std::ptrdiff_t dim;
 };
 /// e^x, divided by its sum over an axis.
 struct Softmax : Module<Softmax> {
     using Options = SoftmaxOptions;
-    std::ptrdiff_t axis;
+    std::ptrdiff_t axis; // the axis of the sum
     explicit Softmax(std::ptrdiff_t over) : axis(over) {}
     explicit Softmax(Options const& o) : axis(o.dim) {}
     template <Operand X> auto forward(X const& x) const { return functional::softmax(x, axis); }
@@ -103,21 +109,23 @@ struct Softmax : Module<Softmax> {
 /// The logarithm of Softmax.
 struct LogSoftmax : Module<LogSoftmax> {
     using Options = SoftmaxOptions;
-    std::ptrdiff_t axis;
+    std::ptrdiff_t axis; // the axis of the sum
     explicit LogSoftmax(std::ptrdiff_t over) : axis(over) {}
     explicit LogSoftmax(Options const& o) : axis(o.dim) {}
     template <Operand X> auto forward(X const& x) const { return functional::log_softmax(x, axis); }
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 
+/// Options of Dropout and Dropout2d.
 struct DropoutOptions {
+    /// Probability that an element, or a channel, becomes 0. Outside of [0, 1] it is an Error.
     double p = 0.5;
 };
 /// In training mode each element is 0 with probability p, else multiplied by 1/(1 - p), which keeps
 /// its expectation.
 struct Dropout : Module<Dropout> {
     using Options = DropoutOptions;
-    double p;
+    double p; // probability that an element becomes 0
     explicit Dropout(double probability);
     explicit Dropout(Options const& o = {}) : Dropout(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
@@ -128,7 +136,7 @@ struct Dropout : Module<Dropout> {
 /// Dropout of whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
     using Options = DropoutOptions;
-    double p;
+    double p; // probability that a channel becomes 0
     explicit Dropout2d(double probability);
     explicit Dropout2d(Options const& o = {}) : Dropout2d(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
@@ -136,13 +144,16 @@ struct Dropout2d : Module<Dropout2d> {
     }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
+/// Options of Flatten.
 struct FlattenOptions {
+    /// `start_dim` is the first axis that is flattened, `end_dim` the last one. Negative ones count
+    /// from the end. An axis that x does not have is an IndexError.
     std::ptrdiff_t start_dim = 1, end_dim = -1;
 };
 /// Flattens a range of axes to one; by default all but the first.
 struct Flatten : Module<Flatten> {
     using Options = FlattenOptions;
-    std::ptrdiff_t first, last;
+    std::ptrdiff_t first, last; // `first` is the first axis that is flattened, `last` the last one
     explicit Flatten(std::ptrdiff_t from, std::ptrdiff_t to = -1) : first(from), last(to) {}
     explicit Flatten(Options const& o = {}) : first(o.start_dim), last(o.end_dim) {}
     template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const {

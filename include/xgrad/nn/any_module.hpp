@@ -21,6 +21,7 @@
 
 namespace xgrad::nn {
 
+/// The base class of every module, without the type of its forward.
 class AnyModule {
 public:
     virtual ~AnyModule() {

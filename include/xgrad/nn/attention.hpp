@@ -21,8 +21,8 @@ namespace xgrad::nn {
 /// An attention mask: booleans, or real numbers that are added to the scores. An undefined one
 /// masks nothing.
 template <RealScalar T> struct AttentionMask {
-    Tensor<bool> flags;
-    Tensor<T> added;
+    Tensor<bool> flags; // the boolean mask, or undefined
+    Tensor<T> added;    // what is added to the scores, or undefined
 
     AttentionMask() = default;
     AttentionMask(Tensor<bool> mask) : flags(std::move(mask)) {}
@@ -123,10 +123,11 @@ Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<
 struct MultiheadAttentionOptions {
     /// In training mode, the probability with which an attention weight becomes 0.
     double dropout = 0;
-    bool bias = true;
+    bool bias = true; // false for no in_proj_bias, and no bias in out_proj
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
-    /// Extents of keys and values; 0 means that of queries.
+    /// `kdim` is the extent of keys, `vdim` that of values. 0 means embed_dim, the extent of
+    /// queries.
     std::size_t kdim = 0, vdim = 0;
 };
 
@@ -136,7 +137,8 @@ template <RealScalar T = double> struct MultiheadAttentionMasks {
     AttentionMask<T> key_padding_mask = {};
     /// [L, S] or [N heads, L, S]: true where a query must not attend to a key.
     AttentionMask<T> attn_mask = {};
-    /// Whether the call also returns the attention weights, and whether their mean over the heads.
+    /// With `need_weights` the call also returns the attention weights, with `average_attn_weights`
+    /// their mean over the heads.
     bool need_weights = true, average_attn_weights = true;
 };
 
@@ -161,8 +163,11 @@ template <RealScalar T = double> class MultiheadAttention : public Module<Multih
 
 public:
     using Options = MultiheadAttentionOptions;
+    /// `in_proj_weight` is [3E, E], and undefined where kdim or vdim differ from E. Then there are
+    /// `q_proj_weight` [E, E], `k_proj_weight` [E, kdim] and `v_proj_weight` [E, vdim], which are
+    /// undefined otherwise. `in_proj_bias` is [3E], and undefined without a bias.
     Parameter<T> in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias;
-    Child<Linear<T>> out_proj;
+    Child<Linear<T>> out_proj; // the linear layer from E to E after the heads
 
     MultiheadAttention(std::size_t embed_dim, std::size_t num_heads, Options const& o = {})
         : heads_(num_heads), options_(o),

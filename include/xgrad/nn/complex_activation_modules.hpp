@@ -15,7 +15,7 @@ namespace xgrad::nn {
 /// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or
 /// its only axis), initially 0.
 template <Differentiable T = std::complex<double>> struct ModReLU : Module<ModReLU<T>> {
-    Parameter<precision_of<T>> bias;
+    Parameter<precision_of<T>> bias; // [num_features]
 
     explicit ModReLU(std::size_t num_features)
         : bias(*this, "bias", zeros<precision_of<T>>({num_features})) {}

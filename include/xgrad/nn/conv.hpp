@@ -15,17 +15,26 @@ namespace xgrad::nn {
 
 /// Options of a convolution; `padding` adds zeros on both sides of each axis.
 template <std::size_t D> struct ConvOptions {
+    /// `stride` is the step from window to window, `padding` the number of zeros on both sides of
+    /// the axis, `dilation` the step between the elements of a window. Each is one integer, or one
+    /// for each axis. A stride or dilation below 1, or a padding below 0, is a ShapeError.
     PerAxis<D> stride = 1, padding = 0, dilation = 1;
+    /// Channels are divided into so many groups, which are convolved apart. It must divide
+    /// in_channels and out_channels.
     std::size_t groups = 1;
     bool bias = true; // of layers: functions get a bias, or none
 };
 /// Options of a transposed convolution; output_padding adds to the output size, which is ambiguous
 /// for strides above 1.
 template <std::size_t D> struct ConvTransposeOptions {
+    /// `stride` and `padding` are those of the convolution whose transpose this is: a larger stride
+    /// makes a larger output, and the padding is cut off. `output_padding` is added to the output
+    /// size. Each is one integer, or one for each axis. An output_padding that is neither below the
+    /// stride nor below the dilation is a ShapeError.
     PerAxis<D> stride = 1, padding = 0, output_padding = 0;
-    std::size_t groups = 1;
-    PerAxis<D> dilation = 1;
-    bool bias = true;
+    std::size_t groups = 1;  // as in ConvOptions
+    PerAxis<D> dilation = 1; // as in ConvOptions
+    bool bias = true;        // of layers: functions get a bias, or none
 };
 
 namespace detail {

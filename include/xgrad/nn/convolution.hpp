@@ -55,8 +55,8 @@ template <class T> Correlation<T> input_correlation(ConvGeometry const& g) {
 
 } // namespace detail
 
-/// The part of a convolution that an operation computes. Its operands are the other two, in this
-/// order.
+/// The part of a convolution that an operation computes: output, input or weight. Its operands are
+/// the other two, in this order.
 enum class ConvPart : unsigned char { output, input, weight };
 
 namespace detail {
@@ -96,7 +96,8 @@ void multiply_whole(
 /// Computes output from (input, weight), input from (output, weight), or weight from (input,
 /// output).
 template <ConvPart part> struct Convolution : Arraywise {
-    detail::ConvGeometry geometry;
+    detail::ConvGeometry geometry; // the extents
+    /// Whether the first operand (conj_a) and the second one (conj_b) are conjugated.
     bool conj_a = false, conj_b = false;
     static constexpr bool is_multilinear = true;
     static constexpr xgrad::detail::Uses uses[2] = {

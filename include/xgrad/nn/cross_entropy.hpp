@@ -17,6 +17,7 @@ namespace xgrad::nn {
 template <RealScalar T> struct ClassLossOptions {
     /// A weight for each class; undefined means ones.
     Tensor<T> weight = {};
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
     /// Targets of this class have no loss and no gradient and are not counted in the mean.
     std::int64_t ignore_index = -100;

@@ -42,7 +42,10 @@ Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight,
 
 } // namespace functional
 
+/// Options of Embedding.
 struct EmbeddingOptions {
+    /// The index of a row that begins as zeros and is not trained; none by default. Negative ones
+    /// count from the end. An index outside of the table is an IndexError.
     std::optional<std::int64_t> padding_idx = {};
 };
 
@@ -50,8 +53,8 @@ struct EmbeddingOptions {
 /// padding_idx is zero and not trained.
 template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
     using Options = EmbeddingOptions;
-    std::optional<std::int64_t> padding_idx;
-    Parameter<T> weight;
+    std::optional<std::int64_t> padding_idx; // the index of the row that is not trained, if any
+    Parameter<T> weight;                     // [num_embeddings, embedding_dim]
 
     Embedding(std::size_t num_embeddings, std::size_t embedding_dim, Options const& o = {})
         : padding_idx(o.padding_idx),

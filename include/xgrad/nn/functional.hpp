@@ -20,14 +20,15 @@
 
 namespace xgrad::nn {
 
-/// How GELU computes the normal distribution function.
+/// How GELU computes the normal distribution function: `none` exactly, `tanh` as
+/// functional::gelu_tanh() does.
 enum class Approximate : unsigned char { none, tanh };
 constexpr std::string_view choice_names(Approximate) { return "approximate: none tanh"; }
 
 /// Options of dropout().
 struct DropoutFuncOptions {
-    double p = 0.5;
-    bool training = true;
+    double p = 0.5; // Probability that an element becomes 0. Outside of [0, 1] it is an Error.
+    bool training = true; // false to return x
 };
 
 namespace detail {

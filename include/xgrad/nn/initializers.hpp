@@ -22,10 +22,12 @@ namespace xgrad::nn::init {
 using nn::normal_;
 using nn::uniform_;
 
-/// Whether a Kaiming rule preserves the variance of the values in the forward pass, or of the
-/// gradients in the backward pass.
+/// What a Kaiming rule preserves: `fan_in` the variance of the values in the forward pass,
+/// `fan_out` that of the gradients in the backward pass.
 enum class FanMode : unsigned char { fan_in, fan_out };
 constexpr std::string_view choice_names(FanMode) { return "mode: fan_in fan_out"; }
+/// The nonlinearity after a layer, of which calculate_gain() knows the gain: 1 for linear, conv and
+/// sigmoid, 5/3 for tanh, sqrt(2) for relu, sqrt(2/(1 + slope^2)) for leaky_relu, and 3/4 for selu.
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
 constexpr std::string_view choice_names(Nonlinearity) {
     return "nonlinearity: linear conv sigmoid tanh relu leaky_relu selu";
@@ -90,10 +92,11 @@ void kaiming_normal_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::
     normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
 }
 
+/// Options of kaiming_uniform_() and kaiming_normal_().
 struct KaimingOptions {
-    double a = 0;
-    Choice<FanMode> mode = FanMode::fan_in;
-    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu;
+    double a = 0;                           // slope of leaky_relu; not used for others
+    Choice<FanMode> mode = FanMode::fan_in; // `fan_in` or `fan_out`; see FanMode
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu; // what follows the layer
 };
 template <Differentiable T> void kaiming_uniform_(Tensor<T> t, KaimingOptions const& o) {
     kaiming_uniform_(t, o.a, o.mode, o.nonlinearity);

@@ -44,19 +44,23 @@ Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape,
 
 } // namespace functional
 
+/// Options of LayerNorm.
 struct LayerNormOptions {
-    double eps = 1e-5;
-    bool elementwise_affine = true;
+    double eps = 1e-5;              // added to the variance before the square root
+    bool elementwise_affine = true; // false for no weight and no bias
 };
 
 /// layer_norm() with a weight (initially ones) and a bias (zeros) of normalized_shape, unless
 /// elementwise_affine is false.
 template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
     using Options = LayerNormOptions;
+    /// Extents in braces.
     using Extents = std::initializer_list<xgrad::detail::DimsElement<std::size_t>>;
 
-    Shape normalized_shape;
-    double eps;
+    Shape normalized_shape; // the extents of the last axes, which are normalised together
+    double eps;             // added to the variance before the square root
+    /// `weight` and `bias` have the shape normalized_shape, and are undefined without
+    /// elementwise_affine.
     Parameter<T> weight, bias;
 
     explicit LayerNorm(Shape const& shape, Options const& o = {})

@@ -75,14 +75,16 @@ Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x
 
 } // namespace functional
 
+/// Options of Linear, Bilinear, LSTMCell and GRUCell.
 struct LinearOptions {
-    bool bias = true;
+    bool bias = true; // false for no bias
 };
 
 /// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin
 /// uniform on +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
 template <Differentiable T = double> struct Linear : Module<Linear<T>> {
     using Options = LinearOptions;
+    /// `weight` is [out_features, in_features], `bias` is [out_features] or undefined.
     Parameter<T> weight, bias;
 
     Linear(std::size_t in_features, std::size_t out_features, Options const& o = {})
@@ -104,6 +106,8 @@ template <Differentiable T = double> struct Linear : Module<Linear<T>> {
 /// bias begin uniform on +-1/sqrt(in1_features).
 template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
     using Options = LinearOptions;
+    /// `weight` is [out_features, in1_features, in2_features], `bias` is [out_features] or
+    /// undefined.
     Parameter<T> weight, bias;
 
     Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features,

@@ -15,44 +15,64 @@
 
 namespace xgrad::nn {
 
-/// How the losses of elements are reduced. batch_mean (kl_div() only) divides their sum by the
-/// extent of the first axis.
+/// How the losses of the elements are reduced: `none` returns all of them, `mean` and `sum` one
+/// number. `batch_mean`, as a string "batchmean", divides their sum by the extent of the first
+/// axis; for another loss than kl_div() it is an Error.
 enum class Reduction : unsigned char { none, mean, sum, batch_mean };
 constexpr std::string_view choice_names(Reduction) { return "reduction: none mean sum batchmean"; }
 
-// The options of the losses, of the functions and of the modules, with PyTorch's names.
+/// Options of MSELoss, L1Loss, mse_loss() and l1_loss().
 struct LossOptions {
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
 };
+/// Options of HuberLoss and huber_loss().
 struct HuberLossOptions {
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
+    /// The loss is linear from this distance on. One that is not positive is an Error.
     double delta = 1;
 };
+/// Options of SmoothL1Loss and smooth_l1_loss().
 struct SmoothL1LossOptions {
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
+    /// The loss is linear from this distance on. With 0 it is that of L1Loss; a negative one is an
+    /// Error.
     double beta = 1;
 };
-/// The weights of elements and of positive targets are broadcast; undefined means ones.
+/// Options of BCELoss and binary_cross_entropy().
 template <RealScalar T> struct BCELossOptions {
-    Tensor<T> weight = {};
+    Tensor<T> weight = {}; // factor of each loss, broadcast; undefined means ones
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
 };
+/// Options of BCEWithLogitsLoss and binary_cross_entropy_with_logits().
 template <RealScalar T> struct BCEWithLogitsLossOptions {
-    Tensor<T> weight = {};
+    Tensor<T> weight = {}; // factor of each loss, broadcast; undefined means ones
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
-    Tensor<T> pos_weight = {};
+    Tensor<T> pos_weight = {}; // factor of the target in each loss, broadcast; undefined means ones
 };
+/// Options of KLDivLoss and kl_div().
 struct KLDivLossOptions {
+    /// `none`, `mean`, `sum` or "batchmean"; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
-    bool log_target = false;
+    bool log_target = false; // true if the target has logarithms, too
 };
+/// Options of CosineEmbeddingLoss and cosine_embedding_loss().
 struct CosineEmbeddingLossOptions {
-    double margin = 0;
+    double margin = 0; // where the target is -1, a smaller cosine has no loss
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
 };
+/// Options of TripletMarginLoss and triplet_margin_loss().
 struct TripletMarginLossOptions {
+    /// There is no loss where the negative is farther than the positive by `margin`. Distances are
+    /// p-norms with this `p`, of differences to which `eps` is added.
     double margin = 1, p = 2, eps = 1e-6;
-    bool swap = false;
+    bool swap = false; // true to take the distance from positive to negative where that is smaller
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
 };
 

@@ -17,6 +17,7 @@
 
 namespace xgrad::nn {
 
+/// The base class of a module: `struct Net : nn::Module<Net>`. Calling a module calls its forward.
 template <class Self> class Module : public AnyModule {
 public:
     Module() : AnyModule(sizeof(Self)) {

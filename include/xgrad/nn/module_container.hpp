@@ -30,6 +30,7 @@ public:
 /// A module that owns other modules and can replace them.
 class ModuleContainer {
 public:
+    /// Any function pointer; whoever calls it converts it to its type.
     using AnyFunction = void (*)();
     /// Returns the function R (*)(AnyModule&, A const&...) that calls a module, for the signature
     /// R(A...). Where it returns null, the container calls the module as it called one of the same

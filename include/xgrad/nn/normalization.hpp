@@ -109,10 +109,13 @@ Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups,
 
 } // namespace functional
 
-/// A momentum of nullopt means the cumulative mean of all batches.
+/// Options of BatchNorm1d, BatchNorm2d and distributed::SyncBatchNorm.
 struct BatchNormOptions {
-    double eps = 1e-5;
+    double eps = 1e-5; // added to the variance before the square root
+    /// Factor of a new batch in the running moments. std::nullopt means the mean of all batches.
     std::optional<double> momentum = 0.1;
+    /// With `affine` there are a weight and a bias, with `track_running_stats` there are running
+    /// moments. Without running moments, evaluation uses the moments of the batch.
     bool affine = true, track_running_stats = true;
 };
 
@@ -189,16 +192,18 @@ template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<Bat
         : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
+/// Options of GroupNorm.
 struct GroupNormOptions {
-    double eps = 1e-5;
-    bool affine = true;
+    double eps = 1e-5;  // added to the variance before the square root
+    bool affine = true; // false for no weight and no bias
 };
 
 /// functional::group_norm() with a weight (initially ones) and a bias (zeros) for each channel.
 template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
     using Options = GroupNormOptions;
-    std::size_t num_groups;
-    double eps;
+    std::size_t num_groups; // it divides num_channels
+    double eps;             // added to the variance before the square root
+    /// `weight` and `bias` are [num_channels], and undefined without affine.
     Parameter<T> weight, bias;
 
     template <std::floating_point Real>

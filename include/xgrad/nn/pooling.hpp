@@ -97,7 +97,7 @@ void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T co
 
 /// The operation of average_windows().
 struct AverageWindows : Arraywise {
-    detail::SharedWindows windows;
+    detail::SharedWindows windows; // the windows on a plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -113,7 +113,7 @@ struct AverageWindows : Arraywise {
 };
 /// The transpose of AverageWindows.
 struct SpreadWindows : Arraywise {
-    detail::SharedWindows windows;
+    detail::SharedWindows windows; // the windows on a plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -137,7 +137,7 @@ auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
 
 /// Gathers one element of each plane for each window.
 struct PickFromPlanes : Arraywise {
-    detail::SharedWindows windows;
+    detail::SharedWindows windows;              // the windows on a plane
     xgrad::detail::Array<std::int64_t> indices; // in the plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
@@ -155,8 +155,8 @@ struct PickFromPlanes : Arraywise {
 /// Scatters the number of each window to its index in a plane of zeros: the transpose of
 /// PickFromPlanes.
 struct PlaceOnPlanes : Arraywise {
-    detail::SharedWindows windows;
-    xgrad::detail::Array<std::int64_t> indices;
+    detail::SharedWindows windows;              // the windows on a plane
+    xgrad::detail::Array<std::int64_t> indices; // in the plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -184,19 +184,24 @@ template <std::size_t D> struct PoolStride : std::optional<PerAxis<D>> {
         requires(sizeof...(I) == 1 || sizeof...(I) == D)
     PoolStride(I... n) : std::optional<PerAxis<D>>(PerAxis<D>(n...)) {}
 };
-/// With ceil_mode the last window may exceed the input.
+/// Options of MaxPool1d, MaxPool2d, max_pool1d() and max_pool2d().
 template <std::size_t D> struct MaxPoolOptions {
-    PoolStride<D> stride = {};
+    PoolStride<D> stride = {}; // from window to window; by default the kernel size
+    /// `padding` is the number of positions on both sides of the axis that are never the maximum,
+    /// at most half of the kernel size. `dilation` is the step between the elements of a window.
+    /// Others are a ShapeError.
     PerAxis<D> padding = 0, dilation = 1;
-    bool ceil_mode = false;
+    bool ceil_mode = false; // true if the last window may exceed the input
 };
-/// With count_include_pad, the zeros of the padding count in the mean. divisor_override replaces
-/// the number of elements.
+/// Options of AvgPool1d, AvgPool2d, avg_pool1d() and avg_pool2d().
 template <std::size_t D> struct AvgPoolOptions {
-    PoolStride<D> stride = {};
+    PoolStride<D> stride = {}; // from window to window; by default the kernel size
+    /// Zeros on both sides of the axis. More than half of the kernel size is a ShapeError.
     PerAxis<D> padding = 0;
+    /// With `ceil_mode` the last window may exceed the input. With `count_include_pad` the zeros of
+    /// the padding count in the mean.
     bool ceil_mode = false, count_include_pad = true;
-    std::optional<double> divisor_override = {};
+    std::optional<double> divisor_override = {}; // Replaces the number of elements. 0 is an Error.
 };
 
 namespace detail {

@@ -23,8 +23,8 @@ std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
 /// functional::max_pool1d() with a kernel size, which is the default stride, too.
 struct MaxPool1d : Module<MaxPool1d> {
     using Options = MaxPoolOptions<1>;
-    PerAxis<1> kernel_size;
-    Options options;
+    PerAxis<1> kernel_size; // extent of a window
+    Options options;        // all but the kernel size
     explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {})
         : kernel_size(kernel), options(o) {}
     MaxPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
@@ -34,10 +34,11 @@ struct MaxPool1d : Module<MaxPool1d> {
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
+/// functional::max_pool2d() with a kernel size, which is the default stride, too.
 struct MaxPool2d : Module<MaxPool2d> {
     using Options = MaxPoolOptions<2>;
-    PerAxis<2> kernel_size;
-    Options options;
+    PerAxis<2> kernel_size; // extents of a window
+    Options options;        // all but the kernel size
     explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
     /// MaxPool2d({3, 2}), which could otherwise be a kernel and a stride.
@@ -53,8 +54,8 @@ struct MaxPool2d : Module<MaxPool2d> {
 /// functional::avg_pool1d() with a kernel size.
 struct AvgPool1d : Module<AvgPool1d> {
     using Options = AvgPoolOptions<1>;
-    PerAxis<1> kernel_size;
-    Options options;
+    PerAxis<1> kernel_size; // extent of a window
+    Options options;        // all but the kernel size
     explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {})
         : kernel_size(kernel), options(o) {}
     AvgPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
@@ -64,10 +65,11 @@ struct AvgPool1d : Module<AvgPool1d> {
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
+/// functional::avg_pool2d() with a kernel size, which is the default stride, too.
 struct AvgPool2d : Module<AvgPool2d> {
     using Options = AvgPoolOptions<2>;
-    PerAxis<2> kernel_size;
-    Options options;
+    PerAxis<2> kernel_size; // extents of a window
+    Options options;        // all but the kernel size
     explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
     /// AvgPool2d({3, 2}), which could otherwise be a kernel and a stride.
@@ -82,7 +84,7 @@ struct AvgPool2d : Module<AvgPool2d> {
 };
 /// functional::adaptive_avg_pool1d() to an output size.
 struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
-    PerAxis<1> output_size;
+    PerAxis<1> output_size; // extent of the output
     explicit AdaptiveAvgPool1d(PerAxis<1> size) : output_size(size) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::adaptive_avg_pool1d(x, output_size);
@@ -91,8 +93,9 @@ struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
         return "output_size=" + detail::option_text(output_size);
     }
 };
+/// functional::adaptive_avg_pool2d() to an output size.
 struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
-    PerAxis<2> output_size;
+    PerAxis<2> output_size; // extents of the output
     explicit AdaptiveAvgPool2d(PerAxis<2> size) : output_size(size) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::adaptive_avg_pool2d(x, output_size);

@@ -19,12 +19,15 @@ namespace xgrad::nn {
 
 /// Options of RNN, LSTM and GRU.
 struct RecurrentOptions {
+    /// The input of a layer is the output of the layer before. 0 is an Error.
     std::size_t num_layers = 1;
-    bool bias = true;
+    bool bias = true; // false for no bias_ih and no bias_hh
     /// Sequences are [N, L, ...], not [L, N, ...].
     bool batch_first = false;
     /// In training mode, the dropout probability between layers.
     double dropout = 0;
+    /// True for a second direction in each layer, from the end of a sequence to its start. The
+    /// outputs of both are concatenated.
     bool bidirectional = false;
     /// The extent of an LSTM's projected h; 0 means no projection.
     std::size_t proj_size = 0;

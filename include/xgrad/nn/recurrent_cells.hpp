@@ -14,7 +14,7 @@
 
 namespace xgrad::nn {
 
-/// The activation of RNN and RNNCell.
+/// The activation of RNN and RNNCell: tanh or relu.
 enum class Nonlinearity : unsigned char { tanh, relu };
 constexpr std::string_view choice_names(Nonlinearity) { return "nonlinearity: tanh relu"; }
 
@@ -226,9 +226,10 @@ protected:
 
 } // namespace detail
 
+/// Options of RNNCell.
 struct RNNCellOptions {
-    bool bias = true;
-    Choice<Nonlinearity> nonlinearity = Nonlinearity::tanh;
+    bool bias = true;                                       // false for no bias_ih and no bias_hh
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::tanh; // the activation: "tanh" or "relu"
 };
 
 /// h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of the same. x is [N, in] and h [N, H], or
@@ -236,7 +237,7 @@ struct RNNCellOptions {
 template <RealScalar T = double>
 struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
     using Options = RNNCellOptions;
-    Nonlinearity nonlinearity;
+    Nonlinearity nonlinearity; // the activation
 
     RNNCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
         : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, o.bias),

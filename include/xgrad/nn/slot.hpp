@@ -11,6 +11,7 @@
 
 namespace xgrad::nn {
 
+/// A module inside another one whose type is known only at run time: see Slot<R(A...)>.
 template <class Signature> class Slot;
 
 /// A module of any type that is called with arguments A and returns an R, under the name "module".

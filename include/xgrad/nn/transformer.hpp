@@ -16,16 +16,16 @@
 
 namespace xgrad::nn {
 
-/// The activation of transformer layers.
+/// The activation of transformer layers: relu or gelu.
 enum class TransformerActivation : unsigned char { relu, gelu };
 constexpr std::string_view choice_names(TransformerActivation) { return "activation: relu gelu"; }
 
 /// Options of TransformerEncoderLayer.
 struct TransformerEncoderLayerOptions {
-    std::size_t dim_feedforward = 2048;
-    double dropout = 0.1;
-    Choice<TransformerActivation> activation = TransformerActivation::relu;
-    double layer_norm_eps = 1e-5;
+    std::size_t dim_feedforward = 2048; // features between the two linear layers
+    double dropout = 0.1;               // probability of a 0, in all dropouts of the layer
+    Choice<TransformerActivation> activation = TransformerActivation::relu; // "relu" or "gelu"
+    double layer_norm_eps = 1e-5; // `eps` of both LayerNorms
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
     /// Normalise before attention and the linear layers instead of after.
@@ -41,14 +41,16 @@ class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
 
 public:
     using Options = TransformerEncoderLayerOptions;
-    Child<MultiheadAttention<T>> self_attn;
-    Child<Linear<T>> linear1;
-    Child<Dropout> dropout;
-    Child<Linear<T>> linear2;
+    Child<MultiheadAttention<T>> self_attn; // queries, keys and values are x
+    Child<Linear<T>> linear1;               // from d_model to dim_feedforward
+    Child<Dropout> dropout;                 // after the activation
+    Child<Linear<T>> linear2;               // from dim_feedforward to d_model
+    /// `norm1` belongs to the attention, `norm2` to the linear layers.
     Child<LayerNorm<T>> norm1, norm2;
+    /// `dropout1` is after the attention, `dropout2` after linear2.
     Child<Dropout> dropout1, dropout2;
-    TransformerActivation activation;
-    bool norm_first;
+    TransformerActivation activation; // between the linear layers
+    bool norm_first;                  // see TransformerEncoderLayerOptions
 
     TransformerEncoderLayer(std::size_t d_model, std::size_t nhead, Options const& o = {})
         : self_attn(*this, "self_attn", d_model, nhead,
@@ -94,6 +96,7 @@ template <RealScalar T = double> class TransformerEncoder : public Module<Transf
     using Mask = AttentionMask<T>;
 
 public:
+    /// The layers, from first to last.
     Child<ModuleList<TransformerEncoderLayer<T>>> layers{*this, "layers"};
 
     TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers) {

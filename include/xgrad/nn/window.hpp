@@ -17,7 +17,7 @@ namespace xgrad::nn {
 
 /// An integer for each of D spatial axes: one for all of them, or {one for each}.
 template <std::size_t D> struct PerAxis {
-    std::array<std::ptrdiff_t, D> along{};
+    std::array<std::ptrdiff_t, D> along{}; // one for each axis
 
     template <std::integral I> constexpr PerAxis(I n) {
         along.fill(static_cast<std::ptrdiff_t>(n));

@@ -28,7 +28,7 @@ template <Operand X> XGRAD_INLINE auto gelu(X const& x) { return express(Gelu{},
 /// x where it is positive, else x times a slope, which is also the derivative at 0.
 struct LeakyRelu : Elementwise<R(R)> {
     static constexpr std::string_view written = "leaky_relu";
-    double slope = 0.01;
+    double slope = 0.01; // factor of negative elements
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
         return where(x > 0, zero_like(x) + 1, slope);
@@ -42,7 +42,7 @@ template <Operand X> XGRAD_INLINE auto leaky_relu(X const& x, double slope = 0.0
 /// derivative at 0 is alpha.
 struct Elu : Transcendental<R(R)> {
     static constexpr std::string_view written = "elu";
-    double alpha = 1;
+    double alpha = 1; // for x towards -infinity the value tends to -alpha
     XGRAD_INLINE auto value(auto x) const {
         return where(x > 0, x, alpha * expm1(where(x > 0, 0, x)));
     } // which never overflows

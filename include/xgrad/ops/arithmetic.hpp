@@ -180,8 +180,8 @@ XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
 /// the derivatives for b alone are 0 at 0^0.
 template <class Y = detail::NoPower> struct PowDerivative : Transcendental<R(R, R), C(C, C)> {
     static constexpr std::string_view written = "pow";
-    int m = 0, n = 0;
-    [[no_unique_address]] Y power = {};
+    int m = 0, n = 0; // derivative `m` with respect to a, and `n` with respect to b
+    [[no_unique_address]] Y power = {}; // the power itself, where it is known
 
     XGRAD_INLINE auto value(auto a, auto b) const { return pow_derivative(m, n, power, a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
@@ -218,7 +218,7 @@ struct Pow : Transcendental<R(R, R), C(C, C)> {
 /// Power x^p with a real constant p; small integer powers are products.
 struct PowNumber : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "pow";
-    double p = 1;
+    double p = 1; // the exponent
 
     XGRAD_INLINE auto value(auto x) const { return pow(x, p); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {

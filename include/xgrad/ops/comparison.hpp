@@ -251,6 +251,7 @@ XGRAD_INLINE auto clamp_max(X&& x, U&& upper) {
 /// Replaces NaN and infinities by other numbers; gradient 0 where x was replaced.
 struct NanToNum : Elementwise<R(R)> {
     static constexpr std::string_view written = "nan_to_num";
+    /// `nan` replaces NaN, `posinf` infinity, and `neginf` minus infinity.
     double nan = 0, posinf = std::numeric_limits<double>::max(),
            neginf = std::numeric_limits<double>::lowest();
     XGRAD_INLINE auto value(auto x) const {

@@ -50,8 +50,8 @@ Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> st
 
 /// Cumulative sum along an axis; if reversed, from the end.
 struct CumulativeSum : Arraywise {
-    std::size_t axis = 0;
-    bool reversed = false;
+    std::size_t axis = 0;  // normalised
+    bool reversed = false; // true to sum from the end
     static constexpr bool is_multilinear = true;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
@@ -87,8 +87,8 @@ template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_
 /// Linear recurrence y_i = b_i + a_i y_(i-1) along an axis, with y_0 = b_0. It is linear in b;
 /// `transposed` is the adjoint of that map: y_i = b_i + conj(a_(i+1)) y_(i+1).
 struct Recurrence : Arraywise {
-    std::size_t axis = 0;
-    bool transposed = false;
+    std::size_t axis = 0;    // normalised
+    bool transposed = false; // true for the adjoint
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
 
@@ -120,7 +120,7 @@ struct Recurrence : Arraywise {
 /// elements before it, times a recurrence over the gradients from i on. Nothing is divided, so
 /// zeros need no special case.
 struct CumulativeProduct : Arraywise {
-    std::size_t axis = 0;
+    std::size_t axis = 0; // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
@@ -156,7 +156,7 @@ template <class P> P log_of_sum(P a, P b) {
 /// Cumulative log-sum-exp y_i along an axis. The gradient of element i is exp(x_i - y_i) times a
 /// recurrence over the gradients from i on, whose factors exp(y_i - y_(i+1)) are at most 1.
 struct LogCumulativeSumExp : Arraywise {
-    std::size_t axis = 0;
+    std::size_t axis = 0; // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
     template <RealScalar P> auto value(detail::Array<P> const& x) const {

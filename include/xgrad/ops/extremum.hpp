@@ -117,7 +117,9 @@ template <template <class> class Combine> struct Extremum : Reducing<Combine> {
         return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x));
     }
 };
+/// The largest element over some axes. Equal ones get equal parts of the gradient.
 struct Amax : Extremum<detail::Larger> {};
+/// The smallest element over some axes. Equal ones get equal parts of the gradient.
 struct Amin : Extremum<detail::Smaller> {};
 
 namespace detail {

@@ -21,8 +21,8 @@
 
 namespace xgrad {
 
-/// Where the factor 1/n goes: to the inverse transform, to the forward one, or as 1/sqrt(n) to
-/// both.
+/// Which transform has the factor 1/n: with `backward` the inverse one, with `forward` the forward
+/// one. With `ortho` both have 1/sqrt(n).
 enum class FftNorm { backward, ortho, forward };
 constexpr std::string_view choice_names(FftNorm) { return "norm: backward ortho forward"; }
 
@@ -61,9 +61,9 @@ Array<P> half_spectrum_weights(std::size_t n, std::size_t rank, std::size_t axis
 /// Complex transform over axes, in either direction, times a factor. The adjoint is the transform
 /// in the other direction.
 struct Dft : Arraywise {
-    Axes axes; // normalised
-    int sign = -1;
-    double scale = 1;
+    Axes axes;        // normalised
+    int sign = -1;    // of the exponent: -1 for the forward transform, +1 for the inverse
+    double scale = 1; // factor of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
@@ -80,8 +80,8 @@ struct Dft : Arraywise {
 
 /// Half spectrum of real lines along one axis, times a factor.
 struct RealDft : Arraywise {
-    std::size_t axis = 0;
-    double scale = 1;
+    std::size_t axis = 0; // normalised
+    double scale = 1;     // factor of the result
 
     template <RealScalar P> auto value(detail::Array<P> const& x) const {
         detail::Array<std::complex<P>> full(x.shape);
@@ -95,8 +95,8 @@ struct RealDft : Arraywise {
 
 /// Real lines of length n along one axis from their half spectra, times a factor.
 struct InverseRealDft : Arraywise {
-    std::size_t axis = 0, n = 0;
-    double scale = 1;
+    std::size_t axis = 0, n = 0; // `axis` is normalised, `n` is the length of a line of the result
+    double scale = 1;            // factor of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;

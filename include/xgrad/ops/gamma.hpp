@@ -40,7 +40,7 @@ template <class P> XGRAD_INLINE Batch<P> polygamma(int n, Batch<P> x) {
 /// order 1. It is infinite at 0 and at the negative whole numbers, but digamma is NaN at these.
 struct Polygamma : Transcendental<R(R)> {
     static constexpr std::string_view written = "polygamma";
-    int order = 0;
+    int order = 0; // not negative
     XGRAD_INLINE auto value(auto x) const { return polygamma(order, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
 };

@@ -20,9 +20,9 @@ namespace xgrad {
 /// Selects slices along an axis. The axes of the index replace that axis.
 struct IndexSelect : Arraywise {
     detail::Array<std::int64_t> index; // row-major; each element is the index of a slice
-    std::size_t axis = 0;
-    std::int64_t frozen = -1;   // index of a slice that gets no gradient
-    bool zeroes_frozen = false; // as the transpose of IndexAdd does
+    std::size_t axis = 0;              // normalised
+    std::int64_t frozen = -1;          // index of a slice that gets no gradient
+    bool zeroes_frozen = false;        // as the transpose of IndexAdd does
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -71,8 +71,8 @@ private:
 
 /// Zeros of a shape to which slices are added: the transpose of IndexSelect.
 struct IndexAdd : Arraywise {
-    IndexSelect picked;
-    Shape shape;
+    IndexSelect picked; // the selection whose transpose this is
+    Shape shape;        // of the result
 
     template <Scalar T> auto value(detail::Array<T> const& slices) const {
         detail::Array<T> out(shape, T(0));
@@ -94,7 +94,7 @@ auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) co
 /// the axis and with p along the others.
 struct Gather : Arraywise {
     detail::Array<std::int64_t> index; // row-major
-    std::size_t axis = 0;
+    std::size_t axis = 0;              // normalised
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(index.shape);
@@ -126,8 +126,8 @@ private:
 
 /// Zeros of a shape to which elements are added: the transpose of Gather.
 struct ScatterAdd : Arraywise {
-    Gather picked;
-    Shape shape;
+    Gather picked; // the selection whose transpose this is
+    Shape shape;   // of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));

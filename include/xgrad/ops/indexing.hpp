@@ -22,8 +22,10 @@ namespace xgrad {
 /// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The
 /// step is positive.
 struct Slice {
+    /// `start` is the first position, by default that of the axis; `stop` is the position after the
+    /// last one, by default the end of the axis.
     std::optional<std::ptrdiff_t> start = {}, stop = {};
-    std::ptrdiff_t step = 1;
+    std::ptrdiff_t step = 1; // below 1 it is an IndexError
 };
 inline Slice slice(std::optional<std::ptrdiff_t> start = {},
     std::optional<std::ptrdiff_t> stop = {}, std::ptrdiff_t step = 1) {
@@ -37,12 +39,13 @@ inline constexpr struct All {
         return all_of(mask, a...);
     }
 } all{}; // for several tensors in a hook: all of them
+/// slice() under xtensor's name.
 inline Slice range(std::optional<std::ptrdiff_t> start, std::optional<std::ptrdiff_t> stop,
     std::ptrdiff_t step = 1) {
     return {start, stop, step};
 }
-inline constexpr xt::xnewaxis_tag newaxis{};
-inline constexpr xt::xellipsis_tag ellipsis{};
+inline constexpr xt::xnewaxis_tag newaxis{};   // adds an axis of extent 1
+inline constexpr xt::xellipsis_tag ellipsis{}; // stands for all axes that no other index is for
 
 namespace detail {
 
@@ -60,7 +63,8 @@ struct Window : Arraywise {
     static constexpr bool is_part =
         true; // each element of the result is another one of the argument
 
-    // For each index; the step is 0 if it removes the axis, and new_axis if it adds one.
+    /// For each index: `start` is the first position, `count` the number of positions, and `step`
+    /// the step, which is 0 if the index removes the axis, and new_axis if it adds one.
     Shape start, count;
     Strides step;
     static constexpr std::ptrdiff_t new_axis = -1;
@@ -85,8 +89,8 @@ private:
 
 /// Zeros of a shape with x in the selected part: the adjoint of Window.
 struct Embed : Arraywise {
-    Shape shape;
-    Window window;
+    Shape shape;   // of the result
+    Window window; // the part that x fills
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape);

@@ -18,10 +18,12 @@ namespace xgrad {
 
 /// The role of a factor in a matrix product: matrices, or a last axis of rows or columns.
 struct MatmulFactor {
+    /// What the last axes of a factor are: a `matrix`, a `row` of one, or a `column` of one.
     enum class Form : std::uint8_t { matrix, row, column };
 
+    /// With `conj` the factor is conjugated, with `transposed` its last two axes are exchanged.
     bool conj = false, transposed = false;
-    Form form = Form::matrix;
+    Form form = Form::matrix; // before it is transposed
 
     /// True for a vector that stands as one row of the product, transposed or not.
     bool is_row() const noexcept { return form == (transposed ? Form::column : Form::row); }
@@ -36,7 +38,7 @@ struct MatmulFactor {
 /// column is not allowed. Each gradient is such a product with the adjoint of the other factor,
 /// which sets flags and copies nothing.
 struct Matmul : Arraywise {
-    MatmulFactor a_is, b_is;
+    MatmulFactor a_is, b_is; // the role of the first factor (a_is) and of the second one (b_is)
     static constexpr bool is_multilinear = true;
     static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0)};
 

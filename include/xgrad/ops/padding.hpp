@@ -14,8 +14,8 @@
 
 namespace xgrad {
 
-/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2
-/// 3 4] 1 2.
+/// What pad() adds along an axis 1 2 3 4. `constant`: one value. `reflect`: 3 2 [1 2 3 4] 3 2.
+/// `replicate`: 1 1 [1 2 3 4] 4 4. `circular`: 3 4 [1 2 3 4] 1 2.
 enum class PadMode { constant, reflect, replicate, circular };
 constexpr std::string_view choice_names(PadMode) {
     return "mode: constant reflect replicate circular";
@@ -24,8 +24,8 @@ constexpr std::string_view choice_names(PadMode) {
 /// Adds slices of one value before and after x along each axis; a negative width removes slices of
 /// x. The adjoint has the opposite widths and pads with zeros.
 template <Scalar T> struct Pad : Arraywise {
-    Axes before, after; // for each axis
-    T fill{};
+    Axes before, after; // the slices that are added `before` and `after` x, for each axis
+    T fill{};           // the value of these slices
     static constexpr bool is_multilinear = false; // the padding value does not depend on x
 
     auto value(detail::Array<T> const& x) const {
@@ -60,8 +60,9 @@ template <Scalar T> struct Pad : Arraywise {
 
 /// Pads along one axis with slices of x, as the mode says.
 struct PadBorder : Arraywise {
+    /// Along `axis`, normalised, `before` slices are added at the start and `after` at the end.
     std::size_t axis = 0, before = 0, after = 0;
-    PadMode mode = PadMode::reflect;
+    PadMode mode = PadMode::reflect; // any but `constant`
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const n = x.shape[axis];
@@ -98,7 +99,7 @@ struct PadBorder : Arraywise {
 
 /// Crops the padding and adds it to the slices that it repeats: the adjoint of PadBorder.
 struct FoldBorder : Arraywise {
-    PadBorder border;
+    PadBorder border; // the padding whose adjoint this is
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;

@@ -166,9 +166,9 @@ inline constexpr bool keepdims = true;
 
 /// Base of an operation that reduces over axes.
 template <template <class> class F> struct Reducing : Arraywise {
-    template <class T> using combine = F<T>;
-    Axes over; // normalised
-    bool keep = false;
+    template <class T> using combine = F<T>; // how elements of a type are combined
+    Axes over;                               // normalised
+    bool keep = false;                       // true for reduced axes with extent 1
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         return detail::reduce_array<F>(x, over, keep);

@@ -61,7 +61,7 @@ struct NormRoot : Elementwise<R(R)> {
 };
 /// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
 struct PowerRoot : Elementwise<R(R)> {
-    double p = 2;
+    double p = 2; // of the p-norm
     auto value(auto s) const { return pow(s, 1 / p); }
     auto partial(wrt<0>, auto, auto s) const {
         return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)};
@@ -69,7 +69,7 @@ struct PowerRoot : Elementwise<R(R)> {
 };
 /// |x|^p, with gradient 0 at 0.
 struct AbsPower : Elementwise<R(R), R(C)> {
-    double p = 2;
+    double p = 2; // the exponent
     auto value(auto x) const { return pow(abs(x), p); }
     auto partial(wrt<0>, auto, auto x) const {
         auto const r = abs(x);

@@ -18,7 +18,9 @@ namespace xgrad {
 
 /// repeat: inserts axes of extent 1, broadcasts them and reshapes the result. The adjoint sums.
 struct Repeat : Arraywise {
-    Shape spread, repeated, shape; // x with axes inserted; broadcast; the result
+    /// `spread` is the shape of x with axes inserted, `repeated` that shape broadcast, and `shape`
+    /// that of the result.
+    Shape spread, repeated, shape;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         numel(repeated);
@@ -80,8 +82,8 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count) {
     return repeat_interleave(detail::in_one_row("repeat_interleave", x), count, 0);
 }
 
-/// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along
-/// axis 1, and so on; or the first two the other way round, as in pictures.
+/// Which axes the coordinates of meshgrid() run along. With `ij` the first run along axis 0, the
+/// second along axis 1, and so on. With `xy` these two are exchanged, as in pictures.
 enum class Indexing { ij, xy };
 constexpr std::string_view choice_names(Indexing) { return "indexing: ij xy"; }
 

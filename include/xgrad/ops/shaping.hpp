@@ -42,8 +42,8 @@ template <Scalar To, Operand X> auto cast(X const& x) {
 /// The elements in row-major order with another shape; one extent may be -1, to be inferred. A view
 /// where strides allow it, else a copy.
 struct Reshape : Arraywise {
-    Axes to;
-    char const* asked_by = "reshape";
+    Axes to;                          // the extents, of which one may be -1
+    char const* asked_by = "reshape"; // the function that error messages name
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = resolve(x.shape);
@@ -108,7 +108,7 @@ Axes inverse_of(Axes const& order);
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
 struct Permute : Arraywise {
     static constexpr std::string_view written = "permute";
-    Axes axes;
+    Axes axes; // negative ones count from the end
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const order = normalized(x.shape);
@@ -180,7 +180,7 @@ template <Operand X> auto mT(X const& x) {
 /// Broadcasts along axes of extent 1 and new leading axes, by NumPy's rules. A view.
 struct BroadcastTo : Arraywise {
     static constexpr std::string_view written = "broadcast_to";
-    Shape shape;
+    Shape shape; // of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         if (!detail::broadcasts_to(x.shape, shape))

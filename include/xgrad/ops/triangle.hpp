@@ -14,8 +14,8 @@ namespace xgrad {
 
 /// Sets the elements above or below a diagonal to zero. Triangle is its own adjoint.
 struct Triangle : Arraywise {
-    std::ptrdiff_t offset = 0;
-    bool lower = true;
+    std::ptrdiff_t offset = 0; // of the diagonal; a positive one lies above the main diagonal
+    bool lower = true;         // true: elements above the diagonal become 0; false: those below
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -66,7 +66,7 @@ template <Operand X> auto triu(X const& x, std::ptrdiff_t offset = 0) {
 /// Square matrices of zeros with the last axis of x as one of their diagonals. The adjoint selects
 /// that diagonal.
 struct DiagEmbed : Arraywise {
-    std::ptrdiff_t offset = 0;
+    std::ptrdiff_t offset = 0; // of the diagonal; a positive one lies above the main diagonal
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;

@@ -13,9 +13,13 @@
 
 namespace xgrad::optim {
 
+/// Options of Adagrad.
 struct AdagradOptions {
+    /// In step t the learning rate is lr / (1 + (t - 1) lr_decay). `weight_decay` times the
+    /// parameter is added to the gradient. `initial_accumulator_value` is the first sum of squares,
+    /// and `eps` is added to its root. A negative one of them is an Error.
     double lr = 1e-2, lr_decay = 0, weight_decay = 0, initial_accumulator_value = 0, eps = 1e-10;
-    bool maximize = false;
+    bool maximize = false; // true to increase the loss
 };
 
 namespace detail {
@@ -43,6 +47,7 @@ struct AdagradRule {
 };
 } // namespace detail
 
+/// Adagrad. Complex parameters are pairs of real ones, as in PyTorch.
 using Adagrad = Optimizing<detail::AdagradRule>;
 
 } // namespace xgrad::optim

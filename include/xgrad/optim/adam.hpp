@@ -15,16 +15,28 @@
 
 namespace xgrad::optim {
 
+/// Options of Adam.
 struct AdamOptions {
-    double lr = 1e-3;
+    double lr = 1e-3; // Learning rate. A negative one is an Error.
+    /// Decay of the running means of the gradient and of its square, both in [0, 1).
     std::array<double, 2> betas = {0.9, 0.999};
+    /// `eps` is added to the root of the mean square. `weight_decay` times the parameter is added
+    /// to the gradient. A negative one of them is an Error.
     double eps = 1e-8, weight_decay = 0;
+    /// With `amsgrad` the largest mean square so far is used, with `maximize` the loss is
+    /// increased.
     bool amsgrad = false, maximize = false;
 };
+/// Options of AdamW.
 struct AdamWOptions {
-    double lr = 1e-3;
+    double lr = 1e-3; // Learning rate. A negative one is an Error.
+    /// Decay of the running means of the gradient and of its square, both in [0, 1).
     std::array<double, 2> betas = {0.9, 0.999};
+    /// `eps` is added to the root of the mean square. The parameter is first multiplied by 1 - lr
+    /// `weight_decay`. A negative one of them is an Error.
     double eps = 1e-8, weight_decay = 1e-2;
+    /// With `amsgrad` the largest mean square so far is used, with `maximize` the loss is
+    /// increased.
     bool amsgrad = false, maximize = false;
 };
 

@@ -18,20 +18,23 @@
 
 namespace xgrad::optim {
 
+/// How LBFGS finds the length of a step: `none` takes `lr`, `strong_wolfe` searches for a point
+/// with the strong Wolfe conditions.
 enum class LineSearch { none, strong_wolfe };
 constexpr std::string_view choice_names(LineSearch) { return "line_search_fn: none strong_wolfe"; }
 
+/// Options of LBFGS.
 struct LBFGSOptions {
-    double lr = 1;
-    /// The largest numbers of iterations in one step() and of calls of the closure; 0 means 5/4 of
-    /// max_iter.
+    double lr = 1; // Length of a step, or where its search begins. A negative one is an Error.
+    /// One step() makes at most `max_iter` iterations and about `max_eval` calls of the closure; 0
+    /// means 5/4 of max_iter.
     std::int64_t max_iter = 20, max_eval = 0;
     /// step() ends when no element of the gradient exceeds tolerance_grad, or when the loss, or
     /// each parameter, changes by less than tolerance_change.
     double tolerance_grad = 1e-7, tolerance_change = 1e-9;
     /// How many pairs (step, change of the gradient) are stored.
     std::int64_t history_size = 100;
-    Choice<LineSearch> line_search_fn = LineSearch::none;
+    Choice<LineSearch> line_search_fn = LineSearch::none; // "none" or "strong_wolfe"
 };
 
 /// Minimises a function of all parameters: `optimizer.step(closure)`, where the closure clears the
@@ -71,6 +74,7 @@ public:
         return first;
     }
 
+    /// See Optimizer; options() may be changed between steps.
     std::size_t group_count() const noexcept override { return 1; }
     std::vector<AnyTensor> const& parameters(std::size_t group = 0) const override {
         if (group) detail::fail<IndexError>("LBFGS has one group of parameters");

@@ -21,15 +21,15 @@ namespace xgrad::optim {
 
 /// A parameter group: parameters with the same options.
 template <class Options> struct ParameterGroup {
-    std::vector<AnyTensor> parameters;
-    Options options = {};
+    std::vector<AnyTensor> parameters; // leaves, each in one group only
+    Options options = {};              // of all these parameters
 };
 
 /// The state of one parameter: the number of its steps, and tensors, zero at first, by their index
 /// in the rule's list of names. The tensors of a complex parameter are real, with a last axis of 2.
 struct ParameterState {
-    std::int64_t steps = 0;
-    std::vector<AnyTensor> tensors = {};
+    std::int64_t steps = 0;              // how often the parameter was updated
+    std::vector<AnyTensor> tensors = {}; // undefined until they are used
 
     /// True if tensor i was used before.
     bool has(std::size_t i) const { return tensors[i].defined(); }
@@ -121,10 +121,12 @@ Shape real_shape(AnyTensor const& t);
 
 } // namespace detail
 
+/// The optimiser of a rule, such as SGD: parameter groups with their options, and a state for each
+/// parameter.
 template <class Rule> class Optimizing final : public Optimizer {
 public:
     using Options = typename Rule::Options;
-    using Group = ParameterGroup<Options>;
+    using Group = ParameterGroup<Options>; // the type of its parameter groups
 
     explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) {
         add_param_group({std::move(parameters), options});

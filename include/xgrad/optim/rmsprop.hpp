@@ -13,8 +13,14 @@
 
 namespace xgrad::optim {
 
+/// Options of RMSprop.
 struct RMSpropOptions {
+    /// `lr` is the learning rate, `alpha` the decay of the mean square, and `eps` is added to its
+    /// root. `weight_decay` times the parameter is added to the gradient. `momentum` is the factor
+    /// of the step before; 0 means none. A negative one of them is an Error.
     double lr = 1e-2, alpha = 0.99, eps = 1e-8, weight_decay = 0, momentum = 0;
+    /// With `centered` the mean square is that of the gradient minus its mean, with `maximize` the
+    /// loss is increased.
     bool centered = false, maximize = false;
 };
 
@@ -51,6 +57,7 @@ struct RMSpropRule {
 };
 } // namespace detail
 
+/// RMSprop. Complex parameters are pairs of real ones, as in PyTorch.
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
 } // namespace xgrad::optim

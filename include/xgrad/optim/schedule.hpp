@@ -60,9 +60,10 @@ private:
     std::int64_t count_ = 0;
 };
 
+/// Options of StepLR.
 struct StepLROptions {
-    std::int64_t step_size;
-    double gamma = 0.1;
+    std::int64_t step_size; // The number of steps between changes. Below 1 it is an Error.
+    double gamma = 0.1;     // factor of the rate
 };
 /// Multiplies the rate by gamma every step_size steps.
 class StepLR final : public Schedule {
@@ -80,9 +81,10 @@ private:
     double gamma_;
 };
 
+/// Options of MultiStepLR.
 struct MultiStepLROptions {
-    std::vector<std::int64_t> milestones;
-    double gamma = 0.1;
+    std::vector<std::int64_t> milestones; // counts of steps at which the rate changes
+    double gamma = 0.1;                   // factor of the rate
 };
 /// Multiplies the rate by gamma at each of the milestones, which are counts of steps.
 class MultiStepLR final : public Schedule {
@@ -98,8 +100,9 @@ private:
     double gamma_;
 };
 
+/// Options of ExponentialLR.
 struct ExponentialLROptions {
-    double gamma;
+    double gamma; // factor of the rate
 };
 /// Multiplies the rate by gamma at each step.
 class ExponentialLR final : public Schedule {
@@ -129,9 +132,10 @@ private:
     std::function<double(std::int64_t)> factor_;
 };
 
+/// Options of CosineAnnealingLR.
 struct CosineAnnealingLROptions {
-    std::int64_t T_max;
-    double eta_min = 0;
+    std::int64_t T_max; // Steps down to the lowest rate. Below 1 it is an Error.
+    double eta_min = 0; // the lowest rate
 };
 /// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and
 /// Hutter, 2016).
@@ -155,9 +159,12 @@ private:
     double lowest_;
 };
 
+/// Options of LinearLR.
 struct LinearLROptions {
+    /// The factor changes from `start_factor`, in (0, 1], to `end_factor`, in [0, 1]. Others are an
+    /// Error.
     double start_factor = 1. / 3, end_factor = 1;
-    std::int64_t total_iters = 5;
+    std::int64_t total_iters = 5; // The number of steps until then. Below 1 it is an Error.
 };
 /// Multiplies the rate by a factor that changes linearly from start to end and then stays: a
 /// warm-up.
@@ -173,18 +180,21 @@ private:
     std::int64_t steps_;
 };
 
-/// How the rate changes in between: along half a cosine, or linearly.
+/// How the rate changes in between: `cos` along half a cosine, `linear` linearly.
 enum class AnnealStrategy : unsigned char { cos, linear };
 constexpr std::string_view choice_names(AnnealStrategy) { return "anneal_strategy: cos linear"; }
 
+/// Options of OneCycleLR.
 struct OneCycleLROptions {
-    double max_lr = 1e-2;
-    std::int64_t total_steps = 100;
+    double max_lr = 1e-2;           // the highest rate
+    std::int64_t total_steps = 100; // The length of the cycle. One more step() is an Error.
     /// The fraction of the steps in which the rate rises.
     double pct_start = 0.3;
-    Choice<AnnealStrategy> anneal_strategy = AnnealStrategy::cos;
-    /// Momentum is annealed inversely: from max_momentum down and up again.
+    Choice<AnnealStrategy> anneal_strategy = AnnealStrategy::cos; // "cos" or "linear"
+    /// Anneals the momentum inversely to the rate. It is an Error for an optimiser without
+    /// momentum.
     bool cycle_momentum = true;
+    /// The momentum falls from `max_momentum` to `base_momentum` and rises again.
     double base_momentum = 0.85, max_momentum = 0.95;
     /// The first rate is max_lr / div_factor, the last one is the first / final_div_factor.
     double div_factor = 25, final_div_factor = 1e4;
@@ -222,24 +232,25 @@ private:
     std::vector<std::int64_t> milestones_;
 };
 
-/// Whether a metric is to become small or large.
+/// Whether a metric is to become small (min) or large (max).
 enum class PlateauMode : unsigned char { min, max };
 constexpr std::string_view choice_names(PlateauMode) { return "mode: min max"; }
-/// Whether the threshold of an improvement is relative to the best metric so far, or absolute.
+/// The threshold of an improvement is relative to the best metric so far (rel), or absolute (abs).
 enum class ThresholdMode : unsigned char { rel, abs };
 constexpr std::string_view choice_names(ThresholdMode) { return "threshold_mode: rel abs"; }
 
+/// Options of ReduceLROnPlateau.
 struct ReduceLROnPlateauOptions {
-    Choice<PlateauMode> mode = PlateauMode::min;
-    double factor = 0.1;
+    Choice<PlateauMode> mode = PlateauMode::min; // "min" or "max"
+    double factor = 0.1;                         // Of the rate. Outside of [0, 1) it is an Error.
     /// The number of steps without an improvement that are tolerated.
     std::int64_t patience = 10;
     /// A smaller improvement does not count.
     double threshold = 1e-4;
-    Choice<ThresholdMode> threshold_mode = ThresholdMode::rel;
+    Choice<ThresholdMode> threshold_mode = ThresholdMode::rel; // "rel" or "abs"
     /// The number of steps after a reduction in which nothing is counted.
     std::int64_t cooldown = 0;
-    double min_lr = 0;
+    double min_lr = 0; // no rate is made smaller than this
     /// A rate is not changed by less than this.
     double eps = 1e-8;
 };

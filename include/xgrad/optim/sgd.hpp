@@ -14,8 +14,14 @@
 
 namespace xgrad::optim {
 
+/// Options of SGD.
 struct SGDOptions {
+    /// `lr` is the learning rate. `momentum` is the factor of the step before; 0 means none. A new
+    /// gradient is added to it times 1 - `dampening`. `weight_decay` times the parameter is added
+    /// to the gradient. A negative lr, momentum or weight_decay is an Error.
     double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
+    /// `nesterov` takes Nesterov's momentum; it is an Error without momentum or with dampening.
+    /// With `maximize` the loss is increased.
     bool nesterov = false, maximize = false;
 };
 

@@ -24,9 +24,11 @@ using data::Json;
 /// An argument of a constructor under its name. `accessor` reads it from the module: a pointer to a
 /// data member or a const function of the module, or to a function that takes the module.
 template <Name name_, auto accessor> struct Argument {
-    static constexpr std::string_view name = name_.view();
+    static constexpr std::string_view name = name_.view(); // the name of the argument in a package
+    /// True if the accessor can read a module M.
     template <class M>
     static constexpr bool fits = std::is_invocable_v<decltype(accessor), M const&>;
+    /// The type of the argument in a module M.
     template <class M>
     using value = std::remove_cvref_t<std::invoke_result_t<decltype(accessor), M const&>>;
 

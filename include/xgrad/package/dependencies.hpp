@@ -10,8 +10,8 @@
 
 namespace xgrad::package {
 
-/// What becomes of a name: its configuration and state are stored, only its name is stored, a
-/// stand-in takes its position, or it keeps the package from being written.
+/// What becomes of a name: with `intern` its configuration and state are stored, with `extern_`
+/// only its name, with `mock` a stand-in; with `deny` the package is not written.
 enum class Action : unsigned char { intern, extern_, mock, deny };
 
 namespace detail {

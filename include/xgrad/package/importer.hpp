@@ -11,6 +11,7 @@
 
 namespace xgrad::package {
 
+/// Options of PackageImporter.
 struct ImporterOptions {
     /// Which external names this program may be asked for; without it, all.
     std::function<bool(std::string const& name)> allowed = {};
@@ -18,6 +19,7 @@ struct ImporterOptions {
 
 /// A resource of a package; its kind is "module", "tensor", "tensors", "text" or "binary".
 struct ResourceInfo {
+    /// A resource is found by the names `package` and `resource`; `kind` says what it is.
     std::string package, resource, kind;
 };
 

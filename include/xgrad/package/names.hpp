@@ -26,7 +26,7 @@ struct EmptyMatchError : PackageError {
 
 /// A string literal as a template argument.
 template <std::size_t N> struct Name {
-    char text[N];
+    char text[N]; // with the terminating zero
     consteval Name(char const (&literal)[N]) {
         for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
     }

@@ -42,6 +42,7 @@ private:
     bool create_ = false, is_given_ = false;
 };
 
+/// Options of backward().
 struct BackwardOptions {
     std::optional<bool> retain_graph =
         {}; // keep saved tensors for another pass; default: create_graph
@@ -50,10 +51,11 @@ struct BackwardOptions {
     TensorsOrEdges inputs = {}; // accumulate into these only; default: into all leaves
 };
 
+/// Options of grad().
 struct GradOptions {
     std::vector<AnyTensor> gradients = {}; // grad_outputs; default: 1 for a real scalar
-    std::optional<bool> retain_graph = {};
-    CreateGraph create_graph = {};
+    std::optional<bool> retain_graph = {}; // as in BackwardOptions
+    CreateGraph create_graph = {};         // as in BackwardOptions
     bool allow_unused =
         false; // an unused input gets an undefined gradient; otherwise it is an error
     bool materialize_grads = false; // an unused input gets zeros, which require a gradient

@@ -52,6 +52,7 @@ template <class F> class Context : public decltype(detail::data_of<F>())::type {
         sizeof(detail::ReportDiagnostic<typename decltype(detail::check_context<F>())::type>) > 0);
 
 public:
+    /// The type of what is saved; an empty tuple if F has none.
     using Saved = typename decltype(detail::saved_by<F>())::type;
 
     explicit Context(detail::AnyFunctionNode& node) : node_(node) {}

@@ -193,7 +193,8 @@ Output call_function(Types<V...>, X&&... x) {
 ///  - optionally `static constexpr bool once_differentiable = true`: backward is not
 ///  differentiable.
 template <class F> struct Function {
-    using Context = xgrad::Context<F>;
+    using Context = xgrad::Context<F>; // the type of the first argument of forward and backward
+    /// True in F if its backward is not differentiable.
     static constexpr bool once_differentiable = false;
 
     /// Calls forward with tensors (or expressions), numbers, strings, ..., and records one Node

@@ -17,8 +17,8 @@ namespace xgrad {
 /// Elements, and their indices along the axis: auto [values, indices] = sort(x). Where a tensor is
 /// expected, it is the values.
 template <Scalar T> struct Ordered {
-    Tensor<T> values;
-    Tensor<std::int64_t> indices;
+    Tensor<T> values;             // the elements
+    Tensor<std::int64_t> indices; // of the elements, along the axis
 
     operator Tensor<T>() const { return values; }
 };

@@ -12,9 +12,10 @@
 
 namespace xgrad {
 
+/// A tensor under its name.
 struct NamedTensor {
-    std::string name;
-    AnyTensor tensor;
+    std::string name; // such as "hidden.weight"
+    AnyTensor tensor; // of any scalar type
 };
 
 /// An ordered map from unique names to tensors.

@@ -22,6 +22,7 @@ namespace xgrad {
 template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
 
+/// A tensor of scalar type T. Copies refer to the same tensor, as in PyTorch.
 template <Scalar T>
 class Tensor : public AnyTensor,
                public InplaceForms<Tensor<T>>,

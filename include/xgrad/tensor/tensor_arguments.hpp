@@ -22,13 +22,13 @@ namespace xgrad {
 
 /// Constructs a leaf that requires a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
 struct RequiresGrad {
-    bool value = false;
+    bool value = false; // true in requires_grad
 };
 inline constexpr RequiresGrad requires_grad{true};
 
 /// The last argument of functions that create a Tensor<T>: nothing, or requires_grad.
 template <Scalar T> struct GradFlag {
-    bool value = false;
+    bool value = false; // true if the tensor shall require a gradient
     GradFlag() = default;
     GradFlag(RequiresGrad g) : value(g.value) {
         static_assert(detail::has_gradients<T>,

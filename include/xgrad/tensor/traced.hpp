@@ -26,7 +26,7 @@ template <Scalar T> struct Traced {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     static constexpr std::size_t operand_count = 1;
-    Tensor<T> tensor;
+    Tensor<T> tensor; // the value, recorded
 };
 
 namespace detail {

@@ -12,11 +12,12 @@
 
 namespace xgrad {
 
+/// Options of gradcheck() and gradgradcheck().
 struct GradcheckOptions {
-    double eps = 1e-6;  // the step of the differences
-    double atol = 1e-5; // the tolerance of a derivative is atol + rtol |difference quotient|
-    double rtol = 1e-3;
-    double nondet_tol = 0;            // the tolerance between two passes over the same graph
+    double eps = 1e-6;     // the step of the differences
+    double atol = 1e-5;    // the tolerance of a derivative is atol + rtol |difference quotient|
+    double rtol = 1e-3;    // see atol
+    double nondet_tol = 0; // the tolerance between two passes over the same graph
     bool raise_exception = true;      // otherwise false is returned
     bool check_undefined_grad = true; // gradients must exist also if some outputs have none
 };

@@ -16,6 +16,7 @@ namespace xgrad {
 /// Names of tensors in the picture.
 using TensorNames = std::vector<std::pair<std::string, AnyTensor>>;
 
+/// Options of to_dot().
 struct DotOptions {
     TensorNames names = {};    // of leaves and of other tensors that the program holds
     bool show_formulas = true; // what a Node computes, beside its name
