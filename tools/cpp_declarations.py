@@ -7,9 +7,37 @@ import cpp_source
 
 NOT_FUNCTIONS = {"alignas", "decltype", "noexcept", "explicit", "requires", "static_assert", "sizeof", "__attribute__", "if", "return"}
 # A rule is its own text; forward is what the module is for.
-SAID_BY_THE_CLASS = {"choice_names", "value", "partial", "value_and_partial", "pullback", "forward"}
+SAID_BY_THE_CLASS = {"choice_names", "value", "partial", "value_and_partial", "value_again", "pullback", "forward"}
 # What the introduction of a header with public functions or classes tells of them, each in a paragraph that begins with the word.
 FACTS = ("Shapes", "Gradients", "Errors")
+# Data of a rule that only error messages and formulas use: the name of its function.
+NOT_LISTED = {"written"}
+# Namespaces without public names.
+INTERNAL = re.compile(r"xgrad::(simd|verdict)\b|\bdetail\b")
+# What many classes have under one name and with one meaning: {kind: {name: what the reference says where the class says nothing}}.
+SAID_ONCE = {
+    "alias": {
+        "operand_tag": "Marks a type that operations take as an operand: see Operand.",
+        "tensor_tag": "Marks a Tensor.",
+        "evaluated_at_once": "Marks an operand to which operations are applied at once, without an Expression.",
+        "kind": "The kind of the scalars: B, Z, R or C.",
+        "precision": "The real type of the scalars: double for std::complex<double>.",
+        "scalar": "The type of the elements.",
+        "value_type": "The type of the value, or of the elements.",
+        "Options": "The type of the options that the constructor takes by name.",
+        **dict.fromkeys(("size_type", "difference_type", "reference", "const_reference", "iterator", "const_iterator", "reverse_iterator",
+                         "const_reverse_iterator", "iterator_concept"), "As in the standard library."),
+    },
+    "variable": {
+        "operand_count": "The number of operands in the expression; one that occurs twice counts twice.",
+        "is_multilinear": "True if the operation is linear in each of its arguments.",
+        "uses": "The values that the pullback of each argument reads: arguments, and the result.",
+    },
+}
+
+
+def said_once(kind, name):
+    return SAID_ONCE.get(kind, {}).get(name)
 
 
 def skip_parentheses(code, at, pair="()"):
@@ -41,6 +69,14 @@ def without_arguments(head):
     return head
 
 
+def without(pair, head):
+    """A declaration without what stands between parentheses or braces, of which the last may not be closed."""
+    opens, closes = map(re.escape, pair)
+    while (shorter := re.sub(rf"{opens}[^{opens}{closes}]*({closes}|$)", "", head)) != head:
+        head = shorter
+    return head
+
+
 def function_name(head):
     """The name of the function that a declaration declares, or None."""
     head = without_arguments(without_template(re.sub(r"\[\[.*?\]\]|->", "", head)))
@@ -68,7 +104,7 @@ def other_names(head):
         return "concept", [match[1]]
     if match := re.match(r"enum\s+(?:class\s+|struct\s+)?(\w+)", head):
         return "enum", [match[1]]
-    if re.match(r"(using|typedef|friend|static_assert|extern|namespace|class|struct|union|goto|template)\b", head) or "operator" in head or "(" in head.split("=")[0]:
+    if re.match(r"(using|typedef|friend|static_assert|extern|namespace|class|struct|union|goto|template)\b", head) or "operator" in head or "(" in without_arguments(head).split("=")[0]:
         return None, []
     names, depth, parts = [], 0, [""]
     for character in re.sub(r"->|[<>=!]=", "  ", head):
@@ -84,6 +120,20 @@ def other_names(head):
     return "variable", names
 
 
+def named(names, comment):
+    """Whether a comment on several names is about these: it has them, or begins with "Each"."""
+    text = " ".join(comment)
+    return text.startswith("Each ") or all(re.search(rf"(?<!\w){name}(?!\w)", text) for name in names)
+
+
+@dataclasses.dataclass
+class Enumerator:
+    name: str
+    line: int
+    above: range
+    comment: list           # of its own; None where only that of the enum may name it
+
+
 @dataclasses.dataclass
 class Declaration:
     space: str              # "xgrad::nn::"
@@ -92,54 +142,102 @@ class Declaration:
     kind: str               # function, class, alias, concept, enum, variable
     line: int               # where it begins, from 0
     above: range            # the lines of the comment that stands directly above
-    comment: list           # its lines: above, behind it on its line, or that of its group; None where there is none
+    comment: list           # its lines: above, behind it, or that of its group; None where there is none
     public: bool
+    values: list            # of an enum: an Enumerator for each
 
 
 class Declarations:
     """The declarations of a header, in order.
 
-    Declarations without a blank line between them are a group, and the comment above the first one is for all of them.
+    A comment stands above, or behind on the first or the last line, from where it continues on lines with // in the same column.
+    Declarations without a blank line between them are a group. The comment above one of them is for the functions that follow,
+    and for what else follows if it names that or begins with "Each".
     """
 
     def __init__(self, text):
         self.lines = text.split("\n")
         self.code = cpp_source.code_without_directives(text)
+        self.code_lines = self.code.split("\n")
+        self.comment_lines = [line if "//" in line else "" for line in cpp_source.comments(text).split("\n")]
         self.found = []
         self.scope(0, "", "", True)
 
     def line(self, at):
         return self.code.count("\n", 0, at)
 
+    def behind(self, line):
+        """The lines of the comment behind the code of a line, or None."""
+        if not self.comment_lines[line] or not self.code_lines[line].strip():
+            return None
+        column, end = self.comment_lines[line].index("//"), line + 1
+        while end < len(self.lines) and self.continues(end, column):
+            end += 1
+        return [re.sub(r"^\s*//+<? ?", "", text) for text in self.comment_lines[line:end]]
+
+    def continues(self, line, column):
+        return self.comment_lines[line].strip() and not self.code_lines[line].strip() and self.comment_lines[line].index("//") == column
+
+    def above(self, line):
+        """The lines of the comment that stands directly above a line; they may be none."""
+        first = line
+        while first and self.lines[first - 1].strip().startswith("//"):
+            first -= 1
+        if first and self.comment_lines[first - 1] and self.code_lines[first - 1].strip():      # the comment behind that line goes on
+            column = self.comment_lines[first - 1].index("//")
+            while first < line and self.continues(first, column):
+                first += 1
+        return range(first, line)
+
+    def text(self, lines):
+        return [re.sub(r"^\s*//+ ?", "", self.lines[line]) for line in lines]
+
+    def enumerators(self, start, end):
+        """The enumerators between the braces of an enum."""
+        found = []
+        for match in re.finditer(r"(?:^|(?<=,))\s*(\w+)", self.code[start:end]):
+            line = self.line(start + match.start(1))
+            is_alone = re.fullmatch(r"\s*\w+\s*(=[^,{}]*)?,?\s*", self.code_lines[line])
+            above = self.above(line) if is_alone else range(line, line)
+            found.append(Enumerator(match[1], line, above, self.text(above) or is_alone and self.behind(line) or None))
+        return found
+
     def scope(self, at, space, inside, visible, public=True, class_name=None):
         """Reads the declarations of a namespace or class from a position, and returns where it ends."""
         code, start = self.code, at
-        group_ends, comment = -2, None
+        group_ends, comment, of_group = -2, None, None
 
-        def declared(end, head, kind=None, names=()):
-            nonlocal group_ends, comment
+        def is_constructor(head):
+            return class_name and re.search(rf"(?<![\w:~]){class_name}\s*\(", head)
+
+        def declared(end, head, kind=None, names=(), values=()):
+            nonlocal group_ends, comment, of_group
             line = self.line(start + len(code[start:end]) - len(code[start:end].lstrip()))
-            first = line
-            while first and self.lines[first - 1].strip().startswith("//"):
-                first -= 1
-            if first < line:
-                comment = [re.sub(r"^\s*//+ ?", "", text) for text in self.lines[first:line]]
-            elif "//" in self.lines[line] and group_ends != line:
-                comment = [re.sub(r".*?//+ ?", "", self.lines[line])]
-            elif group_ends < line - 1:
-                comment = None
-            group_ends = self.line(end)
+            above = self.above(line)
             if kind is None:
                 name = function_name(head)
-                kind, names = ("function", [name]) if name and name != class_name else other_names(head)
-            self.found.append(Declaration(space, inside, names, kind, line, range(first, line), comment, visible and public))
+                kind, names = (None, []) if is_constructor(head) else ("function", [name]) if name else other_names(head)
+            if group_ends < line - 1 - len(above):
+                comment = of_group = None
+            own = self.text(above) or group_ends != line and self.behind(line)
+            if not own and kind in ("variable", "alias", "enum"):
+                own = self.behind(self.line(end))
+            of_group = self.text(above) or of_group
+            if kind not in ("variable", "alias"):
+                comment = own or comment
+            if kind in ("function", None):
+                told = comment
+            else:
+                told = own or (of_group if of_group and named(names, of_group) else None)
+            group_ends = self.line(end)
+            self.found.append(Declaration(space, inside, names, kind, line, above, told, visible and public, list(values)))
 
         while at < len(code):
             here = code[at]
             if here == "}":
                 return at + 1
             if here == "(":
-                is_macro = re.fullmatch(r"\s*[A-Z][A-Z0-9_]+", code[start:at])
+                is_macro = re.fullmatch(r"\s*[A-Z][A-Z0-9_]+", code[start:at]) and code[start:at].strip() != class_name
                 at = skip_parentheses(code, at)
                 if is_macro:                              # a macro call, which ends without a semicolon
                     start = at
@@ -159,33 +257,54 @@ class Declarations:
                     at = self.scope(at + 1, f"{space}{match[1]}::", inside, visible and not private)
                     start = at
                     continue
-                match = re.match(r"(class|struct|union)\s+(?:[A-Z][A-Z0-9_]+\s+)?(?!final\b)(\w+)", head)
+                match = re.match(r"(?:inline\s+|constexpr\s+)*(class|struct|union)\s+(?:[A-Z][A-Z0-9_]+\s+)?(?!final\b)(\w+)", head)
                 if match and "(" not in without_arguments(head).split(":")[0]:
                     specialised = re.match(r"\s*(<|::)", head[match.end():])        # adds no name
                     declared(at, head, "class", [] if specialised else [match[2]])
                     at = self.scope(at + 1, space, f"{inside}{match[2]}::", visible and public and not specialised, match[1] != "class", match[2])
                     group_ends = self.line(at - 1)
                     start = at
+                    if variable := re.match(r"\s*(\w+)\s*\{\s*\}\s*;", code[at:]):
+                        at += variable.end()
+                        declared(at - 1, variable[0], "variable", [variable[1]])
+                        start = at
                     continue
                 at = skip_parentheses(code, at, "{}")
                 follows = re.match(r"\s*(=|[;,{]|const\b|noexcept\b)?", code[at:])
                 before = code[start:at].split("{")[0]
                 if follows[1] == ";":
                     at += follows.end() - 1
-                elif follows[1] or not function_name(before) and "=" in re.sub(r"operator\W+", "", without_template(before)):      # more initialisers, or more of a concept
+                elif follows[1] or not function_name(before) and "=" in re.sub(r"operator\W+", "", without("()", without_template(before))):      # more initialisers, or more of a concept
                     continue
-                declared(at - 1, before)
+                opened = start + len(before)
+                is_enum = re.match(r"enum\b", before.strip())
+                is_variable = follows[1] == ";" and not is_enum and not function_name(before) and not is_constructor(before)
+                declared(at - 1, without("{}", code[start:at]) if is_variable else before, values=self.enumerators(opened + 1, code.index("}", opened)) if is_enum else ())
                 at -= follows[1] != ";"
             start = at = at + 1
         return at
 
 
+def is_listed(kind, name):
+    """Whether the reference has an entry for a member or a function of this name."""
+    return name not in SAID_BY_THE_CLASS if kind == "function" else name not in NOT_LISTED and not name.endswith("_")
+
+
 def undocumented(text):
-    """The public functions of a header that have no comment anywhere in it."""
+    """The public names of a header that have no comment anywhere in it."""
     documented, missing = set(), set()
+
+    def count(name, is_documented):
+        (documented if is_documented else missing).add(name)
+
     for each in Declarations(text).found:
-        if each.public and each.kind == "function" and each.names[0] not in SAID_BY_THE_CLASS:
-            (documented if each.comment else missing).add(each.inside + each.names[0])
+        if not each.public or each.kind != "function" and INTERNAL.search(each.space):
+            continue
+        for name in each.names:
+            if is_listed(each.kind, name) and not said_once(each.kind, name):
+                count(each.inside + name, each.comment and (len(each.names) == 1 or named([name], each.comment)))
+            for value in each.values:
+                count(f"{each.inside}{name}::{value.name}", value.comment or each.comment and named([value.name], each.comment))
     return sorted(missing - documented)
 
 

@@ -44,8 +44,8 @@ def public_names():
     names = {}
     for path in sorted((PROJECT / "include/xgrad").rglob("*.hpp")):
         for each in cpp_declarations.Declarations(cpp_source.read(path)).found:
-            if each.public and each.space.startswith("xgrad") and not reference.INTERNAL.search(each.space):
-                names |= {(each.space + each.inside + name).removeprefix("xgrad::"): path.name for name in each.names if name not in reference.NOT_LISTED}
+            if each.public and each.space.startswith("xgrad") and not cpp_declarations.INTERNAL.search(each.space):
+                names |= {(each.space + each.inside + name).removeprefix("xgrad::"): path.name for name in each.names if cpp_declarations.is_listed(each.kind, name)}
     return names
 
 

@@ -470,8 +470,8 @@ template <class X> auto sin(X const& x) { return x; }
 
 int known();
 int operator+(Sin, Sin);
-template <class X> concept Small = requires(X x) { x.f(); };
-inline constexpr int number = known() + 1;
+
+/// A function.
 using Function = int(int);
 
 /// Both.
@@ -480,6 +480,7 @@ int both(double);
 
 int both(float);
 
+/// A box.
 class Box {
     int hidden();
 
@@ -507,7 +508,7 @@ template <class T> Box::Box(T size) : Box(size) {}
                                ("\n\nprivate:", "\n    bool empty() const noexcept;\n\nprivate:", None),
                                ("private:", "\n    bool empty() const noexcept;\n\nprivate:", "Box::empty"),
                                ("class Box {", "class Box final {\npublic:\n    bool defined() const { return true; }\n", "Box::defined"),
-                               ("private:", "\n    std::function<bool(int)> callback;\n\nprivate:", None)):
+                               ("class Box {", "class BOX {\npublic:\n    BOX(int size, int more = {}) : size_(size) {}\n    int empty() const { return 0; }\n    int size_;\n};\n\nclass Box {", "BOX::empty")):
             self.assertIn(old, text)
             self.write("ops/a.hpp", text.replace(old, new))
             self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment") if name else self.assert_holds("documentation")
@@ -534,6 +535,78 @@ template <class T> Box::Box(T size) : Box(size) {}
             self.assert_fails("facts", "and should have Shapes, Gradients, Errors in this order")
         self.write("ops/a.hpp", code.replace("int sine(int);", "struct Sine {};"))
         self.assert_fails("facts", 'has no paragraph "Errors: ..."')
+
+    def test_documentation_of_members(self):
+        self.write("ops/a.hpp", """namespace xgrad {
+
+namespace detail {
+struct Inner {
+    int member;
+};
+} // namespace detail
+namespace simd {
+struct Batch {
+    int width;
+};
+} // namespace simd
+
+/// Options of blur().
+struct BlurOptions {
+    double radius = 1; // in pixels
+    int passes = 2;    // how often; a long comment
+                       // goes on here
+    /// `first` and `last` are axes,
+    /// and `step` is between them.
+    std::optional<int> first = {}, last = {};
+    int step = 1;
+    std::function<int()> clock = [] { return 0; };  ///< a time
+    Form kind =
+        {}; // what it is
+
+private:
+    int hidden;
+};
+
+/// Each is an extent.
+using Height = int;
+using Width = int;
+
+/// A small type.
+template <class X>
+concept Small = sizeof(X) < 9 && requires(X x) { x.f(); };
+
+/// How to blur: box or gauss.
+enum class Filter { box, gauss };
+/// What to do at the border.
+enum class Border {
+    zero,   // the border counts as zeros
+    /// The border is repeated.
+    repeat = 4,
+};
+
+/// The largest radius.
+inline constexpr int largest = 1 + 1;
+
+/// All of them.
+inline constexpr struct All {
+    bool operator()(int) const { return true; }
+} all{}; // everything
+
+} // namespace xgrad
+""")
+        self.assert_holds("documentation")
+        text = (self.root / "include/xgrad/ops/a.hpp").read_text()
+        for old, new, name in (("/// Options of blur().\n", "", "BlurOptions"), (" // in pixels", "", "BlurOptions::radius"), ("; a long comment", ";\n    int more;", "BlurOptions::more"),
+                               ("                       // goes on here\n", "    int more;\n", "BlurOptions::more"), ("`last` are", "`end` are", "BlurOptions::last"),
+                               ("`step` is", "there is one", "BlurOptions::step"), ("  ///< a time", "", "BlurOptions::clock"), (" // what it is", "", "BlurOptions::kind"),
+                               ("    int step = 1;", "\n    int step = 1;", "BlurOptions::step"), ("/// Each is", "/// One is, for each axis,", "Width"),
+                               ("/// A small type.\n", "", "Small"), ("/// How to blur: box or gauss.\n", "", "Filter"), ("box or gauss.", "box.", "Filter::gauss"),
+                               ("   // the border counts as zeros", "", "Border::zero"), ("    /// The border is repeated.\n", "", "Border::repeat"),
+                               ("/// The largest radius.\n", "", "largest"), ("/// All of them.\n", "", "All"), (" // everything", "", "all")):
+            self.assertIn(old, text)
+            self.write("ops/a.hpp", text.replace(old, new))
+            with self.subTest(old):
+                self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment")
 
     @unittest.skipUnless(importlib.util.find_spec("yaml"), "PyYAML is not installed")
     def test_forge(self):
@@ -619,6 +692,24 @@ class Docs(Tree):
         self.write("ops/a.hpp", "// Sines.\n// Shapes: [N].\n// Errors: `Errors: x`,\n// none.\n// Read next: b.hpp,\n// c.hpp.\n#pragma once\n// Shapes: no.\n")
         self.assertEqual(reference.introduction(self.root / "include/xgrad/ops/a.hpp"),
                          "Sines.\n\n**Shapes:** \\[N\\].\n\n**Errors:** `Errors: x`,\nnone.")
+
+    def test_comments_of_members(self):
+        text = reference.for_doxygen("namespace xgrad {\nstruct A {\n    int a; // One.\n    int b; ///< Two,\n           ///< and more.\n    int c;\n    using value_type = int;\n};\n"
+                                     "enum class E {\n    x, // The first.\n    y,\n};\n} // namespace xgrad\n")
+        self.assertEqual([(comment.replace("\n/// ", " "), code) for comment, code in re.findall(r"/// @verbatim\n/// ((?:.|\n)*?)\n/// @endverbatim\n\s*([\w ]+)", text)],
+                         [("One.", "int a"), ("Two, and more.", "int b"), ("The type of the value, or of the elements.", "using value_type "), ("The first.", "x")])
+
+    @unittest.skipUnless(shutil.which("doxygen"), "doxygen is not installed")
+    def test_entries_of_members(self):
+        self.write("a.hpp", "// A.\nnamespace xgrad {\n/// Options.\nstruct Options {\n    /// `low` and `high` are bounds.\n    double low = 0, high = 1;\n    int n = 2; // a number\n"
+                            "    int value = 3; // another\n};\n/// Kinds.\nenum class Kind {\n    x, // The first.\n    y, // The second.\n};\n} // namespace xgrad\n")
+        (self.root / "xml").mkdir()
+        folder, _ = reference.run_doxygen(self.root, self.root / "xml")
+        reference.write(self.root, folder, self.root / "reference")
+        page = (self.root / "reference/a.md").read_text()
+        for line in ('- <a id="Options.low"></a>`double low = 0;`, <a id="Options.high"></a>`double high = 1;`: `low` and `high` are bounds.', '- <a id="Options.n"></a>`int n = 2;`: a number',
+                     '- <a id="Options.value"></a>`int value = 3;`: another', "- `x`: The first.", "- `y`: The second."):
+            self.assertIn(line + "\n", page)
 
     def test_links_of_code(self):
         references = pages.References({"sum": "s", "nn::Linear": "l", "Tensor::backward": "b", "Node::saved": "n"})

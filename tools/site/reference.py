@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import html
+import itertools
 import pathlib
 import re
 import subprocess
@@ -12,9 +13,6 @@ import cpp_declarations
 import cpp_source
 
 CONFIGURATION = pathlib.Path(__file__).resolve().parent / "doxygen.conf"
-# What a rule or a module is made of is said by its class; operators stand where they belong.
-NOT_LISTED = cpp_declarations.SAID_BY_THE_CLASS | {"written"}
-INTERNAL = re.compile(r"xgrad::(simd|verdict)\b|\bdetail\b")
 LAYERS = ("tensor", "ops", "autograd", "functional", "nn", "optim", "linalg", "data", "package", "distributed", "testing", "expr", "core", "fuse", "kernels")
 
 
@@ -24,9 +22,10 @@ def for_doxygen(text):
     """A header whose comments stand above each declaration that they are about, in a form that doxygen does not interpret."""
     declarations = cpp_declarations.Declarations(text)
     comments, moved = {}, set()
-    for each in declarations.found:
+    for each in [part for each in declarations.found for part in (each, *each.values)]:
         if each.line not in comments:
-            comments[each.line] = ["/// @verbatim", *(f"/// {line}".rstrip() for line in each.comment), "/// @endverbatim"] if each.comment else []
+            told = each.comment or [said for name in getattr(each, "names", ()) if (said := cpp_declarations.said_once(each.kind, name))]
+            comments[each.line] = ["/// @verbatim", *(f"/// {line}".rstrip() for line in told), "/// @endverbatim"] if told else []
             moved |= set(each.above)
     lines = []
     for number, line in enumerate(declarations.lines):
@@ -34,6 +33,16 @@ def for_doxygen(text):
         if number not in moved:
             lines.append(line)
     return "\n".join(lines)
+
+
+def comments_of_names(project):
+    """{name: its comment} of all declarations. Doxygen gives a comment to the first name of a declaration, and to one overload."""
+    found = {}
+    for path in sorted((project / "include").rglob("*.hpp")):
+        for each in cpp_declarations.Declarations(cpp_source.read(path)).found:
+            for name in each.names if each.comment else ():
+                found.setdefault((each.space + each.inside + name).removeprefix("xgrad::"), "\n".join(each.comment))
+    return found
 
 
 def run_doxygen(project, folder):
@@ -158,7 +167,7 @@ def compound(node, name):
         for each in section.findall("memberdef"):
             if each.get("prot") == "public" and each.get("kind") in ("function", "variable", "typedef", "enum"):
                 named, arguments = text(each.find("name")), text(each.find("argsstring"))
-                if named not in NOT_LISTED and not named.startswith("~") and not arguments.endswith("=delete"):
+                if cpp_declarations.is_listed(each.get("kind"), named) and not named.startswith("~") and not arguments.endswith("=delete"):
                     entry.members.append(member(each, name + "::"))
     entry.members.sort(key=lambda each: each.line)
     return entry
@@ -172,13 +181,13 @@ def read(folder):
             continue
         node = xml.etree.ElementTree.parse(path).getroot().find("compounddef")
         full = text(node.find("compoundname"))
-        if not re.match(r"xgrad(::|$)", full) or INTERNAL.search(full) or node.get("prot") == "private" or "<" in full:
+        if not re.match(r"xgrad(::|$)", full) or cpp_declarations.INTERNAL.search(full) or node.get("prot") == "private" or "<" in full:
             continue
         name = full.removeprefix("xgrad").removeprefix("::")
         if node.get("kind") == "namespace":
             inside = name + "::" if name else ""
             entries = [member(each, inside) for section in node.findall("sectiondef") for each in section.findall("memberdef")
-                       if each.get("kind") in ("function", "variable", "typedef", "enum")]
+                       if each.get("kind") in ("function", "variable", "typedef", "enum") and text(each.find("name")) != "choice_names"]
         else:
             entries = [compound(node, name)]
         for entry in entries:
@@ -233,9 +242,11 @@ def members(entry, level):
     out = []
     if others:
         rows = []
-        for each in others:
-            told = " ".join(prose(each.comment).split())
-            rows.append(f'<a id="{each.anchor}"></a>`{" ".join(each.signature.split())}`' + (f": {told}" if told else ""))
+        for _, group in itertools.groupby(others, lambda each: each.comment or each.name):      # what has one comment is one row
+            group = list(group)
+            names = ", ".join(f'<a id="{each.anchor}"></a>`{" ".join(each.signature.split())}`' for each in group)
+            told = [group[0].comment, *(f"`{value}`: {comment}" for value, comment in group[0].values if comment)]
+            rows.append(": ".join(filter(None, [names, " ".join(prose("\n".join(told)).split())])))
         out.append("\n".join(f"- {row}" for row in rows) + "\n")
     return "\n".join([*out, sections(functions, level)])
 
@@ -252,7 +263,9 @@ def page_of(header):
 
 def write(project, folder, output):
     """Writes the pages to a folder, and returns the names, {name: address relative to the folder}, and the navigation."""
-    found = read(folder)
+    found, comments = read(folder), comments_of_names(project)
+    for entry in [each for entries in found.values() for top in entries for each in (top, *top.members)]:
+        entry.comment = entry.comment or comments.get(entry.name, "")
     names, layers = collections.defaultdict(list), collections.defaultdict(list)
     for header in sorted(found):
         entries = found[header]
