@@ -1,5 +1,6 @@
 // How tensors are printed.
 #include <cmath>
+#include <iomanip>
 #include <limits>
 #include <sstream>
 
@@ -69,6 +70,30 @@ TEST_CASE("tensors and expressions go to streams") {
     out << x << '\n' << x + x;
     CHECK(out.str() ==
           "Tensor([1, 2], shape=[2], dtype=float64)\nTensor([2, 4], shape=[2], dtype=float64)");
+}
+
+TEST_CASE("a stream formats the numbers of a tensor as it formats a double") {
+    for (double const v : {1. / 3, -1e-9, 1e300, 12345.678, 0., std::nan(""), HUGE_VAL})
+        for (auto const style :
+            {std::ios_base::fmtflags{}, std::ios_base::fixed, std::ios_base::scientific})
+            for (int const precision : {1, 2, 6, 17}) {
+                std::ostringstream alone, tensor;
+                for (auto* const out : {&alone, &tensor}) {
+                    out->setf(style, std::ios_base::floatfield);
+                    out->precision(precision);
+                }
+                alone << v;
+                tensor << D(v);
+                CHECK(tensor.str() == "Tensor(" + alone.str() + ", shape=[], dtype=float64)");
+            }
+    std::ostringstream out;
+    out << std::fixed << std::setprecision(2) << D({1., 2.5}) / 3. << ' '
+        << xg::Tensor<std::complex<float>>(std::complex<float>(1, -0.125f)) << ' '
+        << xg::AnyTensor(D({2. / 3}));
+    CHECK(out.str() == "Tensor([0.33, 0.83], shape=[2], dtype=float64) "
+                       "Tensor(1.00-0.12i, shape=[], dtype=complex64) "
+                       "Tensor([0.67], shape=[1], dtype=float64)");
+    CHECK(to_string(D(2. / 3), {.precision = 3}) == "Tensor(0.667, shape=[], dtype=float64)");
 }
 
 TEST_CASE("shapes, strides, axes and types go to streams") {

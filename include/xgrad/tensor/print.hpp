@@ -1,38 +1,44 @@
-// Printing: values as NumPy prints them, shape, dtype and grad_fn.
+// Printing: values as NumPy prints them, shape, dtype and grad_fn. A stream formats numbers as it
+// formats double: std::setprecision(3), std::fixed, std::scientific.
 //
 // Shapes: any; rows longer than six are abbreviated in arrays of more than a thousand elements.
 // Gradients: none; printing an expression evaluates it.
 // Errors: an undefined tensor is printed as such; an expression throws what its evaluation throws.
 #pragma once
 
-#include <charconv>
-#include <cstdio>
 #include <ostream>
 
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad {
 
+/// How to print floating-point numbers.
+struct NumberFormat {
+    int precision = 6; // significant digits, or digits after the point
+    char style = 'g';  // as in printf: 'g', 'f' (fixed) or 'e' (scientific)
+};
+
 namespace detail {
 
-inline std::string number_text(bool v) { return v ? "true" : "false"; }
-inline std::string number_text(std::int64_t v) { return std::to_string(v); }
-template <RealScalar T> std::string number_text(T v) {
-    if (v != v) return "nan"; // never "-nan"
-    char buffer[32];
-    auto const n = std::snprintf(buffer, sizeof buffer, "%.6g", static_cast<double>(v));
-    return {buffer, static_cast<std::size_t>(n)};
+/// What std::setprecision, std::fixed and std::scientific have set.
+NumberFormat format_of(std::ios_base const& out);
+std::string number_text(double v, NumberFormat format = {});
+inline std::string number_text(bool v, NumberFormat = {}) { return v ? "true" : "false"; }
+inline std::string number_text(std::int64_t v, NumberFormat = {}) { return std::to_string(v); }
+inline std::string number_text(float v, NumberFormat format = {}) {
+    return number_text(static_cast<double>(v), format);
 }
-template <RealScalar T> std::string number_text(std::complex<T> v) {
-    auto const im = number_text(v.imag());
-    return number_text(v.real()) + (im[0] == '-' ? "" : "+") + im + "i";
+template <RealScalar T> std::string number_text(std::complex<T> v, NumberFormat format = {}) {
+    auto const im = number_text(v.imag(), format);
+    return number_text(v.real(), format) + (im[0] == '-' ? "" : "+") + im + "i";
 }
 
 /// Rows longer than six are abbreviated where the array has more than a thousand elements.
 template <class T>
-void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::string& out) {
+void array_text(
+    Array<T> const& a, NumberFormat format, std::size_t axis, std::ptrdiff_t at, std::string& out) {
     if (axis == a.shape.size()) {
-        out += number_text(a.begin()[at]);
+        out += number_text(a.begin()[at], format);
         return;
     }
     std::size_t const n = a.shape[axis];
@@ -43,7 +49,9 @@ void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::str
         if (cut && i == 3) {
             out += "...";
             i = n - 4;
-        } else array_text(a, axis + 1, at + static_cast<std::ptrdiff_t>(i) * a.strides[axis], out);
+        } else
+            array_text(
+                a, format, axis + 1, at + static_cast<std::ptrdiff_t>(i) * a.strides[axis], out);
     }
     out += ']';
 }
@@ -57,30 +65,30 @@ namespace detail {
 } // namespace detail
 
 /// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".
-template <Scalar T> std::string to_string(Tensor<T> const& t) {
+template <Scalar T> std::string to_string(Tensor<T> const& t, NumberFormat format = {}) {
     if (!t.defined()) return "Tensor(undefined)";
     std::string s = "Tensor(";
-    detail::array_text(t.array_of(), 0, 0, s);
+    detail::array_text(t.array_of(), format, 0, 0, s);
     return detail::message_of(
         {s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::grad_fn_text(t), ")"});
 }
 /// Prints a tensor of any type. A template, as all functions here, so that only programs that print
 /// contain it.
-template <std::same_as<AnyTensor> A> std::string to_string(A const& t) {
+template <std::same_as<AnyTensor> A> std::string to_string(A const& t, NumberFormat format = {}) {
     if (!t.defined()) return "Tensor(undefined)";
     switch (t.dtype()) {
     case DType::boolean:
-        return to_string(t.template as<bool>());
+        return to_string(t.template as<bool>(), format);
     case DType::int64:
-        return to_string(t.template as<std::int64_t>());
+        return to_string(t.template as<std::int64_t>(), format);
     case DType::float32:
-        return to_string(t.template as<float>());
+        return to_string(t.template as<float>(), format);
     case DType::float64:
-        return to_string(t.template as<double>());
+        return to_string(t.template as<double>(), format);
     case DType::complex64:
-        return to_string(t.template as<std::complex<float>>());
+        return to_string(t.template as<std::complex<float>>(), format);
     default:
-        return to_string(t.template as<std::complex<double>>());
+        return to_string(t.template as<std::complex<double>>(), format);
     }
 }
 /// A shape, strides or a list of axes: "[2, 3]".
@@ -89,10 +97,10 @@ template <class T> std::string to_string(Dims<T> const& dims) { return detail::m
 template <std::same_as<DType> T> std::string to_string(T type) { return std::string(name(type)); }
 
 template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) {
-    return out << to_string(t);
+    return out << to_string(t, detail::format_of(out));
 }
 template <std::same_as<AnyTensor> A> std::ostream& operator<<(std::ostream& out, A const& t) {
-    return out << to_string(t);
+    return out << to_string(t, detail::format_of(out));
 }
 template <class T> std::ostream& operator<<(std::ostream& out, Dims<T> const& dims) {
     return out << to_string(dims);
@@ -102,7 +110,7 @@ template <std::same_as<DType> T> std::ostream& operator<<(std::ostream& out, T t
 }
 template <class Op, class... X>
 std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
-    return out << to_string(detail::materialize(e));
+    return out << detail::materialize(e);
 }
 
 } // namespace xgrad
