@@ -66,8 +66,9 @@ struct GradOptions {
 namespace detail {
 
 [[noreturn, gnu::cold]] inline void fail_without_grad_fn(std::size_t index) {
-    fail<GraphError>(
-        "element ", index, " of tensors does not require grad and does not have a grad_fn");
+    fail<GraphError>("element ", index,
+        " of tensors does not require grad and does not have a grad_fn: no leaf "
+        "with requires_grad was used for it, or it was computed in no-grad mode");
 }
 
 /// Without a gradient a pass starts from 1: allowed for a real scalar only.

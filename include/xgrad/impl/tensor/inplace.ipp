@@ -23,8 +23,9 @@ XGRAD_FUNCTION void check_view_may_change(AnyTensor const& t, std::string_view o
         fail_in_custom_function(t.impl(), "is being");
     }
     if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf())
-        fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used "
-                                    "in an in-place operation.");
+        fail<GraphError>(operation,
+            ": a view of a leaf Variable that requires grad is being used "
+            "in an in-place operation. Change it where a NoGradGuard is in scope.");
 }
 
 XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
@@ -46,7 +47,8 @@ XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operatio
     }
     if (t.requires_grad() && t.is_leaf())
         fail<GraphError>(operation,
-            ": a leaf Variable that requires grad is being used in an in-place operation.");
+            ": a leaf Variable that requires grad is being used in an in-place operation. "
+            "Change it where a NoGradGuard is in scope.");
 }
 
 XGRAD_FUNCTION NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
