@@ -134,6 +134,12 @@ inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_
 inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<double>>(x), axis);
 }
+template <Operand A, Operand... More>
+    requires(sizeof...(More) > 0)
+void cat(A const&, More const&...) = delete; // write cat({a, b})
+template <Operand A, Operand... More>
+    requires(sizeof...(More) > 0)
+void stack(A const&, More const&...) = delete; // write stack({a, b})
 
 namespace detail {
 template <class V> inline constexpr bool is_tensor_vector = false;
