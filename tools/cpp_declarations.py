@@ -40,6 +40,53 @@ def said_once(kind, name):
     return SAID_ONCE.get(kind, {}).get(name)
 
 
+def replace_words(text, arguments):
+    return re.sub(r"[A-Za-z_]\w*", lambda word: arguments.get(word[0], word[0]), text)
+
+
+def expansion(macro, arguments):
+    """The comment and the lines that a use of a macro stands for. Between backticks, the comment of the macro may have its parameters."""
+    comment, parameters, body = macro
+    values = dict(zip(parameters, arguments))
+    told = {name + end: value + end for name, value in values.items() for end in ("", "_")}
+    code = re.sub(r"(?<!#)#\s*(\w+)", lambda match: f'"{values.get(match[1], match[1])}"', "\n".join(body))
+    return ([re.sub(r"`[^`]*`", lambda words: replace_words(words[0], told), line) for line in comment],
+            re.sub(r"\s*##\s*", "", replace_words(code, values)).strip("\n").split("\n"))
+
+
+def expanded(text):
+    """A header in which each function that one of its own macros makes stands where the macro is used, below the comment of the macro."""
+    macros, lines, out, at = {}, text.split("\n"), [], 0
+
+    def uses(code):
+        """The expansion of the macros in a line that has nothing else, or None."""
+        called = re.findall(r"([A-Z][A-Z0-9_]+)\(([^()]*)\)", code)
+        if not called or re.sub(r"[A-Z][A-Z0-9_]+\([^()]*\)|\s", "", code) or not all(name in macros for name, _ in called):
+            return None
+        found = []
+        for name, arguments in called:
+            comment, made = expansion(macros[name], [argument.strip() for argument in arguments.split(",")])
+            found += uses(" ".join(made)) or [*comment, *made, ""]
+        return found
+
+    while at < len(lines):
+        first = at
+        if match := re.match(r"#\s*(define|undef)\s+([A-Z][A-Z0-9_]+)(?:\(([\w, .]*)\))?(.*)", lines[at]):
+            while lines[at].endswith("\\") and at + 1 < len(lines):
+                at += 1
+            macros.pop(match[2], None)
+            if match[3] is not None:
+                above = first
+                while above and lines[above - 1].strip().startswith("///"):
+                    above -= 1
+                body = [line.removesuffix("\\").rstrip() for line in [match[4], *lines[first + 1:at + 1]]]
+                macros[match[2]] = lines[above:first], [name.strip() for name in match[3].split(",")], body
+        made = None if match else uses(lines[at])
+        out += lines[first:at + 1] if made is None else made
+        at += 1
+    return "\n".join(out)
+
+
 def skip_parentheses(code, at, pair="()"):
     """Where the parenthesis that opens at a position is closed."""
     either, depth = re.compile(f"[{re.escape(pair)}]"), 0
@@ -152,10 +199,11 @@ class Declarations:
 
     A comment stands above, or behind on the first or the last line, from where it continues on lines with // in the same column.
     Declarations without a blank line between them are a group. The comment above one of them is for the functions that follow,
-    and for what else follows if it names that or begins with "Each".
+    and for what else follows if it names that or begins with "Each". Functions that a macro of the header makes are declarations, too.
     """
 
     def __init__(self, text):
+        text = expanded(text)
         self.lines = text.split("\n")
         self.code = cpp_source.code_without_directives(text)
         self.code_lines = self.code.split("\n")

@@ -57,6 +57,13 @@ def names_without_entry(site):
             if reference.Entry(name, "", "", 0).anchor not in anchors]
 
 
+def entries_without_comment(xml):
+    found = reference.described(PROJECT, xml)
+    count = len(reference.every_entry(found))
+    assert count > 2500, f"only {count} entries were found"
+    return [f"{entry.header}: {entry.name} has no comment in the reference" for entry in reference.without_comment(found)], count
+
+
 # -- pages in Chromium
 
 def faults(page, address):
@@ -119,13 +126,16 @@ def main():
         return build.returncode
     site = output / "site"
     wrong = names_without_entry(site)
+    without_comment, entries = entries_without_comment(output / "doxygen/xml")
+    wrong += without_comment
     with browser.Server(site) as server:
         page = browser.Browser(chromium)
         try:
             wrong += look_at(page, server.address)
         finally:
             page.close()
-    print(*wrong, f"site: {len(wrong)} faults; {len(public_names())} public names were compared, and {len(LOOKED_AT)} pages were looked at", sep="\n")
+    print(*wrong, f"site: {len(wrong)} faults; {len(public_names())} public names were compared, {len(without_comment)} of {entries} entries have no comment, "
+          f"and {len(LOOKED_AT)} pages were looked at", sep="\n")
     return bool(wrong)
 
 

@@ -536,6 +536,42 @@ template <class T> Box::Box(T size) : Box(size) {}
         self.write("ops/a.hpp", code.replace("int sine(int);", "struct Sine {};"))
         self.assert_fails("facts", 'has no paragraph "Errors: ..."')
 
+    def test_documentation_of_macros(self):
+        text = """namespace xgrad {
+
+#define XGRAD_LIST(f) f(sin) f(cos)
+/// `x.f_()` writes `f(x)` into f.
+#define XGRAD_IN_PLACE(f)                                                                          \\
+    int f##_() { return call(#f); }
+
+/// Waves.
+struct Wave {
+    XGRAD_LIST(XGRAD_IN_PLACE)
+};
+#undef XGRAD_IN_PLACE
+
+/// `name(a, b)` is `a op b`.
+#define XGRAD_OPERATOR(name, op) int name(int a, int b) { return a op b; }
+XGRAD_OPERATOR(add, +)
+XGRAD_OPERATOR(both, &&)
+}  // namespace xgrad
+"""
+        self.write("ops/a.hpp", text)
+        self.assert_holds("documentation")
+        for old, new, names in (("/// `x.f_()` writes `f(x)` into f.\n", "", ("Wave::sin_", "Wave::cos_")), ("/// `name(a, b)` is `a op b`.\n", "", ("add", "both")),
+                                ("    XGRAD_LIST(", "#undef XGRAD_LIST\n#define XGRAD_LIST(f) f(tan)\n    XGRAD_LIST(", ())):
+            self.assertIn(old, text)
+            self.write("ops/a.hpp", text.replace(old, new))
+            for name in names:
+                self.assert_fails("documentation", f"xgrad/ops/a.hpp: {name} has no doc comment")
+            if not names:
+                self.assert_holds("documentation")
+        sys.path[:0] = [str(TOOLS)]
+        import cpp_declarations
+        found = {each.inside + name: each.comment for each in cpp_declarations.Declarations(text).found for name in each.names}
+        self.assertEqual(found, {"Wave": ["Waves."], "Wave::sin_": ["`x.sin_()` writes `sin(x)` into f."], "Wave::cos_": ["`x.cos_()` writes `cos(x)` into f."],
+                                 "add": ["`add(a, b)` is `a + b`."], "both": ["`both(a, b)` is `a && b`."]})
+
     def test_documentation_of_members(self):
         self.write("ops/a.hpp", """namespace xgrad {
 
@@ -710,6 +746,19 @@ class Docs(Tree):
         for line in ('- <a id="Options.low"></a>`double low = 0;`, <a id="Options.high"></a>`double high = 1;`: `low` and `high` are bounds.', '- <a id="Options.n"></a>`int n = 2;`: a number',
                      '- <a id="Options.value"></a>`int value = 3;`: another', "- `x`: The first.", "- `y`: The second."):
             self.assertIn(line + "\n", page)
+
+    @unittest.skipUnless(shutil.which("doxygen"), "doxygen is not installed")
+    def test_entries_without_comment(self):
+        self.write("a.hpp", "// A.\nnamespace xgrad {\n/// `f(x)` is `op x`.\n#define XGRAD_MAKE(f, op) int f(int x) { return op x; }\nXGRAD_MAKE(minus, -)\n#undef XGRAD_MAKE\n"
+                            "#define XGRAD_MAKE(f) int f(int);\nXGRAD_MAKE(silent)\n\nstruct Silent {\n    Silent(int);\n    int operator()(int) const;\n    explicit operator bool() const;\n"
+                            "    int get() const;\n    int more;\n};\nstruct Told {\n    template <class T>\n    explicit(sizeof(T) > 1 && sizeof(T) < 9) Told(T x, int g = {}) : size(x) {}\n"
+                            "    int size; // how many\n};\n} // namespace xgrad\n")
+        (self.root / "xml").mkdir()
+        folder, _ = reference.run_doxygen(self.root, self.root / "xml")
+        found = reference.described(self.root, folder)
+        self.assertEqual([entry.comment for entry in reference.every_entry(found) if entry.name == "minus"], ["`minus(x)` is `- x`."])
+        self.assertEqual(sorted(entry.name for entry in reference.without_comment(found)), ["Silent", "Silent::get", "Silent::more", "Told", "silent"])
+        self.assertIn("Told::Told", [entry.name for entry in reference.every_entry(found)])
 
     def test_links_of_code(self):
         references = pages.References({"sum": "s", "nn::Linear": "l", "Tensor::backward": "b", "Node::saved": "n"})

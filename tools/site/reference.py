@@ -261,11 +261,27 @@ def page_of(header):
     return header.removeprefix("xgrad/").removesuffix(".hpp") + ".md"
 
 
+def every_entry(found):
+    return [each for entries in found.values() for top in entries for each in (top, *top.members)]
+
+
+def described(project, folder):
+    """{header: its entries, in order}, each with its comment, of the XML in a folder."""
+    found, comments = read(folder), comments_of_names(project)
+    for entry in every_entry(found):
+        entry.comment = entry.comment or comments.get(entry.name, "")
+    return found
+
+
+def without_comment(found):
+    """The entries that nothing is said about. A constructor is described by its class, and an operator by its sign."""
+    exempt = re.compile(r"(^|::)((\w+)::\3$|operator\b)")
+    return [entry for entry in every_entry(found) if not entry.comment and not (entry.kind == "function" and exempt.search(entry.name))]
+
+
 def write(project, folder, output):
     """Writes the pages to a folder, and returns the names, {name: address relative to the folder}, and the navigation."""
-    found, comments = read(folder), comments_of_names(project)
-    for entry in [each for entries in found.values() for top in entries for each in (top, *top.members)]:
-        entry.comment = entry.comment or comments.get(entry.name, "")
+    found = described(project, folder)
     names, layers = collections.defaultdict(list), collections.defaultdict(list)
     for header in sorted(found):
         entries = found[header]

@@ -37,11 +37,13 @@ XGRAD_FUNCTIONS_OF_AXES(XGRAD_CALL)
 
 /// Base of Tensor and of Expression. Members with the arguments of the functions of their names.
 template <class Derived> struct FunctionForms {
+    /// `x.f(...)` is `f(x, ...)`.
 #define XGRAD_MEMBER(f)                                                                            \
     template <class... A> auto f(A const&... a) const { return detail::call_##f(self(), a...); }
     XGRAD_FUNCTIONS(XGRAD_MEMBER)
     XGRAD_FUNCTIONS_OF_AXES(XGRAD_MEMBER)
 #undef XGRAD_MEMBER
+    /// `x.f({0, 1}, ...)` is `f(x, {0, 1}, ...)`.
 #define XGRAD_MEMBER(f)                                                                            \
     template <class... A> auto f(AxisList const& axes, A const&... a) const {                      \
         return detail::call_##f(self(), axes, a...);                                               \

@@ -25,6 +25,7 @@ auto clip(X const& x, L const& lower, U const& upper) {
     return clamp(x, lower, upper);
 }
 // Other names of functions: of NumPy, and of PyTorch, which has them beside the operators.
+/// `alias(x, ...)` is `name(x, ...)`.
 #define XGRAD_ALIAS(alias, name)                                                                   \
     template <class... X>                                                                          \
         requires AnyOperand<X...>                                                                  \
@@ -43,6 +44,7 @@ XGRAD_ALIAS(arg, angle)
 XGRAD_ALIAS(mod, remainder)
 XGRAD_ALIAS(power, pow)
 #undef XGRAD_ALIAS
+/// `name(a, b)` is `a op b`.
 #define XGRAD_OPERATOR(name, op)                                                                   \
     template <class A, class B>                                                                    \
         requires AnyOperand<A, B>                                                                  \
@@ -102,7 +104,7 @@ template <Operand A, Operand B> auto min(A const& a, B const& b) { return minimu
 template <Scalar T> auto max(Tensor<T> const& a, Tensor<T> const& b) { return maximum(a, b); }
 template <Scalar T> auto min(Tensor<T> const& a, Tensor<T> const& b) { return minimum(a, b); }
 
-// Products of a tensor and an xtensor expression.
+/// `f(a, b)` of a tensor and an xtensor expression.
 #define XGRAD_BESIDE_XTENSOR(f)                                                                    \
     template <class A, class B>                                                                    \
         requires detail::TensorBesideXtensor<A, B>                                                 \

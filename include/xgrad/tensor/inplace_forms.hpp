@@ -31,6 +31,7 @@ template <class Self> Self& call_normal(Self& x, double mean, double deviation) 
 
 /// Base of Tensor. Each form returns the tensor itself.
 template <class Self> struct InplaceForms {
+    /// `x.f_()` writes `f(x)` into the memory of x.
 #define XGRAD_IN_PLACE(f)                                                                          \
     Self& f##_() {                                                                                 \
         return apply_in_place(#f "_", [](auto const& x) { return f(x); });                         \

@@ -31,7 +31,7 @@ template <class Derived> struct ShapeForms {
         return xgrad::flatten(self(), first, last);
     }
     auto ravel() const { return xgrad::flatten(self()); }
-    // Functions of a list of integers with several integers: x.view(2, 3).
+    /// `x.f(2, 3)` is `x.f({2, 3})`.
 #define XGRAD_OF_INTEGERS(f)                                                                       \
     template <std::integral... N>                                                                  \
         requires(sizeof...(N) > 1)                                                                 \
