@@ -8,7 +8,7 @@ import cpp_source
 NOT_FUNCTIONS = {"alignas", "decltype", "noexcept", "explicit", "requires", "static_assert", "sizeof", "__attribute__", "if", "return"}
 # A rule is its own text; forward is what the module is for.
 SAID_BY_THE_CLASS = {"choice_names", "value", "partial", "value_and_partial", "value_again", "pullback", "forward"}
-# What the introduction of a header with public functions or classes tells of them, each in a paragraph that begins with the word.
+# What the introduction of a header with public names tells of them, each in a paragraph that begins with the word.
 FACTS = ("Shapes", "Gradients", "Errors")
 # Data of a rule that only error messages and formulas use: the name of its function.
 NOT_LISTED = {"written"}
@@ -372,5 +372,5 @@ def facts(text):
 
 
 def needs_facts(text):
-    """True where a header declares a public function or class."""
-    return any(each.public and each.names and each.kind in ("function", "class") for each in Declarations(text).found)
+    """True where a header declares a public name."""
+    return any(each.public and each.names and not INTERNAL.search(each.space) for each in Declarations(text).found)

@@ -517,10 +517,15 @@ template <class T> Box::Box(T size) : Box(size) {}
         facts = "// Sines.\n//\n// Shapes: that of x.\n// Gradients: of\n// any order.\n// Errors: none.\n"
         code = "#pragma once\nnamespace xgrad {\n/// A sine.\nint sine(int);\n}  // namespace xgrad\n"
         self.write("ops/a.hpp", facts + "// Read next: b.hpp.\n" + code)
-        self.write("core/b.hpp", code)                                  # a folder that programs do not include from
+        self.write("simd/b.hpp", code.replace("namespace xgrad", "namespace xgrad::simd"))
         self.write("ops/c.hpp", '#pragma once\n#include <xgrad/ops/a.hpp>\n')
-        self.write("ops/d.hpp", "#pragma once\nnamespace xgrad {\nnamespace detail {\nint sine(int);\n}\ninline constexpr int one = 1;\nenum class Kind { a };\n}\n")
+        self.write("ops/d.hpp", "#pragma once\nnamespace xgrad {\nnamespace detail {\nint sine(int);\n}\nnamespace verdict {\nstruct ok {};\n}\nstruct Later;\n}\n")
         self.assert_holds("facts")
+        for file in ("core/e.hpp", "expr/e.hpp", "simd/e.hpp", "e.hpp"):
+            self.write(file, code)
+            self.assert_fails("facts", f'xgrad/{file}: its introduction has no paragraph "Shapes: ..."')
+            self.write(file, facts + code)
+            self.assert_holds("facts")
         for fact in ("Shapes", "Gradients", "Errors"):
             for text in (facts.replace(f"// {fact}:", f"// {fact}"), facts.replace(f"// {fact}:", f"// All {fact}:"), re.sub(f"({fact}:).*", r"\1", facts)):
                 self.write("ops/a.hpp", text + code)
@@ -533,8 +538,11 @@ template <class T> Box::Box(T size) : Box(size) {}
         for text in (without + shapes, facts + shapes):
             self.write("ops/a.hpp", text + code)
             self.assert_fails("facts", "and should have Shapes, Gradients, Errors in this order")
-        self.write("ops/a.hpp", code.replace("int sine(int);", "struct Sine {};"))
-        self.assert_fails("facts", 'has no paragraph "Errors: ..."')
+        macro = "#define XGRAD_MAKE(f) int f(int);\nXGRAD_MAKE(sine)\n"
+        for declaration in ("struct Sine {};", "enum class Sine { a };", "inline constexpr int sine = 1;", "using Sine = int;", "template <class T>\nconcept Sine = true;", macro):
+            self.write("ops/a.hpp", code.replace("int sine(int);", declaration))
+            with self.subTest(declaration):
+                self.assert_fails("facts", 'has no paragraph "Errors: ..."')
 
     def test_documentation_of_macros(self):
         text = """namespace xgrad {

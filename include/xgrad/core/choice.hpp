@@ -1,4 +1,8 @@
 // Choice: an argument that is one of several alternatives, given by its enumerator or by its name.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: a name that is none of the alternatives is an Error, which lists them.
 #pragma once
 
 #include <xgrad/core/error.hpp>

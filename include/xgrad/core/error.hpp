@@ -1,5 +1,10 @@
 // The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
 // messages and throw.
+//
+// Shapes: messages have them in PyTorch's form: [2, 3].
+// Gradients: none are recorded. VersionError protects them: backward() throws it where a saved
+// tensor was changed.
+// Errors: each type derives from Error, and Error derives from std::runtime_error.
 #pragma once
 
 #include <concepts>

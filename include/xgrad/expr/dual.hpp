@@ -1,6 +1,13 @@
 // Dual numbers: a batch and its tangent, the derivative in one direction. The same rules that give
-// gradients, called with dual numbers, give tangents (forward mode) and second derivatives. Read
-// next: dual_kernel.hpp.
+// gradients, called with dual numbers, give tangents (forward mode) and second derivatives.
+//
+// Shapes: none are needed: an element is a number of a batch.
+// Gradients: the tangent is the derivative in the direction of the tangents of the arguments. Where
+// several arguments are dual numbers, one with the tangent 0 contributes 0, also if its derivative
+// is infinite.
+// Errors: none are thrown. Arguments outside of the domain of the operation do not compile.
+//
+// Read next: dual_kernel.hpp.
 #pragma once
 
 #include <xgrad/expr/flat_expression.hpp>

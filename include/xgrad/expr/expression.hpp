@@ -1,7 +1,16 @@
 // Expressions: an operation applied to operands, evaluated later. The type is the tree. Operands
 // are held by value, so no reference can dangle. Making a Tensor of an elementwise expression
-// evaluates it in one kernel and records one Node (tensor/record.hpp). Read next:
-// flat_expression.hpp.
+// evaluates it in one kernel and records one Node (tensor/record.hpp).
+//
+// Shapes: operands broadcast as in NumPy.
+// Gradients: those of the operations, of any order, in backward and forward mode. One Node is
+// recorded where a Tensor is made of the expression.
+// Errors: shapes that do not broadcast are a ShapeError, and an undefined tensor is an Error. Both
+// are thrown where the expression is evaluated, or asked for its shape. item() of other
+// than one element is a ShapeError, and backward() of several elements without a gradient is a
+// GraphError. Operands outside of the domain, and a mistake in an operation, do not compile.
+//
+// Read next: flat_expression.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,13 @@
 // What an operation is. An elementwise rule states its domain, its value and one partial derivative
 // for each argument, for one element. It is called with batches, dual numbers, probes and traced
-// tensors. The gradient of an argument z of y = f(z) is g conj(df/dz) + conj(g) df/dconj(z), where
-// g is the gradient of y (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm).
-// The type that a partial returns selects the special case. Read next: any family, for instance
-// trigonometric.hpp, then expression.hpp.
+// tensors. The type that a partial returns selects the special case.
+//
+// Shapes: a rule is for one element. Arguments of an elementwise operation broadcast as in NumPy.
+// Gradients: that of an argument z of y = f(z) is g conj(df/dz) + conj(g) df/dconj(z), where g is
+// the gradient of y (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm).
+// Errors: none are thrown. A mistake in a rule does not compile (operation_check.hpp).
+//
+// Read next: any family, for instance trigonometric.hpp, then expression.hpp.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,12 @@
 // the declarations; the definitions stand in tensor/reduce.hpp and tensor/arraywise.hpp, and are
 // chosen by the types of the operands (tensors, expressions, traced tensors). tools/check_layers
 // fails when a function is missing on one of the sides.
+//
+// Shapes: reduced axes are removed, or kept with extent 1 if `keep`; finite_largest() keeps them.
+// Gradients: materialize_expression(), record_arraywise() and record_sum() record them; the others
+// do not.
+// Errors: an axis of record_sum() that is out of range or given twice is an IndexError. An
+// undefined tensor is an Error.
 #pragma once
 
 #include <string_view>
