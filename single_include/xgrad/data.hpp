@@ -146,6 +146,7 @@
 // dimensions, or another number of names, is a ShapeError; a file that cannot be read or written is
 // an Error. Elements of other types than double, float and int64 do not compile.
 
+#include <charconv>
 #include <set>
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_FILE_HPP
@@ -528,20 +529,21 @@ std::from_chars_result parse_number(char const* first, char const* last, T& valu
 
 namespace xgrad::data {
 
-/// How a field that is empty or "NA" is read: as an error, or as NaN.
+/// How a field that is empty or "NA" is read: `error` throws FormatError, `nan` reads NaN.
 enum class Missing { error, nan };
 
+/// Options of read_csv().
 struct CsvOptions {
-    char delimiter = ',';
+    char delimiter = ','; // Between two fields. A quote or an end of line is an Error.
     /// True if the first line has the names of the columns.
     bool header = true;
-    Missing missing = Missing::error;
+    Missing missing = Missing::error; // for integers a missing value is always an error
 };
 
 /// A table: the names of its columns (none without a header), and its values, one row a line.
 template <class T> struct Table {
-    std::vector<std::string> columns;
-    Tensor<T> values;
+    std::vector<std::string> columns; // names; none without a header
+    Tensor<T> values;                 // [rows, columns]
 
     /// The column of this name. Throws IndexError if there is none.
     Tensor<T> column(std::string_view name) const {
@@ -789,9 +791,10 @@ XGRAD_FUNCTION bool is_tiny(std::string_view text) {
 
 namespace xgrad::data {
 
+/// A metric under its name, for CsvLog.
 struct NamedNumber {
-    std::string name;
-    double value;
+    std::string name; // the column
+    double value;     // the metric
 };
 
 /// `CsvLog log("run.csv"); log.add(step, {{"loss", 0.5}});` The first line decides which columns
@@ -1744,8 +1747,9 @@ public:
     virtual std::vector<std::size_t> order() = 0;
 };
 
+/// Options of DataLoader.
 struct LoaderOptions {
-    std::size_t batch_size = 1;
+    std::size_t batch_size = 1; // The number of items in a batch. 0 is an Error.
     /// A new random order in each epoch.
     bool shuffle = false;
     /// True to omit a last batch that is not full.
@@ -1860,6 +1864,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
     };
 
 public:
+    /// What the loop gets for each batch: the result of collate.
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
     /// Batches of `dataset`, made into tensors by `collate` where it is given.
@@ -1913,6 +1918,7 @@ private:
     };
 
 public:
+    /// An input iterator over the batches of one epoch.
     class Iterator {
     public:
         using value_type = Batch;
@@ -3234,6 +3240,7 @@ XGRAD_FUNCTION void save_npz(std::filesystem::path const& path, StateDict const&
 
 namespace xgrad::data {
 
+/// Options of ProgressBar.
 struct ProgressOptions {
     /// The text before the bar.
     std::string label = {};
@@ -3246,7 +3253,7 @@ struct ProgressOptions {
     std::optional<double> interval = {};
     /// The weight of earlier losses in the moving average.
     double smoothing = 0.98;
-    int width = 30;
+    int width = 30; // characters of the bar on a terminal
     /// The time in seconds, from any start.
     std::function<double()> clock = [] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -3254,6 +3261,7 @@ struct ProgressOptions {
     };
 };
 
+/// Prints the progress of a loop, the remaining time, and the smoothed loss.
 class ProgressBar {
 public:
     explicit ProgressBar(std::size_t total, ProgressOptions options = {});
@@ -3415,7 +3423,8 @@ namespace xgrad::data {
 /// members of an object stay in order.
 class Json {
 public:
-    using Array = std::vector<Json>;
+    using Array = std::vector<Json>; // the elements of an array
+    /// The members of an object, in order, each with its name.
     using Object = std::vector<std::pair<std::string, Json>>;
 
     Json() noexcept = default;
@@ -3910,8 +3919,10 @@ XGRAD_FUNCTION SafetensorsImage safetensors_image(StateDict const& state, Metada
         separate();
         header += json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) +
                   "\",\"shape\":[";
-        for (auto const n : tensor.shape())
-            header += (header.back() == '[' ? "" : ",") + std::to_string(n);
+        for (auto const n : tensor.shape()) {
+            if (header.back() != '[') header += ',';
+            header += std::to_string(n);
+        }
         if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
         header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," +
                   std::to_string(entry->begin + entry->bytes) + "]}";

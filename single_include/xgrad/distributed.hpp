@@ -244,8 +244,8 @@ struct DistributedError : Error {
 
 namespace distributed {
 
-/// How elements of several ranks become one. Complex numbers have no order, so they have no min and
-/// max.
+/// How elements of several ranks become one: their sum, product, min or max. Complex numbers have
+/// no order, so they have no min and max.
 enum class Reduction : std::uint8_t { sum, product, min, max };
 
 namespace detail {
@@ -566,6 +566,7 @@ struct Notice {
 
 namespace xgrad::distributed {
 
+/// Options of ProcessGroup.
 struct GroupOptions {
     /// How long a wait may last in which no operation ends: within this time it throws
     /// DistributedError. The last third of it, at most 5 s, is for hearing what the other ranks do.
@@ -1529,11 +1530,11 @@ inline std::vector<std::vector<std::size_t>> plan_buckets(
 
 namespace xgrad::distributed {
 
+/// Options of DistributedDataParallel.
 struct DataParallelOptions {
-    /// A bucket is full with so many MiB, the first one earlier so that communication begins early.
+    /// A bucket is full with bucket_cap_mb MiB, the first one already with first_bucket_mb MiB.
     double bucket_cap_mb = 25, first_bucket_mb = 1;
-    /// Whether each forward in training begins with the buffers of rank 0.
-    bool broadcast_buffers = true;
+    bool broadcast_buffers = true; // each forward in training begins with the buffers of rank 0
     /// Whether each forward looks for parameters that do not lead to its result. They then count as
     /// zeros on this rank.
     bool find_unused_parameters = false;
@@ -1913,6 +1914,7 @@ private:
 
 namespace xgrad::distributed {
 
+/// Options of DistributedDataParallel::join().
 struct JoinOptions {
     /// Whether gradients are divided by the number of all ranks, or of those that still have input.
     bool divide_by_initial_world_size = true;
@@ -1954,7 +1956,7 @@ template <class M> class DistributedDataParallel : public nn::Module<Distributed
     using Base = nn::Module<DistributedDataParallel<M>>;
 
 public:
-    nn::Child<M> module;
+    nn::Child<M> module; // the module on this rank
 
     /// Takes a module, which it gives the values of rank 0 on all ranks.
     explicit DistributedDataParallel(
@@ -2147,6 +2149,7 @@ DistributedDataParallel(M, ProcessGroup, DataParallelOptions) -> DistributedData
 
 namespace xgrad::distributed {
 
+/// Options of PowerSGDState.
 struct PowerSGDOptions {
     /// Columns of the factors.
     std::size_t matrix_approximation_rank = 1;
@@ -2752,8 +2755,9 @@ public:
     virtual std::vector<std::size_t> order() = 0;
 };
 
+/// Options of DataLoader.
 struct LoaderOptions {
-    std::size_t batch_size = 1;
+    std::size_t batch_size = 1; // The number of items in a batch. 0 is an Error.
     /// A new random order in each epoch.
     bool shuffle = false;
     /// True to omit a last batch that is not full.
@@ -2868,6 +2872,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
     };
 
 public:
+    /// What the loop gets for each batch: the result of collate.
     using Batch = decltype(std::declval<Source const&>().batch({}));
 
     /// Batches of `dataset`, made into tensors by `collate` where it is given.
@@ -2921,6 +2926,7 @@ private:
     };
 
 public:
+    /// An input iterator over the batches of one epoch.
     class Iterator {
     public:
         using value_type = Batch;
@@ -2986,10 +2992,11 @@ DataLoader(D, LoaderOptions const&, Collate&&)
 
 namespace xgrad::distributed {
 
+/// Options of DistributedSampler.
 struct SamplerOptions {
     /// Another order in each epoch, the same on all ranks.
     bool shuffle = true;
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0; // seed of the order, the same on all ranks
     /// Whether items at the end are left out so that all ranks have equally many. Without it some
     /// are taken twice.
     bool drop_last = false;
@@ -3097,6 +3104,7 @@ namespace xgrad::distributed {
 /// own: group.duplicate().
 template <RealScalar T = double>
 struct SyncBatchNorm : nn::detail::BatchNormLayer<SyncBatchNorm<T>, T> {
+    /// The implementation that it shares with nn::BatchNorm1d and nn::BatchNorm2d.
     using Base = nn::detail::BatchNormLayer<SyncBatchNorm<T>, T>;
 
     SyncBatchNorm(std::size_t num_features, ProcessGroup group, nn::BatchNormOptions const& o = {})

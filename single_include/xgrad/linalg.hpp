@@ -665,9 +665,9 @@ namespace linalg {
 /// Options of solve_triangular(): the side of A, the triangle that is read, and whether its
 /// diagonal is taken as ones.
 struct TriangularOptions {
-    bool upper = false;
-    bool left = true;
-    bool unitriangular = false;
+    bool upper = false;         // which triangle of A is read: true for the upper one
+    bool left = true;           // true for A X = B, false for X A = B
+    bool unitriangular = false; // true to take the diagonal of A as ones; it is not read
 };
 
 /// X of A X = B, or of X A = B with left = false, for matrices A of which only one triangle is

@@ -193,7 +193,7 @@ template <Operand X> XGRAD_INLINE auto gelu(X const& x) { return express(Gelu{},
 /// x where it is positive, else x times a slope, which is also the derivative at 0.
 struct LeakyRelu : Elementwise<R(R)> {
     static constexpr std::string_view written = "leaky_relu";
-    double slope = 0.01;
+    double slope = 0.01; // factor of negative elements
     XGRAD_INLINE auto value(auto x) const { return where(x > 0, x, slope * x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const {
         return where(x > 0, zero_like(x) + 1, slope);
@@ -207,7 +207,7 @@ template <Operand X> XGRAD_INLINE auto leaky_relu(X const& x, double slope = 0.0
 /// derivative at 0 is alpha.
 struct Elu : Transcendental<R(R)> {
     static constexpr std::string_view written = "elu";
-    double alpha = 1;
+    double alpha = 1; // for x towards -infinity the value tends to -alpha
     XGRAD_INLINE auto value(auto x) const {
         return where(x > 0, x, alpha * expm1(where(x > 0, 0, x)));
     } // which never overflows
@@ -224,14 +224,15 @@ template <Operand X> XGRAD_INLINE auto elu(X const& x, double alpha = 1) {
 
 namespace xgrad::nn {
 
-/// How GELU computes the normal distribution function.
+/// How GELU computes the normal distribution function: `none` exactly, `tanh` as
+/// functional::gelu_tanh() does.
 enum class Approximate : unsigned char { none, tanh };
 constexpr std::string_view choice_names(Approximate) { return "approximate: none tanh"; }
 
 /// Options of dropout().
 struct DropoutFuncOptions {
-    double p = 0.5;
-    bool training = true;
+    double p = 0.5; // Probability that an element becomes 0. Outside of [0, 1] it is an Error.
+    bool training = true; // false to return x
 };
 
 namespace detail {
@@ -523,13 +524,15 @@ class AnyModule;
 
 /// A module and its name in the module that was asked, such as "encoder.0".
 struct NamedModule {
-    std::string name;
-    AnyModule* module;
+    std::string name;  // "" for the module that was asked
+    AnyModule* module; // not owned; it lives as long as the module that was asked
 };
 
 /// What load_state_dict() did not load: names missing in the state, names missing in the module,
 /// and tensors of another shape or type (with the reason).
 struct LoadReport {
+    /// `missing` has the names that the state lacks, `unexpected` those that the module lacks,
+    /// `mismatched` those of tensors that do not fit, each with the reason.
     std::vector<std::string> missing, unexpected, mismatched;
     /// True if everything was loaded.
     bool complete() const noexcept;
@@ -718,6 +721,7 @@ XGRAD_FUNCTION bool ModuleHooks::any() const {
 
 namespace xgrad::nn {
 
+/// The base class of every module, without the type of its forward.
 class AnyModule {
 public:
     virtual ~AnyModule() {
@@ -2010,6 +2014,7 @@ XGRAD_FUNCTION void AnyModule::print(std::string const& indent, std::string& out
 
 namespace xgrad::nn {
 
+/// The base class of a module: `struct Net : nn::Module<Net>`. Calling a module calls its forward.
 template <class Self> class Module : public AnyModule {
 public:
     Module() : AnyModule(sizeof(Self)) {
@@ -2280,13 +2285,14 @@ struct Identity : Module<Identity> {
 struct ReLU : Module<ReLU> {
     template <Operand X> auto forward(X const& x) const { return relu(x); }
 };
+/// Options of LeakyReLU.
 struct LeakyReLUOptions {
-    double negative_slope = 0.01;
+    double negative_slope = 0.01; // factor of negative elements
 };
 /// x where it is positive, else x times the slope.
 struct LeakyReLU : Module<LeakyReLU> {
     using Options = LeakyReLUOptions;
-    double negative_slope;
+    double negative_slope; // factor of negative elements
     explicit LeakyReLU(double slope) : negative_slope(slope) {}
     explicit LeakyReLU(Options const& o = {}) : negative_slope(o.negative_slope) {}
     template <Operand X> auto forward(X const& x) const { return leaky_relu(x, negative_slope); }
@@ -2294,8 +2300,9 @@ struct LeakyReLU : Module<LeakyReLU> {
         return "negative_slope=" + xgrad::detail::number_text(negative_slope);
     }
 };
+/// Options of ELU.
 struct ELUOptions {
-    double alpha = 1;
+    double alpha = 1; // for x towards -infinity the output tends to -alpha
 };
 /// x where it is positive, else alpha (e^x - 1).
 struct ELU : Module<ELU> {
@@ -2306,6 +2313,7 @@ struct ELU : Module<ELU> {
     template <Operand X> auto forward(X const& x) const { return elu(x, alpha); }
     std::string extra_repr() const override { return "alpha=" + xgrad::detail::number_text(alpha); }
 };
+/// Options of GELU.
 struct GELUOptions {
     Choice<Approximate> approximate = Approximate::none; // or tanh, see functional::gelu_tanh()
 };
@@ -2324,13 +2332,14 @@ struct GELU : Module<GELU> {
 struct SiLU : Module<SiLU> {
     template <Operand X> auto forward(X const& x) const { return functional::silu(x); }
 };
+/// Options of Softplus.
 struct SoftplusOptions {
-    double beta = 1;
+    double beta = 1; // factor of x; a larger one is closer to ReLU
 };
 /// log(1 + e^(beta x)) / beta.
 struct Softplus : Module<Softplus> {
     using Options = SoftplusOptions;
-    double beta;
+    double beta; // see SoftplusOptions
     explicit Softplus(double b) : beta(b) {}
     explicit Softplus(Options const& o = {}) : beta(o.beta) {}
     template <Operand X> auto forward(X const& x) const { return functional::softplus(x, beta); }
@@ -2344,13 +2353,15 @@ struct Tanh : Module<Tanh> {
 struct Sigmoid : Module<Sigmoid> {
     template <Operand X> auto forward(X const& x) const { return sigmoid(x); }
 };
+/// Options of Softmax and LogSoftmax.
 struct SoftmaxOptions {
+    /// The axis of the sum; negative ones count from the end. It has to be given.
     std::ptrdiff_t dim;
 };
 /// e^x, divided by its sum over an axis.
 struct Softmax : Module<Softmax> {
     using Options = SoftmaxOptions;
-    std::ptrdiff_t axis;
+    std::ptrdiff_t axis; // the axis of the sum
     explicit Softmax(std::ptrdiff_t over) : axis(over) {}
     explicit Softmax(Options const& o) : axis(o.dim) {}
     template <Operand X> auto forward(X const& x) const { return functional::softmax(x, axis); }
@@ -2359,21 +2370,23 @@ struct Softmax : Module<Softmax> {
 /// The logarithm of Softmax.
 struct LogSoftmax : Module<LogSoftmax> {
     using Options = SoftmaxOptions;
-    std::ptrdiff_t axis;
+    std::ptrdiff_t axis; // the axis of the sum
     explicit LogSoftmax(std::ptrdiff_t over) : axis(over) {}
     explicit LogSoftmax(Options const& o) : axis(o.dim) {}
     template <Operand X> auto forward(X const& x) const { return functional::log_softmax(x, axis); }
     std::string extra_repr() const override { return "axis=" + std::to_string(axis); }
 };
 
+/// Options of Dropout and Dropout2d.
 struct DropoutOptions {
+    /// Probability that an element, or a channel, becomes 0. Outside of [0, 1] it is an Error.
     double p = 0.5;
 };
 /// In training mode each element is 0 with probability p, else multiplied by 1/(1 - p), which keeps
 /// its expectation.
 struct Dropout : Module<Dropout> {
     using Options = DropoutOptions;
-    double p;
+    double p; // probability that an element becomes 0
     explicit Dropout(double probability);
     explicit Dropout(Options const& o = {}) : Dropout(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
@@ -2384,7 +2397,7 @@ struct Dropout : Module<Dropout> {
 /// Dropout of whole channels of an input [N, C, H, W].
 struct Dropout2d : Module<Dropout2d> {
     using Options = DropoutOptions;
-    double p;
+    double p; // probability that a channel becomes 0
     explicit Dropout2d(double probability);
     explicit Dropout2d(Options const& o = {}) : Dropout2d(o.p) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
@@ -2392,13 +2405,16 @@ struct Dropout2d : Module<Dropout2d> {
     }
     std::string extra_repr() const override { return "p=" + xgrad::detail::number_text(p); }
 };
+/// Options of Flatten.
 struct FlattenOptions {
+    /// `start_dim` is the first axis that is flattened, `end_dim` the last one. Negative ones count
+    /// from the end. An axis that x does not have is an IndexError.
     std::ptrdiff_t start_dim = 1, end_dim = -1;
 };
 /// Flattens a range of axes to one; by default all but the first.
 struct Flatten : Module<Flatten> {
     using Options = FlattenOptions;
-    std::ptrdiff_t first, last;
+    std::ptrdiff_t first, last; // `first` is the first axis that is flattened, `last` the last one
     explicit Flatten(std::ptrdiff_t from, std::ptrdiff_t to = -1) : first(from), last(to) {}
     explicit Flatten(Options const& o = {}) : first(o.start_dim), last(o.end_dim) {}
     template <Scalar T> Tensor<T> forward(Tensor<T> const& x) const {
@@ -2496,10 +2512,12 @@ namespace xgrad::nn::init {
 using nn::normal_;
 using nn::uniform_;
 
-/// Whether a Kaiming rule preserves the variance of the values in the forward pass, or of the
-/// gradients in the backward pass.
+/// What a Kaiming rule preserves: `fan_in` the variance of the values in the forward pass,
+/// `fan_out` that of the gradients in the backward pass.
 enum class FanMode : unsigned char { fan_in, fan_out };
 constexpr std::string_view choice_names(FanMode) { return "mode: fan_in fan_out"; }
+/// The nonlinearity after a layer, of which calculate_gain() knows the gain: 1 for linear, conv and
+/// sigmoid, 5/3 for tanh, sqrt(2) for relu, sqrt(2/(1 + slope^2)) for leaky_relu, and 3/4 for selu.
 enum class Nonlinearity : unsigned char { linear, conv, sigmoid, tanh, relu, leaky_relu, selu };
 constexpr std::string_view choice_names(Nonlinearity) {
     return "nonlinearity: linear conv sigmoid tanh relu leaky_relu selu";
@@ -2564,10 +2582,11 @@ void kaiming_normal_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::
     normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
 }
 
+/// Options of kaiming_uniform_() and kaiming_normal_().
 struct KaimingOptions {
-    double a = 0;
-    Choice<FanMode> mode = FanMode::fan_in;
-    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu;
+    double a = 0;                           // slope of leaky_relu; not used for others
+    Choice<FanMode> mode = FanMode::fan_in; // `fan_in` or `fan_out`; see FanMode
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu; // what follows the layer
 };
 template <Differentiable T> void kaiming_uniform_(Tensor<T> t, KaimingOptions const& o) {
     kaiming_uniform_(t, o.a, o.mode, o.nonlinearity);
@@ -2732,14 +2751,16 @@ Tensor<T> bilinear(Tensor<T> const& x1, std::type_identity_t<Tensor<T>> const& x
 
 } // namespace functional
 
+/// Options of Linear, Bilinear, LSTMCell and GRUCell.
 struct LinearOptions {
-    bool bias = true;
+    bool bias = true; // false for no bias
 };
 
 /// y = x W^T + b on the last axis. weight [out_features, in_features] and bias [out_features] begin
 /// uniform on +-1/sqrt(in_features), of complex numbers both parts; without a bias it is undefined.
 template <Differentiable T = double> struct Linear : Module<Linear<T>> {
     using Options = LinearOptions;
+    /// `weight` is [out_features, in_features], `bias` is [out_features] or undefined.
     Parameter<T> weight, bias;
 
     Linear(std::size_t in_features, std::size_t out_features, Options const& o = {})
@@ -2761,6 +2782,8 @@ template <Differentiable T = double> struct Linear : Module<Linear<T>> {
 /// bias begin uniform on +-1/sqrt(in1_features).
 template <Differentiable T = double> struct Bilinear : Module<Bilinear<T>> {
     using Options = LinearOptions;
+    /// `weight` is [out_features, in1_features, in2_features], `bias` is [out_features] or
+    /// undefined.
     Parameter<T> weight, bias;
 
     Bilinear(std::size_t in1_features, std::size_t in2_features, std::size_t out_features,
@@ -2792,8 +2815,8 @@ namespace xgrad::nn {
 /// An attention mask: booleans, or real numbers that are added to the scores. An undefined one
 /// masks nothing.
 template <RealScalar T> struct AttentionMask {
-    Tensor<bool> flags;
-    Tensor<T> added;
+    Tensor<bool> flags; // the boolean mask, or undefined
+    Tensor<T> added;    // what is added to the scores, or undefined
 
     AttentionMask() = default;
     AttentionMask(Tensor<bool> mask) : flags(std::move(mask)) {}
@@ -2894,10 +2917,11 @@ Tensor<T> scaled_dot_product_attention(Tensor<T> const& q, std::type_identity_t<
 struct MultiheadAttentionOptions {
     /// In training mode, the probability with which an attention weight becomes 0.
     double dropout = 0;
-    bool bias = true;
+    bool bias = true; // false for no in_proj_bias, and no bias in out_proj
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
-    /// Extents of keys and values; 0 means that of queries.
+    /// `kdim` is the extent of keys, `vdim` that of values. 0 means embed_dim, the extent of
+    /// queries.
     std::size_t kdim = 0, vdim = 0;
 };
 
@@ -2907,7 +2931,8 @@ template <RealScalar T = double> struct MultiheadAttentionMasks {
     AttentionMask<T> key_padding_mask = {};
     /// [L, S] or [N heads, L, S]: true where a query must not attend to a key.
     AttentionMask<T> attn_mask = {};
-    /// Whether the call also returns the attention weights, and whether their mean over the heads.
+    /// With `need_weights` the call also returns the attention weights, with `average_attn_weights`
+    /// their mean over the heads.
     bool need_weights = true, average_attn_weights = true;
 };
 
@@ -2932,8 +2957,11 @@ template <RealScalar T = double> class MultiheadAttention : public Module<Multih
 
 public:
     using Options = MultiheadAttentionOptions;
+    /// `in_proj_weight` is [3E, E], and undefined where kdim or vdim differ from E. Then there are
+    /// `q_proj_weight` [E, E], `k_proj_weight` [E, kdim] and `v_proj_weight` [E, vdim], which are
+    /// undefined otherwise. `in_proj_bias` is [3E], and undefined without a bias.
     Parameter<T> in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias;
-    Child<Linear<T>> out_proj;
+    Child<Linear<T>> out_proj; // the linear layer from E to E after the heads
 
     MultiheadAttention(std::size_t embed_dim, std::size_t num_heads, Options const& o = {})
         : heads_(num_heads), options_(o),
@@ -3191,7 +3219,7 @@ namespace xgrad::nn {
 /// modrelu() with a learnable real bias for each of num_features channels (axis 1 of the input, or
 /// its only axis), initially 0.
 template <Differentiable T = std::complex<double>> struct ModReLU : Module<ModReLU<T>> {
-    Parameter<precision_of<T>> bias;
+    Parameter<precision_of<T>> bias; // [num_features]
 
     explicit ModReLU(std::size_t num_features)
         : bias(*this, "bias", zeros<precision_of<T>>({num_features})) {}
@@ -3314,7 +3342,7 @@ namespace xgrad::nn {
 
 /// An integer for each of D spatial axes: one for all of them, or {one for each}.
 template <std::size_t D> struct PerAxis {
-    std::array<std::ptrdiff_t, D> along{};
+    std::array<std::ptrdiff_t, D> along{}; // one for each axis
 
     template <std::integral I> constexpr PerAxis(I n) {
         along.fill(static_cast<std::ptrdiff_t>(n));
@@ -4428,8 +4456,8 @@ template <class T> Correlation<T> input_correlation(ConvGeometry const& g) {
 
 } // namespace detail
 
-/// The part of a convolution that an operation computes. Its operands are the other two, in this
-/// order.
+/// The part of a convolution that an operation computes: output, input or weight. Its operands are
+/// the other two, in this order.
 enum class ConvPart : unsigned char { output, input, weight };
 
 namespace detail {
@@ -4469,7 +4497,8 @@ void multiply_whole(
 /// Computes output from (input, weight), input from (output, weight), or weight from (input,
 /// output).
 template <ConvPart part> struct Convolution : Arraywise {
-    detail::ConvGeometry geometry;
+    detail::ConvGeometry geometry; // the extents
+    /// Whether the first operand (conj_a) and the second one (conj_b) are conjugated.
     bool conj_a = false, conj_b = false;
     static constexpr bool is_multilinear = true;
     static constexpr xgrad::detail::Uses uses[2] = {
@@ -4541,17 +4570,26 @@ namespace xgrad::nn {
 
 /// Options of a convolution; `padding` adds zeros on both sides of each axis.
 template <std::size_t D> struct ConvOptions {
+    /// `stride` is the step from window to window, `padding` the number of zeros on both sides of
+    /// the axis, `dilation` the step between the elements of a window. Each is one integer, or one
+    /// for each axis. A stride or dilation below 1, or a padding below 0, is a ShapeError.
     PerAxis<D> stride = 1, padding = 0, dilation = 1;
+    /// Channels are divided into so many groups, which are convolved apart. It must divide
+    /// in_channels and out_channels.
     std::size_t groups = 1;
     bool bias = true; // of layers: functions get a bias, or none
 };
 /// Options of a transposed convolution; output_padding adds to the output size, which is ambiguous
 /// for strides above 1.
 template <std::size_t D> struct ConvTransposeOptions {
+    /// `stride` and `padding` are those of the convolution whose transpose this is: a larger stride
+    /// makes a larger output, and the padding is cut off. `output_padding` is added to the output
+    /// size. Each is one integer, or one for each axis. An output_padding that is neither below the
+    /// stride nor below the dilation is a ShapeError.
     PerAxis<D> stride = 1, padding = 0, output_padding = 0;
-    std::size_t groups = 1;
-    PerAxis<D> dilation = 1;
-    bool bias = true;
+    std::size_t groups = 1;  // as in ConvOptions
+    PerAxis<D> dilation = 1; // as in ConvOptions
+    bool bias = true;        // of layers: functions get a bias, or none
 };
 
 namespace detail {
@@ -4866,44 +4904,64 @@ struct ConvTranspose2d : detail::ConvLayer<ConvTranspose2d<T>, T, 2, ConvTranspo
 
 namespace xgrad::nn {
 
-/// How the losses of elements are reduced. batch_mean (kl_div() only) divides their sum by the
-/// extent of the first axis.
+/// How the losses of the elements are reduced: `none` returns all of them, `mean` and `sum` one
+/// number. `batch_mean`, as a string "batchmean", divides their sum by the extent of the first
+/// axis; for another loss than kl_div() it is an Error.
 enum class Reduction : unsigned char { none, mean, sum, batch_mean };
 constexpr std::string_view choice_names(Reduction) { return "reduction: none mean sum batchmean"; }
 
-// The options of the losses, of the functions and of the modules, with PyTorch's names.
+/// Options of MSELoss, L1Loss, mse_loss() and l1_loss().
 struct LossOptions {
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
 };
+/// Options of HuberLoss and huber_loss().
 struct HuberLossOptions {
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
+    /// The loss is linear from this distance on. One that is not positive is an Error.
     double delta = 1;
 };
+/// Options of SmoothL1Loss and smooth_l1_loss().
 struct SmoothL1LossOptions {
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
+    /// The loss is linear from this distance on. With 0 it is that of L1Loss; a negative one is an
+    /// Error.
     double beta = 1;
 };
-/// The weights of elements and of positive targets are broadcast; undefined means ones.
+/// Options of BCELoss and binary_cross_entropy().
 template <RealScalar T> struct BCELossOptions {
-    Tensor<T> weight = {};
+    Tensor<T> weight = {}; // factor of each loss, broadcast; undefined means ones
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
 };
+/// Options of BCEWithLogitsLoss and binary_cross_entropy_with_logits().
 template <RealScalar T> struct BCEWithLogitsLossOptions {
-    Tensor<T> weight = {};
+    Tensor<T> weight = {}; // factor of each loss, broadcast; undefined means ones
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
-    Tensor<T> pos_weight = {};
+    Tensor<T> pos_weight = {}; // factor of the target in each loss, broadcast; undefined means ones
 };
+/// Options of KLDivLoss and kl_div().
 struct KLDivLossOptions {
+    /// `none`, `mean`, `sum` or "batchmean"; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
-    bool log_target = false;
+    bool log_target = false; // true if the target has logarithms, too
 };
+/// Options of CosineEmbeddingLoss and cosine_embedding_loss().
 struct CosineEmbeddingLossOptions {
-    double margin = 0;
+    double margin = 0; // where the target is -1, a smaller cosine has no loss
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
 };
+/// Options of TripletMarginLoss and triplet_margin_loss().
 struct TripletMarginLossOptions {
+    /// There is no loss where the negative is farther than the positive by `margin`. Distances are
+    /// p-norms with this `p`, of differences to which `eps` is added.
     double margin = 1, p = 2, eps = 1e-6;
-    bool swap = false;
+    bool swap = false; // true to take the distance from positive to negative where that is smaller
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
 };
 
@@ -5150,6 +5208,7 @@ namespace xgrad::nn {
 template <RealScalar T> struct ClassLossOptions {
     /// A weight for each class; undefined means ones.
     Tensor<T> weight = {};
+    /// `none`, `mean` or `sum` of the losses; see Reduction.
     Choice<Reduction> reduction = Reduction::mean;
     /// Targets of this class have no loss and no gradient and are not counted in the mean.
     std::int64_t ignore_index = -100;
@@ -5333,7 +5392,10 @@ Tensor<T> embedding(Tensor<std::int64_t> const& input, Tensor<T> const& weight,
 
 } // namespace functional
 
+/// Options of Embedding.
 struct EmbeddingOptions {
+    /// The index of a row that begins as zeros and is not trained; none by default. Negative ones
+    /// count from the end. An index outside of the table is an IndexError.
     std::optional<std::int64_t> padding_idx = {};
 };
 
@@ -5341,8 +5403,8 @@ struct EmbeddingOptions {
 /// padding_idx is zero and not trained.
 template <Differentiable T = double> struct Embedding : Module<Embedding<T>> {
     using Options = EmbeddingOptions;
-    std::optional<std::int64_t> padding_idx;
-    Parameter<T> weight;
+    std::optional<std::int64_t> padding_idx; // the index of the row that is not trained, if any
+    Parameter<T> weight;                     // [num_embeddings, embedding_dim]
 
     Embedding(std::size_t num_embeddings, std::size_t embedding_dim, Options const& o = {})
         : padding_idx(o.padding_idx),
@@ -5690,19 +5752,23 @@ Tensor<T> layer_norm(Tensor<T> const& x, Shape const& normalized_shape,
 
 } // namespace functional
 
+/// Options of LayerNorm.
 struct LayerNormOptions {
-    double eps = 1e-5;
-    bool elementwise_affine = true;
+    double eps = 1e-5;              // added to the variance before the square root
+    bool elementwise_affine = true; // false for no weight and no bias
 };
 
 /// layer_norm() with a weight (initially ones) and a bias (zeros) of normalized_shape, unless
 /// elementwise_affine is false.
 template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
     using Options = LayerNormOptions;
+    /// Extents in braces.
     using Extents = std::initializer_list<xgrad::detail::DimsElement<std::size_t>>;
 
-    Shape normalized_shape;
-    double eps;
+    Shape normalized_shape; // the extents of the last axes, which are normalised together
+    double eps;             // added to the variance before the square root
+    /// `weight` and `bias` have the shape normalized_shape, and are undefined without
+    /// elementwise_affine.
     Parameter<T> weight, bias;
 
     explicit LayerNorm(Shape const& shape, Options const& o = {})
@@ -5749,38 +5815,42 @@ template <RealScalar T = double> struct LayerNorm : Module<LayerNorm<T>> {
 
 namespace xgrad::nn {
 
+/// Squared error |input - target|^2.
 struct MSELoss : Module<MSELoss> {
     using Options = LossOptions;
-    Reduction reduction;
+    Reduction reduction; // `none`, `mean` or `sum` of the losses; see Reduction
     explicit MSELoss(Options const& o = {}) : reduction(o.reduction) {}
     explicit MSELoss(Choice<Reduction> r) : reduction(r) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::mse_loss(input, target, reduction);
     }
 };
+/// Absolute error |input - target|.
 struct L1Loss : Module<L1Loss> {
     using Options = LossOptions;
-    Reduction reduction;
+    Reduction reduction; // `none`, `mean` or `sum` of the losses; see Reduction
     explicit L1Loss(Options const& o = {}) : reduction(o.reduction) {}
     explicit L1Loss(Choice<Reduction> r) : reduction(r) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::l1_loss(input, target, reduction);
     }
 };
+/// d^2/2 for a distance d = |input - target| below delta, else delta (d - delta/2).
 struct HuberLoss : Module<HuberLoss> {
     using Options = HuberLossOptions;
-    Reduction reduction;
-    double delta;
+    Reduction reduction; // `none`, `mean` or `sum` of the losses; see Reduction
+    double delta;        // see HuberLossOptions
     explicit HuberLoss(Options const& o = {}) : reduction(o.reduction), delta(o.delta) {}
     explicit HuberLoss(Choice<Reduction> r, double d = 1) : reduction(r), delta(d) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
         return functional::huber_loss(input, target, reduction, delta);
     }
 };
+/// d^2/(2 beta) for a distance d = |input - target| below beta, else d - beta/2.
 struct SmoothL1Loss : Module<SmoothL1Loss> {
     using Options = SmoothL1LossOptions;
-    Reduction reduction;
-    double beta;
+    Reduction reduction; // `none`, `mean` or `sum` of the losses; see Reduction
+    double beta;         // see SmoothL1LossOptions
     explicit SmoothL1Loss(Options const& o = {}) : reduction(o.reduction), beta(o.beta) {}
     explicit SmoothL1Loss(Choice<Reduction> r, double b = 1) : reduction(r), beta(b) {}
     template <Operand X, Operand Y> auto forward(X const& input, Y const& target) const {
@@ -5808,6 +5878,7 @@ protected:
 
 } // namespace detail
 
+/// -w_t input_t for the target class t, of an input of logarithms of probabilities.
 template <RealScalar T = double> struct NLLLoss : detail::ClassLoss<NLLLoss<T>, T> {
     explicit NLLLoss(ClassLossOptions<T> o = {}) : detail::ClassLoss<NLLLoss, T>(std::move(o)) {}
     Tensor<T> forward(Tensor<T> const& input, Tensor<std::int64_t> const& target) const {
@@ -5829,8 +5900,8 @@ struct CrossEntropyLoss : detail::ClassLoss<CrossEntropyLoss<T>, T> {
 /// Of probabilities; BCEWithLogitsLoss takes logits.
 template <RealScalar T = double> struct BCELoss : Module<BCELoss<T>> {
     using Options = BCELossOptions<T>;
-    Reduction reduction;
-    Buffer<T> weight;
+    Reduction reduction; // `none`, `mean` or `sum` of the losses; see Reduction
+    Buffer<T> weight;    // see BCELossOptions
     explicit BCELoss(Options const& o = {}) : BCELoss(o.reduction, o.weight) {}
     explicit BCELoss(Choice<Reduction> r, Tensor<T> const& w = {})
         : reduction(r), weight(*this, "weight", w) {}
@@ -5838,10 +5909,11 @@ template <RealScalar T = double> struct BCELoss : Module<BCELoss<T>> {
         return functional::binary_cross_entropy(input, target, reduction, weight);
     }
 };
+/// Binary cross entropy of logits, which does not overflow.
 template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogitsLoss<T>> {
     using Options = BCEWithLogitsLossOptions<T>;
-    Reduction reduction;
-    Buffer<T> weight, pos_weight;
+    Reduction reduction;          // `none`, `mean` or `sum` of the losses; see Reduction
+    Buffer<T> weight, pos_weight; // for `weight` and `pos_weight` see BCEWithLogitsLossOptions
     explicit BCEWithLogitsLoss(Options const& o = {})
         : BCEWithLogitsLoss(o.reduction, o.weight, o.pos_weight) {}
     explicit BCEWithLogitsLoss(
@@ -5852,20 +5924,23 @@ template <RealScalar T = double> struct BCEWithLogitsLoss : Module<BCEWithLogits
             input, target, reduction, weight, pos_weight);
     }
 };
+/// t (log t - input) for a target t, of an input of logarithms of probabilities.
 template <RealScalar T = double> struct KLDivLoss : Module<KLDivLoss<T>> {
     using Options = KLDivLossOptions;
-    Reduction reduction;
-    bool log_target;
+    Reduction reduction; // `none`, `mean`, `sum` or "batchmean"; see Reduction
+    bool log_target;     // see KLDivLossOptions
     explicit KLDivLoss(Options const& o = {}) : KLDivLoss(o.reduction, o.log_target) {}
     explicit KLDivLoss(Choice<Reduction> r, bool log = false) : reduction(r), log_target(log) {}
     Tensor<T> forward(Tensor<T> const& input, Tensor<T> const& target) const {
         return functional::kl_div(input, target, reduction, log_target);
     }
 };
+/// For the angle phi between x1 and x2: 1 - cos phi where the target is 1, and max(0, cos phi -
+/// margin) where it is -1.
 template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbeddingLoss<T>> {
     using Options = CosineEmbeddingLossOptions;
-    double margin;
-    Reduction reduction;
+    double margin;       // see CosineEmbeddingLossOptions
+    Reduction reduction; // `none`, `mean` or `sum` of the losses; see Reduction
     explicit CosineEmbeddingLoss(Options const& o = {})
         : CosineEmbeddingLoss(o.margin, o.reduction) {}
     explicit CosineEmbeddingLoss(double m, Choice<Reduction> r = Reduction::mean)
@@ -5874,11 +5949,12 @@ template <RealScalar T = double> struct CosineEmbeddingLoss : Module<CosineEmbed
         return functional::cosine_embedding_loss(x1, x2, target, margin, reduction);
     }
 };
+/// max(0, |a - p| - |a - n| + margin) for an anchor a, a positive p and a negative n.
 template <RealScalar T = double> struct TripletMarginLoss : Module<TripletMarginLoss<T>> {
     using Options = TripletMarginLossOptions;
-    double margin, p, eps;
-    bool swap;
-    Reduction reduction;
+    double margin, p, eps; // for `margin`, `p` and `eps` see TripletMarginLossOptions
+    bool swap;             // see TripletMarginLossOptions
+    Reduction reduction;   // `none`, `mean` or `sum` of the losses; see Reduction
     explicit TripletMarginLoss(Options const& o = {})
         : TripletMarginLoss(o.margin, o.p, o.eps, o.swap, o.reduction) {}
     explicit TripletMarginLoss(double m, double power = 2, double e = 1e-6, bool s = false,
@@ -5934,6 +6010,7 @@ public:
 /// A module that owns other modules and can replace them.
 class ModuleContainer {
 public:
+    /// Any function pointer; whoever calls it converts it to its type.
     using AnyFunction = void (*)();
     /// Returns the function R (*)(AnyModule&, A const&...) that calls a module, for the signature
     /// R(A...). Where it returns null, the container calls the module as it called one of the same
@@ -6094,10 +6171,11 @@ public:
     std::string_view container_kind() const noexcept override { return "ModuleList"; }
     void replace_modules(
         std::vector<std::unique_ptr<AnyModule>> modules, FindCall const&) override {
-        for (auto const& m : modules)
-            if (dynamic_cast<M*>(m.get()) == nullptr)
-                xgrad::detail::fail("ModuleList: a module ", m->kind(),
-                    " is none of the type that this list holds");
+        if constexpr (!std::same_as<M, AnyModule>)
+            for (auto const& m : modules)
+                if (dynamic_cast<M*>(m.get()) == nullptr)
+                    xgrad::detail::fail("ModuleList: a module ", m->kind(),
+                        " is none of the type that this list holds");
         this->own_in_row(std::move(modules));
     }
 
@@ -6273,10 +6351,13 @@ Tensor<T> group_norm(Tensor<T> const& x, std::size_t num_groups,
 
 } // namespace functional
 
-/// A momentum of nullopt means the cumulative mean of all batches.
+/// Options of BatchNorm1d, BatchNorm2d and distributed::SyncBatchNorm.
 struct BatchNormOptions {
-    double eps = 1e-5;
+    double eps = 1e-5; // added to the variance before the square root
+    /// Factor of a new batch in the running moments. std::nullopt means the mean of all batches.
     std::optional<double> momentum = 0.1;
+    /// With `affine` there are a weight and a bias, with `track_running_stats` there are running
+    /// moments. Without running moments, evaluation uses the moments of the batch.
     bool affine = true, track_running_stats = true;
 };
 
@@ -6353,16 +6434,18 @@ template <RealScalar T = double> struct BatchNorm2d : detail::BatchNormLayer<Bat
         : detail::BatchNormLayer<BatchNorm2d<T>, T>("BatchNorm2d", 4, 4, num_features, o) {}
 };
 
+/// Options of GroupNorm.
 struct GroupNormOptions {
-    double eps = 1e-5;
-    bool affine = true;
+    double eps = 1e-5;  // added to the variance before the square root
+    bool affine = true; // false for no weight and no bias
 };
 
 /// functional::group_norm() with a weight (initially ones) and a bias (zeros) for each channel.
 template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
     using Options = GroupNormOptions;
-    std::size_t num_groups;
-    double eps;
+    std::size_t num_groups; // it divides num_channels
+    double eps;             // added to the variance before the square root
+    /// `weight` and `bias` are [num_channels], and undefined without affine.
     Parameter<T> weight, bias;
 
     template <std::floating_point Real>
@@ -6625,7 +6708,7 @@ void find_largest(Windows const& w, std::vector<std::int64_t> const& turns, T co
 
 /// The operation of average_windows().
 struct AverageWindows : Arraywise {
-    detail::SharedWindows windows;
+    detail::SharedWindows windows; // the windows on a plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -6641,7 +6724,7 @@ struct AverageWindows : Arraywise {
 };
 /// The transpose of AverageWindows.
 struct SpreadWindows : Arraywise {
-    detail::SharedWindows windows;
+    detail::SharedWindows windows; // the windows on a plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -6665,7 +6748,7 @@ auto AverageWindows::pullback(wrt<0>, auto const& g, auto const&, auto const&) c
 
 /// Gathers one element of each plane for each window.
 struct PickFromPlanes : Arraywise {
-    detail::SharedWindows windows;
+    detail::SharedWindows windows;              // the windows on a plane
     xgrad::detail::Array<std::int64_t> indices; // in the plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
@@ -6683,8 +6766,8 @@ struct PickFromPlanes : Arraywise {
 /// Scatters the number of each window to its index in a plane of zeros: the transpose of
 /// PickFromPlanes.
 struct PlaceOnPlanes : Arraywise {
-    detail::SharedWindows windows;
-    xgrad::detail::Array<std::int64_t> indices;
+    detail::SharedWindows windows;              // the windows on a plane
+    xgrad::detail::Array<std::int64_t> indices; // in the plane
 
     template <Scalar T> auto value(xgrad::detail::Array<T> const& x) const {
         auto const from = xgrad::detail::contiguous(x);
@@ -6712,19 +6795,24 @@ template <std::size_t D> struct PoolStride : std::optional<PerAxis<D>> {
         requires(sizeof...(I) == 1 || sizeof...(I) == D)
     PoolStride(I... n) : std::optional<PerAxis<D>>(PerAxis<D>(n...)) {}
 };
-/// With ceil_mode the last window may exceed the input.
+/// Options of MaxPool1d, MaxPool2d, max_pool1d() and max_pool2d().
 template <std::size_t D> struct MaxPoolOptions {
-    PoolStride<D> stride = {};
+    PoolStride<D> stride = {}; // from window to window; by default the kernel size
+    /// `padding` is the number of positions on both sides of the axis that are never the maximum,
+    /// at most half of the kernel size. `dilation` is the step between the elements of a window.
+    /// Others are a ShapeError.
     PerAxis<D> padding = 0, dilation = 1;
-    bool ceil_mode = false;
+    bool ceil_mode = false; // true if the last window may exceed the input
 };
-/// With count_include_pad, the zeros of the padding count in the mean. divisor_override replaces
-/// the number of elements.
+/// Options of AvgPool1d, AvgPool2d, avg_pool1d() and avg_pool2d().
 template <std::size_t D> struct AvgPoolOptions {
-    PoolStride<D> stride = {};
+    PoolStride<D> stride = {}; // from window to window; by default the kernel size
+    /// Zeros on both sides of the axis. More than half of the kernel size is a ShapeError.
     PerAxis<D> padding = 0;
+    /// With `ceil_mode` the last window may exceed the input. With `count_include_pad` the zeros of
+    /// the padding count in the mean.
     bool ceil_mode = false, count_include_pad = true;
-    std::optional<double> divisor_override = {};
+    std::optional<double> divisor_override = {}; // Replaces the number of elements. 0 is an Error.
 };
 
 namespace detail {
@@ -6904,8 +6992,8 @@ std::string pool_text(PerAxis<D> const& kernel, Options const& o) {
 /// functional::max_pool1d() with a kernel size, which is the default stride, too.
 struct MaxPool1d : Module<MaxPool1d> {
     using Options = MaxPoolOptions<1>;
-    PerAxis<1> kernel_size;
-    Options options;
+    PerAxis<1> kernel_size; // extent of a window
+    Options options;        // all but the kernel size
     explicit MaxPool1d(PerAxis<1> kernel, MaxPoolOptions<1> const& o = {})
         : kernel_size(kernel), options(o) {}
     MaxPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
@@ -6915,10 +7003,11 @@ struct MaxPool1d : Module<MaxPool1d> {
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
+/// functional::max_pool2d() with a kernel size, which is the default stride, too.
 struct MaxPool2d : Module<MaxPool2d> {
     using Options = MaxPoolOptions<2>;
-    PerAxis<2> kernel_size;
-    Options options;
+    PerAxis<2> kernel_size; // extents of a window
+    Options options;        // all but the kernel size
     explicit MaxPool2d(PerAxis<2> kernel, MaxPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
     /// MaxPool2d({3, 2}), which could otherwise be a kernel and a stride.
@@ -6934,8 +7023,8 @@ struct MaxPool2d : Module<MaxPool2d> {
 /// functional::avg_pool1d() with a kernel size.
 struct AvgPool1d : Module<AvgPool1d> {
     using Options = AvgPoolOptions<1>;
-    PerAxis<1> kernel_size;
-    Options options;
+    PerAxis<1> kernel_size; // extent of a window
+    Options options;        // all but the kernel size
     explicit AvgPool1d(PerAxis<1> kernel, AvgPoolOptions<1> const& o = {})
         : kernel_size(kernel), options(o) {}
     AvgPool1d(PerAxis<1> kernel, PerAxis<1> stride, PerAxis<1> padding = 0)
@@ -6945,10 +7034,11 @@ struct AvgPool1d : Module<AvgPool1d> {
     }
     std::string extra_repr() const override { return detail::pool_text(kernel_size, options); }
 };
+/// functional::avg_pool2d() with a kernel size, which is the default stride, too.
 struct AvgPool2d : Module<AvgPool2d> {
     using Options = AvgPoolOptions<2>;
-    PerAxis<2> kernel_size;
-    Options options;
+    PerAxis<2> kernel_size; // extents of a window
+    Options options;        // all but the kernel size
     explicit AvgPool2d(PerAxis<2> kernel, AvgPoolOptions<2> const& o = {})
         : kernel_size(kernel), options(o) {}
     /// AvgPool2d({3, 2}), which could otherwise be a kernel and a stride.
@@ -6963,7 +7053,7 @@ struct AvgPool2d : Module<AvgPool2d> {
 };
 /// functional::adaptive_avg_pool1d() to an output size.
 struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
-    PerAxis<1> output_size;
+    PerAxis<1> output_size; // extent of the output
     explicit AdaptiveAvgPool1d(PerAxis<1> size) : output_size(size) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::adaptive_avg_pool1d(x, output_size);
@@ -6972,8 +7062,9 @@ struct AdaptiveAvgPool1d : Module<AdaptiveAvgPool1d> {
         return "output_size=" + detail::option_text(output_size);
     }
 };
+/// functional::adaptive_avg_pool2d() to an output size.
 struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
-    PerAxis<2> output_size;
+    PerAxis<2> output_size; // extents of the output
     explicit AdaptiveAvgPool2d(PerAxis<2> size) : output_size(size) {}
     template <Differentiable T> Tensor<T> forward(Tensor<T> const& x) const {
         return functional::adaptive_avg_pool2d(x, output_size);
@@ -7022,7 +7113,7 @@ struct AdaptiveAvgPool2d : Module<AdaptiveAvgPool2d> {
 
 namespace xgrad::nn {
 
-/// The activation of RNN and RNNCell.
+/// The activation of RNN and RNNCell: tanh or relu.
 enum class Nonlinearity : unsigned char { tanh, relu };
 constexpr std::string_view choice_names(Nonlinearity) { return "nonlinearity: tanh relu"; }
 
@@ -7234,9 +7325,10 @@ protected:
 
 } // namespace detail
 
+/// Options of RNNCell.
 struct RNNCellOptions {
-    bool bias = true;
-    Choice<Nonlinearity> nonlinearity = Nonlinearity::tanh;
+    bool bias = true;                                       // false for no bias_ih and no bias_hh
+    Choice<Nonlinearity> nonlinearity = Nonlinearity::tanh; // the activation: "tanh" or "relu"
 };
 
 /// h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu of the same. x is [N, in] and h [N, H], or
@@ -7244,7 +7336,7 @@ struct RNNCellOptions {
 template <RealScalar T = double>
 struct RNNCell : detail::CellModule<RNNCell<T>, detail::ElmanCell, T> {
     using Options = RNNCellOptions;
-    Nonlinearity nonlinearity;
+    Nonlinearity nonlinearity; // the activation
 
     RNNCell(std::size_t input_size, std::size_t hidden_size, Options const& o = {})
         : detail::CellModule<RNNCell<T>, detail::ElmanCell, T>(input_size, hidden_size, o.bias),
@@ -7511,12 +7603,15 @@ namespace xgrad::nn {
 
 /// Options of RNN, LSTM and GRU.
 struct RecurrentOptions {
+    /// The input of a layer is the output of the layer before. 0 is an Error.
     std::size_t num_layers = 1;
-    bool bias = true;
+    bool bias = true; // false for no bias_ih and no bias_hh
     /// Sequences are [N, L, ...], not [L, N, ...].
     bool batch_first = false;
     /// In training mode, the dropout probability between layers.
     double dropout = 0;
+    /// True for a second direction in each layer, from the end of a sequence to its start. The
+    /// outputs of both are concatenated.
     bool bidirectional = false;
     /// The extent of an LSTM's projected h; 0 means no projection.
     std::size_t proj_size = 0;
@@ -7829,6 +7924,7 @@ private:
 
 namespace xgrad::nn {
 
+/// A module inside another one whose type is known only at run time: see Slot<R(A...)>.
 template <class Signature> class Slot;
 
 /// A module of any type that is called with arguments A and returns an R, under the name "module".
@@ -7918,16 +8014,16 @@ private:
 
 namespace xgrad::nn {
 
-/// The activation of transformer layers.
+/// The activation of transformer layers: relu or gelu.
 enum class TransformerActivation : unsigned char { relu, gelu };
 constexpr std::string_view choice_names(TransformerActivation) { return "activation: relu gelu"; }
 
 /// Options of TransformerEncoderLayer.
 struct TransformerEncoderLayerOptions {
-    std::size_t dim_feedforward = 2048;
-    double dropout = 0.1;
-    Choice<TransformerActivation> activation = TransformerActivation::relu;
-    double layer_norm_eps = 1e-5;
+    std::size_t dim_feedforward = 2048; // features between the two linear layers
+    double dropout = 0.1;               // probability of a 0, in all dropouts of the layer
+    Choice<TransformerActivation> activation = TransformerActivation::relu; // "relu" or "gelu"
+    double layer_norm_eps = 1e-5; // `eps` of both LayerNorms
     /// Tensors are [N, L, E], not [L, N, E].
     bool batch_first = false;
     /// Normalise before attention and the linear layers instead of after.
@@ -7943,14 +8039,16 @@ class TransformerEncoderLayer : public Module<TransformerEncoderLayer<T>> {
 
 public:
     using Options = TransformerEncoderLayerOptions;
-    Child<MultiheadAttention<T>> self_attn;
-    Child<Linear<T>> linear1;
-    Child<Dropout> dropout;
-    Child<Linear<T>> linear2;
+    Child<MultiheadAttention<T>> self_attn; // queries, keys and values are x
+    Child<Linear<T>> linear1;               // from d_model to dim_feedforward
+    Child<Dropout> dropout;                 // after the activation
+    Child<Linear<T>> linear2;               // from dim_feedforward to d_model
+    /// `norm1` belongs to the attention, `norm2` to the linear layers.
     Child<LayerNorm<T>> norm1, norm2;
+    /// `dropout1` is after the attention, `dropout2` after linear2.
     Child<Dropout> dropout1, dropout2;
-    TransformerActivation activation;
-    bool norm_first;
+    TransformerActivation activation; // between the linear layers
+    bool norm_first;                  // see TransformerEncoderLayerOptions
 
     TransformerEncoderLayer(std::size_t d_model, std::size_t nhead, Options const& o = {})
         : self_attn(*this, "self_attn", d_model, nhead,
@@ -7996,6 +8094,7 @@ template <RealScalar T = double> class TransformerEncoder : public Module<Transf
     using Mask = AttentionMask<T>;
 
 public:
+    /// The layers, from first to last.
     Child<ModuleList<TransformerEncoderLayer<T>>> layers{*this, "layers"};
 
     TransformerEncoder(TransformerEncoderLayer<T> const& layer, std::size_t num_layers) {

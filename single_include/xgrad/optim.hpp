@@ -165,15 +165,15 @@ namespace xgrad::optim {
 
 /// A parameter group: parameters with the same options.
 template <class Options> struct ParameterGroup {
-    std::vector<AnyTensor> parameters;
-    Options options = {};
+    std::vector<AnyTensor> parameters; // leaves, each in one group only
+    Options options = {};              // of all these parameters
 };
 
 /// The state of one parameter: the number of its steps, and tensors, zero at first, by their index
 /// in the rule's list of names. The tensors of a complex parameter are real, with a last axis of 2.
 struct ParameterState {
-    std::int64_t steps = 0;
-    std::vector<AnyTensor> tensors = {};
+    std::int64_t steps = 0;              // how often the parameter was updated
+    std::vector<AnyTensor> tensors = {}; // undefined until they are used
 
     /// True if tensor i was used before.
     bool has(std::size_t i) const { return tensors[i].defined(); }
@@ -265,10 +265,12 @@ Shape real_shape(AnyTensor const& t);
 
 } // namespace detail
 
+/// The optimiser of a rule, such as SGD: parameter groups with their options, and a state for each
+/// parameter.
 template <class Rule> class Optimizing final : public Optimizer {
 public:
     using Options = typename Rule::Options;
-    using Group = ParameterGroup<Options>;
+    using Group = ParameterGroup<Options>; // the type of its parameter groups
 
     explicit Optimizing(std::vector<AnyTensor> parameters, Options const& options = {}) {
         add_param_group({std::move(parameters), options});
@@ -511,9 +513,13 @@ XGRAD_FUNCTION void check_fraction(char const* what, double v) {
 
 namespace xgrad::optim {
 
+/// Options of Adagrad.
 struct AdagradOptions {
+    /// In step t the learning rate is lr / (1 + (t - 1) lr_decay). `weight_decay` times the
+    /// parameter is added to the gradient. `initial_accumulator_value` is the first sum of squares,
+    /// and `eps` is added to its root. A negative one of them is an Error.
     double lr = 1e-2, lr_decay = 0, weight_decay = 0, initial_accumulator_value = 0, eps = 1e-10;
-    bool maximize = false;
+    bool maximize = false; // true to increase the loss
 };
 
 namespace detail {
@@ -541,6 +547,7 @@ struct AdagradRule {
 };
 } // namespace detail
 
+/// Adagrad. Complex parameters are pairs of real ones, as in PyTorch.
 using Adagrad = Optimizing<detail::AdagradRule>;
 
 } // namespace xgrad::optim
@@ -582,16 +589,28 @@ XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
 
 namespace xgrad::optim {
 
+/// Options of Adam.
 struct AdamOptions {
-    double lr = 1e-3;
+    double lr = 1e-3; // Learning rate. A negative one is an Error.
+    /// Decay of the running means of the gradient and of its square, both in [0, 1).
     std::array<double, 2> betas = {0.9, 0.999};
+    /// `eps` is added to the root of the mean square. `weight_decay` times the parameter is added
+    /// to the gradient. A negative one of them is an Error.
     double eps = 1e-8, weight_decay = 0;
+    /// With `amsgrad` the largest mean square so far is used, with `maximize` the loss is
+    /// increased.
     bool amsgrad = false, maximize = false;
 };
+/// Options of AdamW.
 struct AdamWOptions {
-    double lr = 1e-3;
+    double lr = 1e-3; // Learning rate. A negative one is an Error.
+    /// Decay of the running means of the gradient and of its square, both in [0, 1).
     std::array<double, 2> betas = {0.9, 0.999};
+    /// `eps` is added to the root of the mean square. The parameter is first multiplied by 1 - lr
+    /// `weight_decay`. A negative one of them is an Error.
     double eps = 1e-8, weight_decay = 1e-2;
+    /// With `amsgrad` the largest mean square so far is used, with `maximize` the loss is
+    /// increased.
     bool amsgrad = false, maximize = false;
 };
 
@@ -846,20 +865,23 @@ XGRAD_FUNCTION double cubic_minimum(
 
 namespace xgrad::optim {
 
+/// How LBFGS finds the length of a step: `none` takes `lr`, `strong_wolfe` searches for a point
+/// with the strong Wolfe conditions.
 enum class LineSearch { none, strong_wolfe };
 constexpr std::string_view choice_names(LineSearch) { return "line_search_fn: none strong_wolfe"; }
 
+/// Options of LBFGS.
 struct LBFGSOptions {
-    double lr = 1;
-    /// The largest numbers of iterations in one step() and of calls of the closure; 0 means 5/4 of
-    /// max_iter.
+    double lr = 1; // Length of a step, or where its search begins. A negative one is an Error.
+    /// One step() makes at most `max_iter` iterations and about `max_eval` calls of the closure; 0
+    /// means 5/4 of max_iter.
     std::int64_t max_iter = 20, max_eval = 0;
     /// step() ends when no element of the gradient exceeds tolerance_grad, or when the loss, or
     /// each parameter, changes by less than tolerance_change.
     double tolerance_grad = 1e-7, tolerance_change = 1e-9;
     /// How many pairs (step, change of the gradient) are stored.
     std::int64_t history_size = 100;
-    Choice<LineSearch> line_search_fn = LineSearch::none;
+    Choice<LineSearch> line_search_fn = LineSearch::none; // "none" or "strong_wolfe"
 };
 
 /// Minimises a function of all parameters: `optimizer.step(closure)`, where the closure clears the
@@ -899,6 +921,7 @@ public:
         return first;
     }
 
+    /// See Optimizer; options() may be changed between steps.
     std::size_t group_count() const noexcept override { return 1; }
     std::vector<AnyTensor> const& parameters(std::size_t group = 0) const override {
         if (group) detail::fail<IndexError>("LBFGS has one group of parameters");
@@ -1204,8 +1227,14 @@ XGRAD_FUNCTION void LBFGS::iterate(double loss, std::function<double()> const& c
 
 namespace xgrad::optim {
 
+/// Options of RMSprop.
 struct RMSpropOptions {
+    /// `lr` is the learning rate, `alpha` the decay of the mean square, and `eps` is added to its
+    /// root. `weight_decay` times the parameter is added to the gradient. `momentum` is the factor
+    /// of the step before; 0 means none. A negative one of them is an Error.
     double lr = 1e-2, alpha = 0.99, eps = 1e-8, weight_decay = 0, momentum = 0;
+    /// With `centered` the mean square is that of the gradient minus its mean, with `maximize` the
+    /// loss is increased.
     bool centered = false, maximize = false;
 };
 
@@ -1242,6 +1271,7 @@ struct RMSpropRule {
 };
 } // namespace detail
 
+/// RMSprop. Complex parameters are pairs of real ones, as in PyTorch.
 using RMSprop = Optimizing<detail::RMSpropRule>;
 
 } // namespace xgrad::optim
@@ -1324,9 +1354,10 @@ private:
     std::int64_t count_ = 0;
 };
 
+/// Options of StepLR.
 struct StepLROptions {
-    std::int64_t step_size;
-    double gamma = 0.1;
+    std::int64_t step_size; // The number of steps between changes. Below 1 it is an Error.
+    double gamma = 0.1;     // factor of the rate
 };
 /// Multiplies the rate by gamma every step_size steps.
 class StepLR final : public Schedule {
@@ -1344,9 +1375,10 @@ private:
     double gamma_;
 };
 
+/// Options of MultiStepLR.
 struct MultiStepLROptions {
-    std::vector<std::int64_t> milestones;
-    double gamma = 0.1;
+    std::vector<std::int64_t> milestones; // counts of steps at which the rate changes
+    double gamma = 0.1;                   // factor of the rate
 };
 /// Multiplies the rate by gamma at each of the milestones, which are counts of steps.
 class MultiStepLR final : public Schedule {
@@ -1362,8 +1394,9 @@ private:
     double gamma_;
 };
 
+/// Options of ExponentialLR.
 struct ExponentialLROptions {
-    double gamma;
+    double gamma; // factor of the rate
 };
 /// Multiplies the rate by gamma at each step.
 class ExponentialLR final : public Schedule {
@@ -1393,9 +1426,10 @@ private:
     std::function<double(std::int64_t)> factor_;
 };
 
+/// Options of CosineAnnealingLR.
 struct CosineAnnealingLROptions {
-    std::int64_t T_max;
-    double eta_min = 0;
+    std::int64_t T_max; // Steps down to the lowest rate. Below 1 it is an Error.
+    double eta_min = 0; // the lowest rate
 };
 /// Half a cosine from the rate down to `lowest` in t_max steps, and up again (Loshchilov and
 /// Hutter, 2016).
@@ -1419,9 +1453,12 @@ private:
     double lowest_;
 };
 
+/// Options of LinearLR.
 struct LinearLROptions {
+    /// The factor changes from `start_factor`, in (0, 1], to `end_factor`, in [0, 1]. Others are an
+    /// Error.
     double start_factor = 1. / 3, end_factor = 1;
-    std::int64_t total_iters = 5;
+    std::int64_t total_iters = 5; // The number of steps until then. Below 1 it is an Error.
 };
 /// Multiplies the rate by a factor that changes linearly from start to end and then stays: a
 /// warm-up.
@@ -1437,18 +1474,21 @@ private:
     std::int64_t steps_;
 };
 
-/// How the rate changes in between: along half a cosine, or linearly.
+/// How the rate changes in between: `cos` along half a cosine, `linear` linearly.
 enum class AnnealStrategy : unsigned char { cos, linear };
 constexpr std::string_view choice_names(AnnealStrategy) { return "anneal_strategy: cos linear"; }
 
+/// Options of OneCycleLR.
 struct OneCycleLROptions {
-    double max_lr = 1e-2;
-    std::int64_t total_steps = 100;
+    double max_lr = 1e-2;           // the highest rate
+    std::int64_t total_steps = 100; // The length of the cycle. One more step() is an Error.
     /// The fraction of the steps in which the rate rises.
     double pct_start = 0.3;
-    Choice<AnnealStrategy> anneal_strategy = AnnealStrategy::cos;
-    /// Momentum is annealed inversely: from max_momentum down and up again.
+    Choice<AnnealStrategy> anneal_strategy = AnnealStrategy::cos; // "cos" or "linear"
+    /// Anneals the momentum inversely to the rate. It is an Error for an optimiser without
+    /// momentum.
     bool cycle_momentum = true;
+    /// The momentum falls from `max_momentum` to `base_momentum` and rises again.
     double base_momentum = 0.85, max_momentum = 0.95;
     /// The first rate is max_lr / div_factor, the last one is the first / final_div_factor.
     double div_factor = 25, final_div_factor = 1e4;
@@ -1486,24 +1526,25 @@ private:
     std::vector<std::int64_t> milestones_;
 };
 
-/// Whether a metric is to become small or large.
+/// Whether a metric is to become small (min) or large (max).
 enum class PlateauMode : unsigned char { min, max };
 constexpr std::string_view choice_names(PlateauMode) { return "mode: min max"; }
-/// Whether the threshold of an improvement is relative to the best metric so far, or absolute.
+/// The threshold of an improvement is relative to the best metric so far (rel), or absolute (abs).
 enum class ThresholdMode : unsigned char { rel, abs };
 constexpr std::string_view choice_names(ThresholdMode) { return "threshold_mode: rel abs"; }
 
+/// Options of ReduceLROnPlateau.
 struct ReduceLROnPlateauOptions {
-    Choice<PlateauMode> mode = PlateauMode::min;
-    double factor = 0.1;
+    Choice<PlateauMode> mode = PlateauMode::min; // "min" or "max"
+    double factor = 0.1;                         // Of the rate. Outside of [0, 1) it is an Error.
     /// The number of steps without an improvement that are tolerated.
     std::int64_t patience = 10;
     /// A smaller improvement does not count.
     double threshold = 1e-4;
-    Choice<ThresholdMode> threshold_mode = ThresholdMode::rel;
+    Choice<ThresholdMode> threshold_mode = ThresholdMode::rel; // "rel" or "abs"
     /// The number of steps after a reduction in which nothing is counted.
     std::int64_t cooldown = 0;
-    double min_lr = 0;
+    double min_lr = 0; // no rate is made smaller than this
     /// A rate is not changed by less than this.
     double eps = 1e-8;
 };
@@ -1787,8 +1828,14 @@ XGRAD_FUNCTION bool ReduceLROnPlateau::improves(double v) const {
 
 namespace xgrad::optim {
 
+/// Options of SGD.
 struct SGDOptions {
+    /// `lr` is the learning rate. `momentum` is the factor of the step before; 0 means none. A new
+    /// gradient is added to it times 1 - `dampening`. `weight_decay` times the parameter is added
+    /// to the gradient. A negative lr, momentum or weight_decay is an Error.
     double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
+    /// `nesterov` takes Nesterov's momentum; it is an Error without momentum or with dampening.
+    /// With `maximize` the loss is increased.
     bool nesterov = false, maximize = false;
 };
 

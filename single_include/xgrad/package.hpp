@@ -154,12 +154,20 @@
 // ======== xgrad/package/record.hpp
 // ModuleRecord: a module and those inside it as a package describes them: names of types and
 // arguments. Also where things are in the archive.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: a package of a newer format is a PackageError where it is read (importer.hpp).
 
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_DEPENDENCIES_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_DEPENDENCIES_HPP
 
 // ======== xgrad/package/dependencies.hpp
 // Dependencies: which name depends on which, and what becomes of each in a package.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: a package that needs a denied name is a PackageError where it is written (exporter.hpp).
 
 #include <map>
 #include <set>
@@ -190,7 +198,7 @@ struct EmptyMatchError : PackageError {
 
 /// A string literal as a template argument.
 template <std::size_t N> struct Name {
-    char text[N];
+    char text[N]; // with the terminating zero
     consteval Name(char const (&literal)[N]) {
         for (std::size_t i = 0; i < N; ++i) text[i] = literal[i];
     }
@@ -371,8 +379,8 @@ XGRAD_FUNCTION bool Glob::any(std::vector<Pattern> const& patterns, std::string_
 
 namespace xgrad::package {
 
-/// What becomes of a name: its configuration and state are stored, only its name is stored, a
-/// stand-in takes its position, or it keeps the package from being written.
+/// What becomes of a name: with `intern` its configuration and state are stored, with `extern_`
+/// only its name, with `mock` a stand-in; with `deny` the package is not written.
 enum class Action : unsigned char { intern, extern_, mock, deny };
 
 namespace detail {
@@ -590,9 +598,11 @@ using data::Json;
 /// An argument of a constructor under its name. `accessor` reads it from the module: a pointer to a
 /// data member or a const function of the module, or to a function that takes the module.
 template <Name name_, auto accessor> struct Argument {
-    static constexpr std::string_view name = name_.view();
+    static constexpr std::string_view name = name_.view(); // the name of the argument in a package
+    /// True if the accessor can read a module M.
     template <class M>
     static constexpr bool fits = std::is_invocable_v<decltype(accessor), M const&>;
+    /// The type of the argument in a module M.
     template <class M>
     using value = std::remove_cvref_t<std::invoke_result_t<decltype(accessor), M const&>>;
 
@@ -3060,6 +3070,7 @@ XGRAD_FUNCTION bool ModuleBuilder::has_arguments(nn::AnyModule& m, ModuleRecord 
 
 namespace xgrad::package {
 
+/// Options of PackageImporter.
 struct ImporterOptions {
     /// Which external names this program may be asked for; without it, all.
     std::function<bool(std::string const& name)> allowed = {};
@@ -3067,6 +3078,7 @@ struct ImporterOptions {
 
 /// A resource of a package; its kind is "module", "tensor", "tensors", "text" or "binary".
 struct ResourceInfo {
+    /// A resource is found by the names `package` and `resource`; `kind` says what it is.
     std::string package, resource, kind;
 };
 

@@ -757,6 +757,11 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 // ======== xgrad/core/error.hpp
 // The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
 // messages and throw.
+//
+// Shapes: messages have them in PyTorch's form: [2, 3].
+// Gradients: none are recorded. VersionError protects them: backward() throws it where a saved
+// tensor was changed.
+// Errors: each type derives from Error, and Error derives from std::runtime_error.
 
 #include <initializer_list>
 #include <stdexcept>
@@ -968,6 +973,10 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
 // allocates from the system only in its first iteration and touches no new page afterwards.
 // Storages, Nodes and tensors use it. With AddressSanitizer every block comes from the system, so
 // that a use after free is detected.
+//
+// Shapes: none are needed: blocks are bytes.
+// Gradients: none are recorded.
+// Errors: none are thrown.
 
 #include <algorithm>
 #include <bit>
@@ -1425,8 +1434,8 @@ inline constinit thread_local std::uint64_t next_sequence = 0;
 
 /// Destination of a gradient: output `input_nr` of a Node.
 struct Edge {
-    detail::Ref<Node> function;
-    std::uint32_t input_nr = 0;
+    detail::Ref<Node> function; // the Node; null where no gradient is wanted
+    std::uint32_t input_nr = 0; // index of the output of that Node
 
     explicit operator bool() const noexcept { return static_cast<bool>(function); }
 };
@@ -1434,14 +1443,16 @@ struct Edge {
 /// A saved tensor of a Node under its name in Node::formula(): "a", "b", ... for operands, "result"
 /// for the result.
 struct NamedSavedTensor {
-    std::string name;
-    SavedTensor* tensor;
+    std::string name;    // such as "a" or "result"
+    SavedTensor* tensor; // owned by the Node
 };
 
 /// Reads a saved tensor, or sets its pack and unpack hooks. It keeps the Node alive. See
 /// saved_tensor.hpp.
 class SavedTensorHandle;
 
+/// A recorded operation. It computes the gradients of its inputs from the gradients of its outputs.
+/// PyTorch has the same class as torch.autograd.graph.Node.
 class Node {
 public:
     Node(Node const&) = delete;
@@ -1501,7 +1512,7 @@ public:
     /// possible number.
     std::uint64_t sequence_nr() const noexcept { return sequence_; }
 
-    detail::RefCount refs;
+    detail::RefCount refs; // the number of references to this Node
     /// Ends a Node to which no reference is left.
     static void destroy(Node* node) noexcept { node->end(); }
 
@@ -1726,6 +1737,11 @@ XGRAD_FUNCTION void Node::destroy_later(Node* node) noexcept {
 // ======== xgrad/core/scalar.hpp
 // The scalar types of tensors, the kinds B, Z, R, C that state an operation's domain, and type
 // promotion.
+//
+// Shapes: none are needed.
+// Gradients: Differentiable types have them: float, double and their complex types. Those of
+// complex numbers are dL/dRe + i dL/dIm, as in PyTorch.
+// Errors: none are thrown. A type that a concept excludes does not compile.
 
 #include <complex>
 
@@ -1736,8 +1752,10 @@ template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
 } // namespace detail
 
+/// float or double.
 template <class T>
 concept RealScalar = std::same_as<T, float> || std::same_as<T, double>;
+/// std::complex<float> or std::complex<double>.
 template <class T>
 concept ComplexScalar =
     std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
@@ -1761,9 +1779,11 @@ concept SameNumber = std::same_as<U, T> && !std::same_as<T, bool>;
 template <class T>
 concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
 
-/// The scalar type of a tensor as a value.
+/// The scalar type of a tensor as a value: boolean is bool, int64 std::int64_t, float32 float,
+/// float64 double, complex64 std::complex<float>, and complex128 std::complex<double>.
 enum class DType : std::uint8_t { boolean, int64, float32, float64, complex64, complex128 };
 
+/// The DType of a scalar type.
 template <Scalar T>
 inline constexpr DType dtype_of = std::same_as<T, bool>                  ? DType::boolean
                                   : std::same_as<T, std::int64_t>        ? DType::int64
@@ -1845,18 +1865,19 @@ template <class... P> using widest_precision = typename detail::Widest<P...>::ty
 // The kinds of scalars in an operation's domain: B boolean, Z integer, R real, C complex. over<P>
 // is the scalar type of the kind in precision P.
 struct B {
-    template <class> using over = bool;
+    template <class> using over = bool; // bool, whatever the precision
 };
 struct Z {
-    template <class> using over = std::int64_t;
+    template <class> using over = std::int64_t; // std::int64_t, whatever the precision
 };
 struct R {
-    template <class P> using over = P;
+    template <class P> using over = P; // the precision itself
 };
 struct C {
-    template <class P> using over = std::complex<P>;
+    template <class P> using over = std::complex<P>; // the complex type of this precision
 };
 
+/// The kind of a scalar type: B, Z, R or C.
 template <class T>
 using kind_of = std::conditional_t<std::same_as<T, bool>, B,
     std::conditional_t<std::integral<T>, Z, std::conditional_t<detail::is_complex<T>, C, R>>>;
@@ -1876,6 +1897,13 @@ inline constexpr bool is_kind_within =
 // Shapes, strides and axes, and the arithmetic on them: layout, reshaping and broadcasting.
 //
 // Dims<T> is a small vector that needs no heap up to four dimensions. Strides count elements.
+//
+// Shapes: a Shape has an extent for each axis. The empty one is that of a single element.
+// Gradients: none are recorded.
+// Errors: in a list, a negative extent and an integer that does not fit are a ShapeError. numel()
+// throws one for more elements than any memory holds. A bool or a floating-point number in a list
+// does not compile.
+//
 // Read next: array.hpp.
 
 #include <iterator>
@@ -2049,8 +2077,8 @@ private:
     };
 };
 
-using Shape = Dims<std::size_t>;
-using Strides = Dims<std::ptrdiff_t>;
+using Shape = Dims<std::size_t>;      // the extent of each axis
+using Strides = Dims<std::ptrdiff_t>; // the step along each axis, as a number of elements
 
 /// Axes as a caller gives them: negative ones count from the end.
 using Axes = Dims<std::ptrdiff_t>;
@@ -2070,8 +2098,9 @@ public:
                  !std::same_as<std::ranges::range_value_t<V>, char>) // "ortho" is no list
     ListArgument(V const& list) : Dims<T>(list) {}
 };
+/// An argument for axes; negative ones count from the end.
 using AxisList = ListArgument<std::ptrdiff_t>;
-using ShapeArgument = ListArgument<std::size_t>;
+using ShapeArgument = ListArgument<std::size_t>; // an argument for extents
 
 namespace detail {
 
@@ -3267,6 +3296,8 @@ TensorImpl& current(TensorImpl& t);
 
 } // namespace detail
 
+/// A handle to a tensor of any scalar type. Copies refer to the same tensor. A default-constructed
+/// one is undefined.
 class AnyTensor {
 public:
     AnyTensor() noexcept = default;
@@ -3428,11 +3459,16 @@ private:
 // ======== xgrad/core/warning.hpp
 // Warnings about calls that are allowed and probably a mistake. A handler of the user receives
 // them.
+//
+// Shapes: none are needed: a warning is text.
+// Gradients: none are recorded.
+// Errors: none are thrown here.
 
 #include <cstdio>
 
 namespace xgrad {
 
+/// A function that gets the text of each warning: see set_warning_handler().
 using WarningHandler = std::function<void(std::string const&)>;
 
 namespace detail {
@@ -4151,11 +4187,16 @@ private:
 // ======== xgrad/core/warning.hpp
 // Warnings about calls that are allowed and probably a mistake. A handler of the user receives
 // them.
+//
+// Shapes: none are needed: a warning is text.
+// Gradients: none are recorded.
+// Errors: none are thrown here.
 
 #include <cstdio>
 
 namespace xgrad {
 
+/// A function that gets the text of each warning: see set_warning_handler().
 using WarningHandler = std::function<void(std::string const&)>;
 
 namespace detail {
@@ -4469,6 +4510,7 @@ XGRAD_FUNCTION DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string me
 
 namespace xgrad {
 
+/// A tensor that a Node saves for backward. Hooks may have packed it.
 class SavedTensor {
 public:
     SavedTensor() noexcept = default;
@@ -4564,6 +4606,7 @@ private:
     std::uint32_t output_nr_ = operand_nr;
 };
 
+/// Reads a saved tensor of a Node, or sets its pack and unpack hooks. It keeps the Node alive.
 class SavedTensorHandle {
 public:
     SavedTensorHandle(Node& owner, SavedTensor& saved) : owner_(&owner), saved_(&saved) {}
@@ -6062,14 +6105,28 @@ XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
 // ======== xgrad/expr/expression.hpp
 // Expressions: an operation applied to operands, evaluated later. The type is the tree. Operands
 // are held by value, so no reference can dangle. Making a Tensor of an elementwise expression
-// evaluates it in one kernel and records one Node (tensor/record.hpp). Read next:
-// flat_expression.hpp.
+// evaluates it in one kernel and records one Node (tensor/record.hpp).
+//
+// Shapes: operands broadcast as in NumPy.
+// Gradients: those of the operations, of any order, in backward and forward mode. One Node is
+// recorded where a Tensor is made of the expression.
+// Errors: shapes that do not broadcast are a ShapeError, and an undefined tensor is an Error. Both
+// are thrown where the expression is evaluated, or asked for its shape. item() of other
+// than one element is a ShapeError, and backward() of several elements without a gradient is a
+// GraphError. Operands outside of the domain, and a mistake in an operation, do not compile.
+//
+// Read next: flat_expression.hpp.
 
 
 // ======== xgrad/expr/function_forms.hpp
 // FunctionForms: functions as members, x.exp() beside exp(x), of tensors and of expressions. A
 // member forwards to the free function of its name, with the same arguments and result. (softmax
 // and log_softmax are functions of nn.hpp.)
+//
+// Shapes: those of the functions.
+// Gradients: those of the functions.
+// Errors: those of the functions. What a function does not take, its member does not take,
+// either: it does not compile.
 
 namespace xgrad {
 
@@ -6103,11 +6160,13 @@ XGRAD_FUNCTIONS_OF_AXES(XGRAD_CALL)
 
 /// Base of Tensor and of Expression. Members with the arguments of the functions of their names.
 template <class Derived> struct FunctionForms {
+    /// `x.f(...)` is `f(x, ...)`.
 #define XGRAD_MEMBER(f)                                                                            \
     template <class... A> auto f(A const&... a) const { return detail::call_##f(self(), a...); }
     XGRAD_FUNCTIONS(XGRAD_MEMBER)
     XGRAD_FUNCTIONS_OF_AXES(XGRAD_MEMBER)
 #undef XGRAD_MEMBER
+    /// `x.f({0, 1}, ...)` is `f(x, {0, 1}, ...)`.
 #define XGRAD_MEMBER(f)                                                                            \
     template <class... A> auto f(AxisList const& axes, A const&... a) const {                      \
         return detail::call_##f(self(), axes, a...);                                               \
@@ -6148,6 +6207,11 @@ private:
 // Checks of operations at compile time. A diagnostic is an incomplete type in namespace verdict
 // whose name is the sentence that the compiler prints. Only the first mistake is reported, so there
 // is one error and no cascade.
+//
+// Shapes: none are needed.
+// Gradients: a rule returns a derivative for each real or complex argument of a real or complex
+// result. For a real result of a complex argument it returns `gradient` or `nothing`.
+// Errors: none are thrown: a mistake does not compile.
 
 
 // ======== xgrad/expr/probe.hpp
@@ -6159,10 +6223,14 @@ private:
 // ======== xgrad/expr/operation.hpp
 // What an operation is. An elementwise rule states its domain, its value and one partial derivative
 // for each argument, for one element. It is called with batches, dual numbers, probes and traced
-// tensors. The gradient of an argument z of y = f(z) is g conj(df/dz) + conj(g) df/dconj(z), where
-// g is the gradient of y (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm).
-// The type that a partial returns selects the special case. Read next: any family, for instance
-// trigonometric.hpp, then expression.hpp.
+// tensors. The type that a partial returns selects the special case.
+//
+// Shapes: a rule is for one element. Arguments of an elementwise operation broadcast as in NumPy.
+// Gradients: that of an argument z of y = f(z) is g conj(df/dz) + conj(g) df/dconj(z), where g is
+// the gradient of y (conjugate Wirtinger calculus, PyTorch's convention: dL/dRe + i dL/dIm).
+// Errors: none are thrown. A mistake in a rule does not compile (operation_check.hpp).
+//
+// Read next: any family, for instance trigonometric.hpp, then expression.hpp.
 
 
 // ======== xgrad/simd/complex_functions.hpp
@@ -6178,6 +6246,11 @@ private:
 // Elementary functions on real batches that the rules of operations call. A rule calls them without
 // a namespace: argument-dependent lookup finds the overload for the type of its argument.
 // complex_functions.hpp has the functions of complex batches.
+//
+// Shapes: none are needed: an element is a number of a batch.
+// Gradients: none are recorded: rules state them. power_below() is a factor of the derivative of
+// x^p.
+// Errors: none are thrown: a result that is not defined is NaN or infinite.
 
 
 // ======== xgrad/simd/atan.hpp
@@ -7648,23 +7721,25 @@ template <std::size_t I> struct wrt {};
 // What a partial may return beside a plain value d (f holomorphic: pullback g conj(d)).
 /// f is real-valued: v is the direction of steepest ascent; the pullback is Re(g) v.
 template <class V> struct gradient {
-    V value;
+    V value; // the direction v
 };
 /// f is a function of conj(x): d is the derivative with respect to conj(x); the pullback is conj(g
 /// conj(d)).
 template <class V> struct conjugate {
-    V value;
+    V value; // the derivative d
 };
 /// Anything else: the derivatives with respect to x and to conj(x).
 template <class V, class W> struct wirtinger {
-    V dz;
-    W dz_bar;
+    V dz;     // with respect to x
+    W dz_bar; // with respect to conj(x)
 };
 template <class V> gradient(V) -> gradient<V>;
 template <class V> conjugate(V) -> conjugate<V>;
 template <class V, class W> wirtinger(V, W) -> wirtinger<V, W>;
 
-/// Derivatives that are known at compile time: the chain rule multiplies by none of them.
+/// Derivatives that are known at compile time: One is 1, MinusOne is -1, Nothing is 0 and
+/// ImaginaryUnit is i. The chain rule multiplies by none of them. Their values are `one`,
+/// `minus_one`, `nothing` and `imaginary_unit`.
 struct One {};
 struct MinusOne {};
 struct Nothing {};
@@ -7678,8 +7753,8 @@ inline constexpr Nothing nothing{};
 /// The derivative `weight` where the mask is true, and 0 elsewhere. The pullback selects instead of
 /// multiplying by 0, so an infinite or NaN gradient of an element that was not chosen stays out.
 template <class M, class W = One> struct selected {
-    M mask;
-    W weight = {};
+    M mask;        // true where the derivative is `weight`
+    W weight = {}; // the derivative where the mask is true
 };
 template <class M> selected(M) -> selected<M>;
 template <class M, class W> selected(M, W) -> selected<M, W>;
@@ -7740,28 +7815,31 @@ template <class V, class W> XGRAD_INLINE auto push(auto t, wirtinger<V, W> d) {
 
 } // namespace detail
 
+/// A list of signatures.
 template <class... Signatures> struct Maps {};
 
 /// Base of an operation on single elements. Its domain lists function types over the kinds B
 /// (mask), Z (integer), R (real) and C (complex). The first signature that accepts the arguments
 /// after promotion is used.
 template <class... Signatures> struct Elementwise {
-    using domain = Maps<Signatures...>;
+    using domain = Maps<Signatures...>; // the signatures as one type
 };
 
 /// Base of an elementwise operation with an expensive value. Kernels evaluate it once for a tile in
 /// which all its arguments are constant.
 template <class... Signatures> struct Transcendental : Elementwise<Signatures...> {
-    static constexpr bool is_transcendental = true;
+    static constexpr bool is_transcendental = true; // marks an operation with an expensive value
 };
 
 /// Base of an operation on whole arrays.
 struct Arraywise {
-    static constexpr bool whole_arrays = true;
+    static constexpr bool whole_arrays = true; // marks an operation on whole arrays
 };
 
+/// An operation on single elements.
 template <class Op>
 concept IsElementwise = requires { typename Op::domain; };
+/// An operation on whole arrays.
 template <class Op>
 concept IsArraywise = requires { Op::whole_arrays; };
 
@@ -8063,7 +8141,9 @@ template <class Op, class... L> consteval auto check_application() {
 
 /// The first mistake of Op, or verdict::ok.
 template <class Op> using diagnostic_of = typename decltype(detail::check_operation<Op>())::type;
+/// True for the diagnostic of an operation without a mistake.
 template <class Diagnostic> inline constexpr bool accepted = std::same_as<Diagnostic, verdict::ok>;
+/// The diagnostic of an operation without a mistake.
 template <class Diagnostic>
 concept Accepted = accepted<Diagnostic>;
 
@@ -8089,6 +8169,12 @@ concept DefinedOn = Accepted<typename decltype(detail::check_application<Op, L..
 // the declarations; the definitions stand in tensor/reduce.hpp and tensor/arraywise.hpp, and are
 // chosen by the types of the operands (tensors, expressions, traced tensors). tools/check_layers
 // fails when a function is missing on one of the sides.
+//
+// Shapes: reduced axes are removed, or kept with extent 1 if `keep`; finite_largest() keeps them.
+// Gradients: materialize_expression(), record_arraywise() and record_sum() record them; the others
+// do not.
+// Errors: an axis of record_sum() that is out of range or given twice is an IndexError. An
+// undefined tensor is an Error.
 
 namespace xgrad {
 
@@ -8201,6 +8287,8 @@ using result_precision = std::conditional_t<std::same_as<Y, B>, bool,
 
 } // namespace detail
 
+/// At least one of X... is an Operand. The others are, too, or stand beside one: C++ numbers and
+/// xtensor expressions.
 template <class... X>
 concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
@@ -8221,21 +8309,21 @@ void check_defined(std::string_view operation, X const& x, std::size_t argument 
 /// Op applied to operands (Tensors, Expressions, constants), lazily.
 template <class Op, class... X> struct Expression : FunctionForms<Expression<Op, X...>> {
     using operand_tag = void;
-    using operation = Op;
+    using operation = Op; // the operation
+    /// The signature of its domain that the operands fit.
     using signature = detail::signature_for<Op, typename X::kind...>;
     using kind = typename detail::ResultOf<signature>::type;
     using precision = detail::result_precision<kind, widest_precision<typename X::precision...>>;
     using scalar = typename kind::template over<precision>;
     using value_type = scalar;
-    /// False for operands that are constants and masks, which promote to anything: where(mask, 1,
-    /// 0).
+    /// False where all operands are constants and masks, which promote to anything.
     static constexpr bool has_precision =
         !std::same_as<widest_precision<typename X::precision...>, bool>;
-    using indices = std::index_sequence_for<X...>;
+    using indices = std::index_sequence_for<X...>; // the indices of the operands
     static constexpr std::size_t operand_count = (X::operand_count + ... + 0);
 
-    [[no_unique_address]] Op op;
-    detail::Operands<X...> x;
+    [[no_unique_address]] Op op; // the operation with its parameters
+    detail::Operands<X...> x;    // the operands
 
     template <class... Y>
         requires(sizeof...(Y) == sizeof...(X))
@@ -8577,8 +8665,8 @@ XGRAD_INLINE X pow_derivative(int m, int n, Y power, X a, X b) {
 /// the derivatives for b alone are 0 at 0^0.
 template <class Y = detail::NoPower> struct PowDerivative : Transcendental<R(R, R), C(C, C)> {
     static constexpr std::string_view written = "pow";
-    int m = 0, n = 0;
-    [[no_unique_address]] Y power = {};
+    int m = 0, n = 0; // derivative `m` with respect to a, and `n` with respect to b
+    [[no_unique_address]] Y power = {}; // the power itself, where it is known
 
     XGRAD_INLINE auto value(auto a, auto b) const { return pow_derivative(m, n, power, a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto a, auto b) const {
@@ -8615,7 +8703,7 @@ struct Pow : Transcendental<R(R, R), C(C, C)> {
 /// Power x^p with a real constant p; small integer powers are products.
 struct PowNumber : Transcendental<R(R), C(C)> {
     static constexpr std::string_view written = "pow";
-    double p = 1;
+    double p = 1; // the exponent
 
     XGRAD_INLINE auto value(auto x) const { return pow(x, p); }
     XGRAD_INLINE auto partial(wrt<0>, auto y, auto x) const {
@@ -8689,8 +8777,8 @@ template <Scalar To, Operand X> auto cast(X const& x) {
 /// The elements in row-major order with another shape; one extent may be -1, to be inferred. A view
 /// where strides allow it, else a copy.
 struct Reshape : Arraywise {
-    Axes to;
-    char const* asked_by = "reshape";
+    Axes to;                          // the extents, of which one may be -1
+    char const* asked_by = "reshape"; // the function that error messages name
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = resolve(x.shape);
@@ -8755,7 +8843,7 @@ Axes inverse_of(Axes const& order);
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
 struct Permute : Arraywise {
     static constexpr std::string_view written = "permute";
-    Axes axes;
+    Axes axes; // negative ones count from the end
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const order = normalized(x.shape);
@@ -8827,7 +8915,7 @@ template <Operand X> auto mT(X const& x) {
 /// Broadcasts along axes of extent 1 and new leading axes, by NumPy's rules. A view.
 struct BroadcastTo : Arraywise {
     static constexpr std::string_view written = "broadcast_to";
-    Shape shape;
+    Shape shape; // of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         if (!detail::broadcasts_to(x.shape, shape))
@@ -9539,8 +9627,15 @@ XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
 
 // ======== xgrad/expr/dual.hpp
 // Dual numbers: a batch and its tangent, the derivative in one direction. The same rules that give
-// gradients, called with dual numbers, give tangents (forward mode) and second derivatives. Read
-// next: dual_kernel.hpp.
+// gradients, called with dual numbers, give tangents (forward mode) and second derivatives.
+//
+// Shapes: none are needed: an element is a number of a batch.
+// Gradients: the tangent is the derivative in the direction of the tangents of the arguments. Where
+// several arguments are dual numbers, one with the tangent 0 contributes 0, also if its derivative
+// is infinite.
+// Errors: none are thrown. Arguments outside of the domain of the operation do not compile.
+//
+// Read next: dual_kernel.hpp.
 
 namespace xgrad {
 
@@ -9568,7 +9663,7 @@ template <class Batch> struct Dual {
     using evaluated_at_once = void;
     using kind = typename detail::RuleValue<Batch>::kind;
     using precision = typename detail::RuleValue<Batch>::precision;
-    Batch value, tangent;
+    Batch value, tangent; // `value` is the batch, `tangent` its directional derivative
 };
 template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
 
@@ -11599,6 +11694,11 @@ XGRAD_FUNCTION AnyArray zeroed(Shape const& shape, std::size_t element) {
 // ======== xgrad/core/parallel.hpp
 // A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
 // the same parts, so that results do not depend on the number of threads.
+//
+// Shapes: any.
+// Gradients: those of one thread, bit by bit.
+// Errors: set_num_threads() throws an Error for more than 65536 threads, and for more than the
+// system gives.
 
 #include <exception>
 
@@ -12321,9 +12421,9 @@ inline constexpr bool keepdims = true;
 
 /// Base of an operation that reduces over axes.
 template <template <class> class F> struct Reducing : Arraywise {
-    template <class T> using combine = F<T>;
-    Axes over; // normalised
-    bool keep = false;
+    template <class T> using combine = F<T>; // how elements of a type are combined
+    Axes over;                               // normalised
+    bool keep = false;                       // true for reduced axes with extent 1
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         return detail::reduce_array<F>(x, over, keep);
@@ -14393,6 +14493,7 @@ template <class Self> Self& call_normal(Self& x, double mean, double deviation) 
 
 /// Base of Tensor. Each form returns the tensor itself.
 template <class Self> struct InplaceForms {
+    /// `x.f_()` writes `f(x)` into the memory of x.
 #define XGRAD_IN_PLACE(f)                                                                          \
     Self& f##_() {                                                                                 \
         return apply_in_place(#f "_", [](auto const& x) { return f(x); });                         \
@@ -15944,6 +16045,7 @@ XGRAD_INLINE auto clamp_max(X&& x, U&& upper) {
 /// Replaces NaN and infinities by other numbers; gradient 0 where x was replaced.
 struct NanToNum : Elementwise<R(R)> {
     static constexpr std::string_view written = "nan_to_num";
+    /// `nan` replaces NaN, `posinf` infinity, and `neginf` minus infinity.
     double nan = 0, posinf = std::numeric_limits<double>::max(),
            neginf = std::numeric_limits<double>::lowest();
     XGRAD_INLINE auto value(auto x) const {
@@ -16328,7 +16430,9 @@ template <template <class> class Combine> struct Extremum : Reducing<Combine> {
         return express(ExtremumGradient{{}, this->over}, g, unrecorded(y), unrecorded(x));
     }
 };
+/// The largest element over some axes. Equal ones get equal parts of the gradient.
 struct Amax : Extremum<detail::Larger> {};
+/// The smallest element over some axes. Equal ones get equal parts of the gradient.
 struct Amin : Extremum<detail::Smaller> {};
 
 namespace detail {
@@ -16534,7 +16638,7 @@ struct NormRoot : Elementwise<R(R)> {
 };
 /// Root s^(1/p) of a sum of p-th powers, with gradient 0 at 0.
 struct PowerRoot : Elementwise<R(R)> {
-    double p = 2;
+    double p = 2; // of the p-norm
     auto value(auto s) const { return pow(s, 1 / p); }
     auto partial(wrt<0>, auto, auto s) const {
         return selected{!(s == 0), (1 / p) * pow(s, 1 / p - 1)};
@@ -16542,7 +16646,7 @@ struct PowerRoot : Elementwise<R(R)> {
 };
 /// |x|^p, with gradient 0 at 0.
 struct AbsPower : Elementwise<R(R), R(C)> {
-    double p = 2;
+    double p = 2; // the exponent
     auto value(auto x) const { return pow(abs(x), p); }
     auto partial(wrt<0>, auto, auto x) const {
         auto const r = abs(x);
@@ -16600,10 +16704,12 @@ namespace xgrad {
 
 /// The role of a factor in a matrix product: matrices, or a last axis of rows or columns.
 struct MatmulFactor {
+    /// What the last axes of a factor are: a `matrix`, a `row` of one, or a `column` of one.
     enum class Form : std::uint8_t { matrix, row, column };
 
+    /// With `conj` the factor is conjugated, with `transposed` its last two axes are exchanged.
     bool conj = false, transposed = false;
-    Form form = Form::matrix;
+    Form form = Form::matrix; // before it is transposed
 
     /// True for a vector that stands as one row of the product, transposed or not.
     bool is_row() const noexcept { return form == (transposed ? Form::column : Form::row); }
@@ -16618,7 +16724,7 @@ struct MatmulFactor {
 /// column is not allowed. Each gradient is such a product with the adjoint of the other factor,
 /// which sets flags and copies nothing.
 struct Matmul : Arraywise {
-    MatmulFactor a_is, b_is;
+    MatmulFactor a_is, b_is; // the role of the first factor (a_is) and of the second one (b_is)
     static constexpr bool is_multilinear = true;
     static constexpr detail::Uses uses[] = {detail::uses_argument(1), detail::uses_argument(0)};
 
@@ -16881,7 +16987,7 @@ template <class Derived> struct ShapeForms {
         return xgrad::flatten(self(), first, last);
     }
     auto ravel() const { return xgrad::flatten(self()); }
-    // Functions of a list of integers with several integers: x.view(2, 3).
+    /// `x.f(2, 3)` is `x.f({2, 3})`.
 #define XGRAD_OF_INTEGERS(f)                                                                       \
     template <std::integral... N>                                                                  \
         requires(sizeof...(N) > 1)                                                                 \
@@ -16966,13 +17072,13 @@ namespace xgrad {
 
 /// Constructs a leaf that requires a gradient: `Tensor<double> x({1., 2.}, xg::requires_grad)`.
 struct RequiresGrad {
-    bool value = false;
+    bool value = false; // true in requires_grad
 };
 inline constexpr RequiresGrad requires_grad{true};
 
 /// The last argument of functions that create a Tensor<T>: nothing, or requires_grad.
 template <Scalar T> struct GradFlag {
-    bool value = false;
+    bool value = false; // true if the tensor shall require a gradient
     GradFlag() = default;
     GradFlag(RequiresGrad g) : value(g.value) {
         static_assert(detail::has_gradients<T>,
@@ -17196,6 +17302,7 @@ namespace xgrad {
 template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
 
+/// A tensor of scalar type T. Copies refer to the same tensor, as in PyTorch.
 template <Scalar T>
 class Tensor : public AnyTensor,
                public InplaceForms<Tensor<T>>,
@@ -18127,7 +18234,7 @@ template <Scalar T> struct Traced {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     static constexpr std::size_t operand_count = 1;
-    Tensor<T> tensor;
+    Tensor<T> tensor; // the value, recorded
 };
 
 namespace detail {
@@ -18493,8 +18600,10 @@ namespace xgrad {
 /// start:stop:step as in Python: start counts, stop does not, negative ones count from the end. The
 /// step is positive.
 struct Slice {
+    /// `start` is the first position, by default that of the axis; `stop` is the position after the
+    /// last one, by default the end of the axis.
     std::optional<std::ptrdiff_t> start = {}, stop = {};
-    std::ptrdiff_t step = 1;
+    std::ptrdiff_t step = 1; // below 1 it is an IndexError
 };
 inline Slice slice(std::optional<std::ptrdiff_t> start = {},
     std::optional<std::ptrdiff_t> stop = {}, std::ptrdiff_t step = 1) {
@@ -18508,12 +18617,13 @@ inline constexpr struct All {
         return all_of(mask, a...);
     }
 } all{}; // for several tensors in a hook: all of them
+/// slice() under xtensor's name.
 inline Slice range(std::optional<std::ptrdiff_t> start, std::optional<std::ptrdiff_t> stop,
     std::ptrdiff_t step = 1) {
     return {start, stop, step};
 }
-inline constexpr xt::xnewaxis_tag newaxis{};
-inline constexpr xt::xellipsis_tag ellipsis{};
+inline constexpr xt::xnewaxis_tag newaxis{};   // adds an axis of extent 1
+inline constexpr xt::xellipsis_tag ellipsis{}; // stands for all axes that no other index is for
 
 namespace detail {
 
@@ -18531,7 +18641,8 @@ struct Window : Arraywise {
     static constexpr bool is_part =
         true; // each element of the result is another one of the argument
 
-    // For each index; the step is 0 if it removes the axis, and new_axis if it adds one.
+    /// For each index: `start` is the first position, `count` the number of positions, and `step`
+    /// the step, which is 0 if the index removes the axis, and new_axis if it adds one.
     Shape start, count;
     Strides step;
     static constexpr std::ptrdiff_t new_axis = -1;
@@ -18556,8 +18667,8 @@ private:
 
 /// Zeros of a shape with x in the selected part: the adjoint of Window.
 struct Embed : Arraywise {
-    Shape shape;
-    Window window;
+    Shape shape;   // of the result
+    Window window; // the part that x fills
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape);
@@ -19092,6 +19203,7 @@ private:
     bool create_ = false, is_given_ = false;
 };
 
+/// Options of backward().
 struct BackwardOptions {
     std::optional<bool> retain_graph =
         {}; // keep saved tensors for another pass; default: create_graph
@@ -19100,10 +19212,11 @@ struct BackwardOptions {
     TensorsOrEdges inputs = {}; // accumulate into these only; default: into all leaves
 };
 
+/// Options of grad().
 struct GradOptions {
     std::vector<AnyTensor> gradients = {}; // grad_outputs; default: 1 for a real scalar
-    std::optional<bool> retain_graph = {};
-    CreateGraph create_graph = {};
+    std::optional<bool> retain_graph = {}; // as in BackwardOptions
+    CreateGraph create_graph = {};         // as in BackwardOptions
     bool allow_unused =
         false; // an unused input gets an undefined gradient; otherwise it is an error
     bool materialize_grads = false; // an unused input gets zeros, which require a gradient
@@ -19114,8 +19227,9 @@ struct GradOptions {
 namespace detail {
 
 [[noreturn, gnu::cold]] inline void fail_without_grad_fn(std::size_t index) {
-    fail<GraphError>(
-        "element ", index, " of tensors does not require grad and does not have a grad_fn");
+    fail<GraphError>("element ", index,
+        " of tensors does not require grad and does not have a grad_fn: no leaf "
+        "with requires_grad was used for it, or it was computed in no-grad mode");
 }
 
 /// Without a gradient a pass starts from 1: allowed for a real scalar only.
@@ -19312,7 +19426,7 @@ XGRAD_FUNCTION void check_implicit_gradient(
     TypeInfo const& type, Shape const& shape, std::size_t index) {
     if (numel(shape) != 1)
         fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
-            index, " has shape ", shape);
+            index, " has shape ", shape, "; pass a gradient, or take sum() or mean() first");
     if (xgrad::is_complex(type.dtype))
         fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ",
             name(type.dtype), "; pass a gradient, or take real() or abs2() first");
@@ -20365,6 +20479,10 @@ XGRAD_FUNCTION Tensors checkpointed(
 
 // ======== xgrad/core/choice.hpp
 // Choice: an argument that is one of several alternatives, given by its enumerator or by its name.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: a name that is none of the alternatives is an Error, which lists them.
 
 namespace xgrad {
 
@@ -20707,7 +20825,7 @@ auto value_and_grad(F&& f, X const& inputs, TransformOptions const& options = {}
 /// Options of grad(f).
 struct DerivativeOptions {
     std::optional<bool> create_graph = {}; // as in TransformOptions
-    bool strict = false;
+    bool strict = false;                   // as in TransformOptions
     /// The function has complex results, and the result is its complex derivative.
     bool holomorphic = false;
 };
@@ -21085,10 +21203,11 @@ namespace xgrad {
 enum class Mode { reverse, forward, automatic };
 constexpr std::string_view choice_names(Mode) { return "strategy: reverse forward automatic"; }
 
+/// Options of jacobian().
 struct JacobianOptions {
     std::optional<bool> create_graph = {}; // as in TransformOptions
-    bool strict = false;
-    Choice<Mode> strategy = Mode::reverse;
+    bool strict = false;                   // as in TransformOptions
+    Choice<Mode> strategy = Mode::reverse; // see Mode
 };
 
 namespace detail {
@@ -21558,8 +21677,8 @@ template <Operand X> auto all_of(X const& x) { return all_of(x, detail::all_axes
 
 namespace xgrad {
 
-/// What pad() adds along an axis 1 2 3 4: one value; 3 2 [1 2 3 4] 3 2; 1 1 [1 2 3 4] 4 4; 3 4 [1 2
-/// 3 4] 1 2.
+/// What pad() adds along an axis 1 2 3 4. `constant`: one value. `reflect`: 3 2 [1 2 3 4] 3 2.
+/// `replicate`: 1 1 [1 2 3 4] 4 4. `circular`: 3 4 [1 2 3 4] 1 2.
 enum class PadMode { constant, reflect, replicate, circular };
 constexpr std::string_view choice_names(PadMode) {
     return "mode: constant reflect replicate circular";
@@ -21568,8 +21687,8 @@ constexpr std::string_view choice_names(PadMode) {
 /// Adds slices of one value before and after x along each axis; a negative width removes slices of
 /// x. The adjoint has the opposite widths and pads with zeros.
 template <Scalar T> struct Pad : Arraywise {
-    Axes before, after; // for each axis
-    T fill{};
+    Axes before, after; // the slices that are added `before` and `after` x, for each axis
+    T fill{};           // the value of these slices
     static constexpr bool is_multilinear = false; // the padding value does not depend on x
 
     auto value(detail::Array<T> const& x) const {
@@ -21604,8 +21723,9 @@ template <Scalar T> struct Pad : Arraywise {
 
 /// Pads along one axis with slices of x, as the mode says.
 struct PadBorder : Arraywise {
+    /// Along `axis`, normalised, `before` slices are added at the start and `after` at the end.
     std::size_t axis = 0, before = 0, after = 0;
-    PadMode mode = PadMode::reflect;
+    PadMode mode = PadMode::reflect; // any but `constant`
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const n = x.shape[axis];
@@ -21642,7 +21762,7 @@ struct PadBorder : Arraywise {
 
 /// Crops the padding and adds it to the slices that it repeats: the adjoint of PadBorder.
 struct FoldBorder : Arraywise {
-    PadBorder border;
+    PadBorder border; // the padding whose adjoint this is
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const axis = border.axis, n = x.shape[axis] - border.before - border.after;
@@ -21796,8 +21916,8 @@ Array<T> running(Shape const& shape, std::size_t axis, bool reversed, wide<T> st
 
 /// Cumulative sum along an axis; if reversed, from the end.
 struct CumulativeSum : Arraywise {
-    std::size_t axis = 0;
-    bool reversed = false;
+    std::size_t axis = 0;  // normalised
+    bool reversed = false; // true to sum from the end
     static constexpr bool is_multilinear = true;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
@@ -21833,8 +21953,8 @@ template <class X> auto put_off(X const& x, std::size_t axis, typename X::value_
 /// Linear recurrence y_i = b_i + a_i y_(i-1) along an axis, with y_0 = b_0. It is linear in b;
 /// `transposed` is the adjoint of that map: y_i = b_i + conj(a_(i+1)) y_(i+1).
 struct Recurrence : Arraywise {
-    std::size_t axis = 0;
-    bool transposed = false;
+    std::size_t axis = 0;    // normalised
+    bool transposed = false; // true for the adjoint
     static constexpr detail::Uses uses[] = {
         detail::uses_argument(0) | detail::uses_result, detail::uses_argument(0)};
 
@@ -21866,7 +21986,7 @@ struct Recurrence : Arraywise {
 /// elements before it, times a recurrence over the gradients from i on. Nothing is divided, so
 /// zeros need no special case.
 struct CumulativeProduct : Arraywise {
-    std::size_t axis = 0;
+    std::size_t axis = 0; // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
@@ -21902,7 +22022,7 @@ template <class P> P log_of_sum(P a, P b) {
 /// Cumulative log-sum-exp y_i along an axis. The gradient of element i is exp(x_i - y_i) times a
 /// recurrence over the gradients from i on, whose factors exp(y_i - y_(i+1)) are at most 1.
 struct LogCumulativeSumExp : Arraywise {
-    std::size_t axis = 0;
+    std::size_t axis = 0; // normalised
     static constexpr detail::Uses uses[] = {detail::uses_argument(0) | detail::uses_result};
 
     template <RealScalar P> auto value(detail::Array<P> const& x) const {
@@ -22846,8 +22966,8 @@ void fft(std::complex<T> const* in, std::ptrdiff_t is, std::complex<T>* out, std
 
 namespace xgrad {
 
-/// Where the factor 1/n goes: to the inverse transform, to the forward one, or as 1/sqrt(n) to
-/// both.
+/// Which transform has the factor 1/n: with `backward` the inverse one, with `forward` the forward
+/// one. With `ortho` both have 1/sqrt(n).
 enum class FftNorm { backward, ortho, forward };
 constexpr std::string_view choice_names(FftNorm) { return "norm: backward ortho forward"; }
 
@@ -22886,9 +23006,9 @@ Array<P> half_spectrum_weights(std::size_t n, std::size_t rank, std::size_t axis
 /// Complex transform over axes, in either direction, times a factor. The adjoint is the transform
 /// in the other direction.
 struct Dft : Arraywise {
-    Axes axes; // normalised
-    int sign = -1;
-    double scale = 1;
+    Axes axes;        // normalised
+    int sign = -1;    // of the exponent: -1 for the forward transform, +1 for the inverse
+    double scale = 1; // factor of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(x.shape);
@@ -22905,8 +23025,8 @@ struct Dft : Arraywise {
 
 /// Half spectrum of real lines along one axis, times a factor.
 struct RealDft : Arraywise {
-    std::size_t axis = 0;
-    double scale = 1;
+    std::size_t axis = 0; // normalised
+    double scale = 1;     // factor of the result
 
     template <RealScalar P> auto value(detail::Array<P> const& x) const {
         detail::Array<std::complex<P>> full(x.shape);
@@ -22920,8 +23040,8 @@ struct RealDft : Arraywise {
 
 /// Real lines of length n along one axis from their half spectra, times a factor.
 struct InverseRealDft : Arraywise {
-    std::size_t axis = 0, n = 0;
-    double scale = 1;
+    std::size_t axis = 0, n = 0; // `axis` is normalised, `n` is the length of a line of the result
+    double scale = 1;            // factor of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;
@@ -23195,7 +23315,7 @@ template <class P> XGRAD_INLINE Batch<P> polygamma(int n, Batch<P> x) {
 /// order 1. It is infinite at 0 and at the negative whole numbers, but digamma is NaN at these.
 struct Polygamma : Transcendental<R(R)> {
     static constexpr std::string_view written = "polygamma";
-    int order = 0;
+    int order = 0; // not negative
     XGRAD_INLINE auto value(auto x) const { return polygamma(order, x); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto x) const { return polygamma(order + 1, x); }
 };
@@ -23320,7 +23440,9 @@ namespace xgrad {
 
 /// repeat: inserts axes of extent 1, broadcasts them and reshapes the result. The adjoint sums.
 struct Repeat : Arraywise {
-    Shape spread, repeated, shape; // x with axes inserted; broadcast; the result
+    /// `spread` is the shape of x with axes inserted, `repeated` that shape broadcast, and `shape`
+    /// that of the result.
+    Shape spread, repeated, shape;
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         numel(repeated);
@@ -23382,8 +23504,8 @@ template <Operand X> auto repeat_interleave(X const& x, std::size_t count) {
     return repeat_interleave(detail::in_one_row("repeat_interleave", x), count, 0);
 }
 
-/// Which axes the coordinates of meshgrid() run along: the first along axis 0, the second along
-/// axis 1, and so on; or the first two the other way round, as in pictures.
+/// Which axes the coordinates of meshgrid() run along. With `ij` the first run along axis 0, the
+/// second along axis 1, and so on. With `xy` these two are exchanged, as in pictures.
 enum class Indexing { ij, xy };
 constexpr std::string_view choice_names(Indexing) { return "indexing: ij xy"; }
 
@@ -23741,8 +23863,8 @@ namespace xgrad {
 
 /// Sets the elements above or below a diagonal to zero. Triangle is its own adjoint.
 struct Triangle : Arraywise {
-    std::ptrdiff_t offset = 0;
-    bool lower = true;
+    std::ptrdiff_t offset = 0; // of the diagonal; a positive one lies above the main diagonal
+    bool lower = true;         // true: elements above the diagonal become 0; false: those below
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -23793,7 +23915,7 @@ template <Operand X> auto triu(X const& x, std::ptrdiff_t offset = 0) {
 /// Square matrices of zeros with the last axis of x as one of their diagonals. The adjoint selects
 /// that diagonal.
 struct DiagEmbed : Arraywise {
-    std::ptrdiff_t offset = 0;
+    std::ptrdiff_t offset = 0; // of the diagonal; a positive one lies above the main diagonal
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         Shape shape = x.shape;
@@ -24046,6 +24168,7 @@ auto clip(X const& x, L const& lower, U const& upper) {
     return clamp(x, lower, upper);
 }
 // Other names of functions: of NumPy, and of PyTorch, which has them beside the operators.
+/// `alias(x, ...)` is `name(x, ...)`.
 #define XGRAD_ALIAS(alias, name)                                                                   \
     template <class... X>                                                                          \
         requires AnyOperand<X...>                                                                  \
@@ -24064,6 +24187,7 @@ XGRAD_ALIAS(arg, angle)
 XGRAD_ALIAS(mod, remainder)
 XGRAD_ALIAS(power, pow)
 #undef XGRAD_ALIAS
+/// `name(a, b)` is `a op b`.
 #define XGRAD_OPERATOR(name, op)                                                                   \
     template <class A, class B>                                                                    \
         requires AnyOperand<A, B>                                                                  \
@@ -24123,7 +24247,7 @@ template <Operand A, Operand B> auto min(A const& a, B const& b) { return minimu
 template <Scalar T> auto max(Tensor<T> const& a, Tensor<T> const& b) { return maximum(a, b); }
 template <Scalar T> auto min(Tensor<T> const& a, Tensor<T> const& b) { return minimum(a, b); }
 
-// Products of a tensor and an xtensor expression.
+/// `f(a, b)` of a tensor and an xtensor expression.
 #define XGRAD_BESIDE_XTENSOR(f)                                                                    \
     template <class A, class B>                                                                    \
         requires detail::TensorBesideXtensor<A, B>                                                 \
@@ -24548,9 +24672,9 @@ namespace xgrad {
 /// Selects slices along an axis. The axes of the index replace that axis.
 struct IndexSelect : Arraywise {
     detail::Array<std::int64_t> index; // row-major; each element is the index of a slice
-    std::size_t axis = 0;
-    std::int64_t frozen = -1;   // index of a slice that gets no gradient
-    bool zeroes_frozen = false; // as the transpose of IndexAdd does
+    std::size_t axis = 0;              // normalised
+    std::int64_t frozen = -1;          // index of a slice that gets no gradient
+    bool zeroes_frozen = false;        // as the transpose of IndexAdd does
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         auto const from = detail::contiguous(x);
@@ -24599,8 +24723,8 @@ private:
 
 /// Zeros of a shape to which slices are added: the transpose of IndexSelect.
 struct IndexAdd : Arraywise {
-    IndexSelect picked;
-    Shape shape;
+    IndexSelect picked; // the selection whose transpose this is
+    Shape shape;        // of the result
 
     template <Scalar T> auto value(detail::Array<T> const& slices) const {
         detail::Array<T> out(shape, T(0));
@@ -24622,7 +24746,7 @@ auto IndexSelect::pullback(wrt<0>, auto const& g, auto const&, auto const& x) co
 /// the axis and with p along the others.
 struct Gather : Arraywise {
     detail::Array<std::int64_t> index; // row-major
-    std::size_t axis = 0;
+    std::size_t axis = 0;              // normalised
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(index.shape);
@@ -24654,8 +24778,8 @@ private:
 
 /// Zeros of a shape to which elements are added: the transpose of Gather.
 struct ScatterAdd : Arraywise {
-    Gather picked;
-    Shape shape;
+    Gather picked; // the selection whose transpose this is
+    Shape shape;   // of the result
 
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out(shape, T(0));
@@ -25284,6 +25408,12 @@ inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_
 inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<double>>(x), axis);
 }
+template <Operand A, Operand... More>
+    requires(sizeof...(More) > 0)
+void cat(A const&, More const&...) = delete; // write cat({a, b})
+template <Operand A, Operand... More>
+    requires(sizeof...(More) > 0)
+void stack(A const&, More const&...) = delete; // write stack({a, b})
 
 namespace detail {
 template <class V> inline constexpr bool is_tensor_vector = false;
@@ -25397,8 +25527,8 @@ namespace xgrad {
 /// Elements, and their indices along the axis: auto [values, indices] = sort(x). Where a tensor is
 /// expected, it is the values.
 template <Scalar T> struct Ordered {
-    Tensor<T> values;
-    Tensor<std::int64_t> indices;
+    Tensor<T> values;             // the elements
+    Tensor<std::int64_t> indices; // of the elements, along the axis
 
     operator Tensor<T>() const { return values; }
 };
@@ -26845,8 +26975,9 @@ XGRAD_FUNCTION void check_view_may_change(AnyTensor const& t, std::string_view o
         fail_in_custom_function(t.impl(), "is being");
     }
     if (t.requires_grad() && AnyTensor(t.impl().view->base).is_leaf())
-        fail<GraphError>(operation, ": a view of a leaf Variable that requires grad is being used "
-                                    "in an in-place operation.");
+        fail<GraphError>(operation,
+            ": a view of a leaf Variable that requires grad is being used "
+            "in an in-place operation. Change it where a NoGradGuard is in scope.");
 }
 
 XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
@@ -26868,7 +26999,8 @@ XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operatio
     }
     if (t.requires_grad() && t.is_leaf())
         fail<GraphError>(operation,
-            ": a leaf Variable that requires grad is being used in an in-place operation.");
+            ": a leaf Variable that requires grad is being used in an in-place operation. "
+            "Change it where a NoGradGuard is in scope.");
 }
 
 XGRAD_FUNCTION NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
@@ -27416,6 +27548,7 @@ template <class F> class Context : public decltype(detail::data_of<F>())::type {
         sizeof(detail::ReportDiagnostic<typename decltype(detail::check_context<F>())::type>) > 0);
 
 public:
+    /// The type of what is saved; an empty tuple if F has none.
     using Saved = typename decltype(detail::saved_by<F>())::type;
 
     explicit Context(detail::AnyFunctionNode& node) : node_(node) {}
@@ -27678,7 +27811,8 @@ Output call_function(Types<V...>, X&&... x) {
 ///  - optionally `static constexpr bool once_differentiable = true`: backward is not
 ///  differentiable.
 template <class F> struct Function {
-    using Context = xgrad::Context<F>;
+    using Context = xgrad::Context<F>; // the type of the first argument of forward and backward
+    /// True in F if its backward is not differentiable.
     static constexpr bool once_differentiable = false;
 
     /// Calls forward with tensors (or expressions), numbers, strings, ..., and records one Node
@@ -27699,37 +27833,44 @@ template <class F> struct Function {
 } // namespace xgrad
 
 // ======== xgrad/tensor/print.hpp
-// Printing: values as NumPy prints them, shape, dtype and grad_fn.
+// Printing: values as NumPy prints them, shape, dtype and grad_fn. A stream formats numbers as it
+// formats double: std::setprecision(3), std::fixed, std::scientific.
 //
 // Shapes: any; rows longer than six are abbreviated in arrays of more than a thousand elements.
 // Gradients: none; printing an expression evaluates it.
 // Errors: an undefined tensor is printed as such; an expression throws what its evaluation throws.
 
-#include <charconv>
 #include <ostream>
 
 namespace xgrad {
 
+/// How to print floating-point numbers.
+struct NumberFormat {
+    int precision = 6; // significant digits, or digits after the point
+    char style = 'g';  // as in printf: 'g', 'f' (fixed) or 'e' (scientific)
+};
+
 namespace detail {
 
-inline std::string number_text(bool v) { return v ? "true" : "false"; }
-inline std::string number_text(std::int64_t v) { return std::to_string(v); }
-template <RealScalar T> std::string number_text(T v) {
-    if (v != v) return "nan"; // never "-nan"
-    char buffer[32];
-    auto const n = std::snprintf(buffer, sizeof buffer, "%.6g", static_cast<double>(v));
-    return {buffer, static_cast<std::size_t>(n)};
+/// What std::setprecision, std::fixed and std::scientific have set.
+NumberFormat format_of(std::ios_base const& out);
+std::string number_text(double v, NumberFormat format = {});
+inline std::string number_text(bool v, NumberFormat = {}) { return v ? "true" : "false"; }
+inline std::string number_text(std::int64_t v, NumberFormat = {}) { return std::to_string(v); }
+inline std::string number_text(float v, NumberFormat format = {}) {
+    return number_text(static_cast<double>(v), format);
 }
-template <RealScalar T> std::string number_text(std::complex<T> v) {
-    auto const im = number_text(v.imag());
-    return number_text(v.real()) + (im[0] == '-' ? "" : "+") + im + "i";
+template <RealScalar T> std::string number_text(std::complex<T> v, NumberFormat format = {}) {
+    auto const im = number_text(v.imag(), format);
+    return number_text(v.real(), format) + (im[0] == '-' ? "" : "+") + im + "i";
 }
 
 /// Rows longer than six are abbreviated where the array has more than a thousand elements.
 template <class T>
-void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::string& out) {
+void array_text(
+    Array<T> const& a, NumberFormat format, std::size_t axis, std::ptrdiff_t at, std::string& out) {
     if (axis == a.shape.size()) {
-        out += number_text(a.begin()[at]);
+        out += number_text(a.begin()[at], format);
         return;
     }
     std::size_t const n = a.shape[axis];
@@ -27740,7 +27881,9 @@ void array_text(Array<T> const& a, std::size_t axis, std::ptrdiff_t at, std::str
         if (cut && i == 3) {
             out += "...";
             i = n - 4;
-        } else array_text(a, axis + 1, at + static_cast<std::ptrdiff_t>(i) * a.strides[axis], out);
+        } else
+            array_text(
+                a, format, axis + 1, at + static_cast<std::ptrdiff_t>(i) * a.strides[axis], out);
     }
     out += ']';
 }
@@ -27754,30 +27897,30 @@ namespace detail {
 } // namespace detail
 
 /// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".
-template <Scalar T> std::string to_string(Tensor<T> const& t) {
+template <Scalar T> std::string to_string(Tensor<T> const& t, NumberFormat format = {}) {
     if (!t.defined()) return "Tensor(undefined)";
     std::string s = "Tensor(";
-    detail::array_text(t.array_of(), 0, 0, s);
+    detail::array_text(t.array_of(), format, 0, 0, s);
     return detail::message_of(
         {s, ", shape=", t.shape(), ", dtype=", name(t.dtype()), detail::grad_fn_text(t), ")"});
 }
 /// Prints a tensor of any type. A template, as all functions here, so that only programs that print
 /// contain it.
-template <std::same_as<AnyTensor> A> std::string to_string(A const& t) {
+template <std::same_as<AnyTensor> A> std::string to_string(A const& t, NumberFormat format = {}) {
     if (!t.defined()) return "Tensor(undefined)";
     switch (t.dtype()) {
     case DType::boolean:
-        return to_string(t.template as<bool>());
+        return to_string(t.template as<bool>(), format);
     case DType::int64:
-        return to_string(t.template as<std::int64_t>());
+        return to_string(t.template as<std::int64_t>(), format);
     case DType::float32:
-        return to_string(t.template as<float>());
+        return to_string(t.template as<float>(), format);
     case DType::float64:
-        return to_string(t.template as<double>());
+        return to_string(t.template as<double>(), format);
     case DType::complex64:
-        return to_string(t.template as<std::complex<float>>());
+        return to_string(t.template as<std::complex<float>>(), format);
     default:
-        return to_string(t.template as<std::complex<double>>());
+        return to_string(t.template as<std::complex<double>>(), format);
     }
 }
 /// A shape, strides or a list of axes: "[2, 3]".
@@ -27786,10 +27929,10 @@ template <class T> std::string to_string(Dims<T> const& dims) { return detail::m
 template <std::same_as<DType> T> std::string to_string(T type) { return std::string(name(type)); }
 
 template <Scalar T> std::ostream& operator<<(std::ostream& out, Tensor<T> const& t) {
-    return out << to_string(t);
+    return out << to_string(t, detail::format_of(out));
 }
 template <std::same_as<AnyTensor> A> std::ostream& operator<<(std::ostream& out, A const& t) {
-    return out << to_string(t);
+    return out << to_string(t, detail::format_of(out));
 }
 template <class T> std::ostream& operator<<(std::ostream& out, Dims<T> const& dims) {
     return out << to_string(dims);
@@ -27799,7 +27942,7 @@ template <std::same_as<DType> T> std::ostream& operator<<(std::ostream& out, T t
 }
 template <class Op, class... X>
 std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
-    return out << to_string(detail::materialize(e));
+    return out << detail::materialize(e);
 }
 
 } // namespace xgrad
@@ -27812,6 +27955,27 @@ std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
 // Bodies of print.hpp.
 
 namespace xgrad::detail {
+
+XGRAD_FUNCTION NumberFormat format_of(std::ios_base const& out) {
+    auto const style = out.flags() & std::ios_base::floatfield;
+    return {static_cast<int>(out.precision()), style == std::ios_base::fixed        ? 'f'
+                                               : style == std::ios_base::scientific ? 'e'
+                                                                                    : 'g'};
+}
+
+XGRAD_FUNCTION std::string number_text(double v, NumberFormat format) {
+    if (v != v) return "nan"; // never "-nan"
+    char const pattern[] = {'%', '.', '*', format.style, '\0'};
+    char digits[32];
+    auto const write = [&](char* to, std::size_t n) {
+        return static_cast<std::size_t>(std::snprintf(to, n, pattern, format.precision, v));
+    };
+    std::size_t const n = write(digits, sizeof digits);
+    if (n < sizeof digits) return {digits, n};
+    std::string text(n, '0'); // many digits after the point, or a large number as a fixed one
+    write(text.data(), n + 1);
+    return text;
+}
 
 XGRAD_FUNCTION std::string grad_fn_text(AnyTensor const& t) {
     try {
@@ -27833,9 +27997,10 @@ XGRAD_FUNCTION std::string grad_fn_text(AnyTensor const& t) {
 
 namespace xgrad {
 
+/// A tensor under its name.
 struct NamedTensor {
-    std::string name;
-    AnyTensor tensor;
+    std::string name; // such as "hidden.weight"
+    AnyTensor tensor; // of any scalar type
 };
 
 /// An ordered map from unique names to tensors.
@@ -28952,11 +29117,12 @@ XGRAD_FUNCTION std::vector<Numbers> Differences::evaluated(
 
 namespace xgrad {
 
+/// Options of gradcheck() and gradgradcheck().
 struct GradcheckOptions {
-    double eps = 1e-6;  // the step of the differences
-    double atol = 1e-5; // the tolerance of a derivative is atol + rtol |difference quotient|
-    double rtol = 1e-3;
-    double nondet_tol = 0;            // the tolerance between two passes over the same graph
+    double eps = 1e-6;     // the step of the differences
+    double atol = 1e-5;    // the tolerance of a derivative is atol + rtol |difference quotient|
+    double rtol = 1e-3;    // see atol
+    double nondet_tol = 0; // the tolerance between two passes over the same graph
     bool raise_exception = true;      // otherwise false is returned
     bool check_undefined_grad = true; // gradients must exist also if some outputs have none
 };
@@ -29595,6 +29761,7 @@ namespace xgrad {
 /// Names of tensors in the picture.
 using TensorNames = std::vector<std::pair<std::string, AnyTensor>>;
 
+/// Options of to_dot().
 struct DotOptions {
     TensorNames names = {};    // of leaves and of other tensors that the program holds
     bool show_formulas = true; // what a Node computes, beside its name
@@ -29618,7 +29785,7 @@ private:
         std::uint32_t output_nr;
     };
 
-    static std::string vertex(std::size_t i) { return "n" + std::to_string(i); }
+    static std::string vertex(std::size_t i) { return std::string("n").append(std::to_string(i)); }
 
     std::size_t number_of(Node& node);
 
