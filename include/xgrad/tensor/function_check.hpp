@@ -58,12 +58,10 @@ namespace detail {
 using Ok = std::type_identity<verdict::ok>;
 template <class V> inline constexpr bool is_ok = std::same_as<V, Ok>;
 
-/// True where apply() accepts an X for a parameter of type V. A number is no argument that could
-/// have a gradient.
+/// True where apply() accepts an X for a parameter of type V.
 template <class X, class V>
-inline constexpr bool fits =
-    (std::is_convertible_v<X, V> && !(Number<std::remove_cvref_t<X>> && is_tensor<V>)) ||
-    (TensorLike<std::remove_cvref_t<X>> && std::same_as<stored_as<X>, V>);
+inline constexpr bool fits = (std::is_convertible_v<X, V> && !is_number_for_tensor<X, V>) ||
+                             (TensorLike<std::remove_cvref_t<X>> && std::same_as<stored_as<X>, V>);
 template <class T>
 inline constexpr bool is_untyped =
     std::same_as<T, AnyTensor> || std::same_as<T, std::vector<AnyTensor>> ||

@@ -43,6 +43,10 @@ template <class V> using scalar_of = typename ScalarOf<V>::type;
 
 template <class V> using gradient_of = typename GradientOf<V>::type;
 template <class V> inline constexpr bool is_tensor = GradientOf<V>::is_tensor;
+/// A number where a tensor is wanted: it converts to one, but who gives it there has made a
+/// mistake.
+template <class X, class V>
+inline constexpr bool is_number_for_tensor = Number<std::remove_cvref_t<X>> && is_tensor<V>;
 template <class V> inline constexpr bool is_vector_of_tensors = false;
 template <Scalar T> inline constexpr bool is_vector_of_tensors<std::vector<Tensor<T>>> = true;
 

@@ -95,9 +95,9 @@ inline constexpr bool copies_from = [] {
 /// True for an expression of this scalar type, and for one of constants and masks, whose precision
 /// the tensor decides: Tensor<double> y = where(mask, 1, 0).
 template <class E, class T>
-inline constexpr bool has_scalar = std::same_as<typename E::scalar, T> ||
-                                   (!E::has_precision && !std::same_as<typename E::kind, B> &&
-                                       is_kind_within<typename E::kind, kind_of<T>>);
+inline constexpr bool has_scalar =
+    std::same_as<typename E::scalar, T> ||
+    (!E::has_precision && is_kind_within<typename E::kind, kind_of<T>>);
 
 /// Shape or strides as xtensor's functions take them.
 template <class D> auto xt_dims(D const& d) {
