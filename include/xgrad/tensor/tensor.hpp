@@ -101,6 +101,7 @@ public:
     static Tensor empty(Shape const& shape) {
         return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));
     }
+    /// Another handle to a tensor of this type.
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
 
     XGRAD_INLINE Tensor(Tensor const&) noexcept = default;
