@@ -3424,7 +3424,7 @@ namespace xgrad::data {
 class Json {
 public:
     using Array = std::vector<Json>; // the elements of an array
-    /// The members of an object, in order, each with its name.
+    /// The members of an object with their names, as they stand in the text.
     using Object = std::vector<std::pair<std::string, Json>>;
 
     Json() noexcept = default;

@@ -1473,7 +1473,7 @@ template <class F> auto float32_compress_wrapper(F hook) {
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_REDUCER_HPP
 
 // ======== xgrad/distributed/reducer.hpp
-// Reducer: brings the gradients of a list of parameters together while a backward pass goes on. A
+// Reducer: brings the gradients of a list of parameters together during a backward pass. A
 // hook after accumulation copies a complete gradient into its bucket. A full bucket is handed to
 // the communication hook, once all buckets before it have been, so that all ranks do so in one
 // order. After the last one a callback is queued, which waits for all futures at the end of the

@@ -1774,21 +1774,17 @@ struct WithPrecision<P, A> {
 template <class P, class A>
 using with_precision = typename WithPrecision<P, std::remove_cvref_t<A>>::type;
 
-/// A number converts to a tensor, but a hook that returns one has made a mistake.
-template <class R, class V>
-inline constexpr bool is_number_for_tensor =
-    Number<std::remove_cvref_t<R>> && (is_tensor<V> || is_optional_tensor<V>);
 /// A hook that may replace a T may return nothing, a T, or an optional T.
 template <class R, class V>
 inline constexpr bool returns = std::disjunction_v<std::is_void<R>, std::is_convertible<R, V>,
                                     std::is_convertible<R, std::optional<V>>> &&
-                                !is_number_for_tensor<R, V>;
+                                !xgrad::detail::is_number_for_tensor<R, V>;
 template <class R, class... A>
 inline constexpr bool returns<R, std::tuple<A...>> =
     std::disjunction_v<std::is_void<R>, std::is_convertible<R, std::tuple<A...>>,
         std::is_convertible<R, std::optional<std::tuple<A...>>>,
         std::conjunction<std::bool_constant<sizeof...(A) == 1>, std::is_convertible<R, A>...>> &&
-    !(is_number_for_tensor<R, A> || ...);
+    !(xgrad::detail::is_number_for_tensor<R, A> || ...);
 
 template <class V, class R> void take(std::optional<V>& place, R&& value) {
     if constexpr (std::is_convertible_v<R, V>) place.emplace(std::forward<R>(value));

@@ -17145,9 +17145,9 @@ inline constexpr bool copies_from = [] {
 /// True for an expression of this scalar type, and for one of constants and masks, whose precision
 /// the tensor decides: Tensor<double> y = where(mask, 1, 0).
 template <class E, class T>
-inline constexpr bool has_scalar = std::same_as<typename E::scalar, T> ||
-                                   (!E::has_precision && !std::same_as<typename E::kind, B> &&
-                                       is_kind_within<typename E::kind, kind_of<T>>);
+inline constexpr bool has_scalar =
+    std::same_as<typename E::scalar, T> ||
+    (!E::has_precision && is_kind_within<typename E::kind, kind_of<T>>);
 
 /// Shape or strides as xtensor's functions take them.
 template <class D> auto xt_dims(D const& d) {
@@ -17381,6 +17381,7 @@ public:
     static Tensor empty(Shape const& shape) {
         return Tensor(detail::TensorImpl::make(detail::type_info<T>, shape));
     }
+    /// Another handle to a tensor of this type.
     explicit Tensor(detail::Ref<detail::TensorImpl> impl) noexcept : AnyTensor(std::move(impl)) {}
 
     XGRAD_INLINE Tensor(Tensor const&) noexcept = default;
@@ -26368,6 +26369,10 @@ template <class V> using scalar_of = typename ScalarOf<V>::type;
 
 template <class V> using gradient_of = typename GradientOf<V>::type;
 template <class V> inline constexpr bool is_tensor = GradientOf<V>::is_tensor;
+/// A number where a tensor is wanted: it converts to one, but who gives it there has made a
+/// mistake.
+template <class X, class V>
+inline constexpr bool is_number_for_tensor = Number<std::remove_cvref_t<X>> && is_tensor<V>;
 template <class V> inline constexpr bool is_vector_of_tensors = false;
 template <Scalar T> inline constexpr bool is_vector_of_tensors<std::vector<Tensor<T>>> = true;
 
@@ -26526,12 +26531,10 @@ namespace detail {
 using Ok = std::type_identity<verdict::ok>;
 template <class V> inline constexpr bool is_ok = std::same_as<V, Ok>;
 
-/// True where apply() accepts an X for a parameter of type V. A number is no argument that could
-/// have a gradient.
+/// True where apply() accepts an X for a parameter of type V.
 template <class X, class V>
-inline constexpr bool fits =
-    (std::is_convertible_v<X, V> && !(Number<std::remove_cvref_t<X>> && is_tensor<V>)) ||
-    (TensorLike<std::remove_cvref_t<X>> && std::same_as<stored_as<X>, V>);
+inline constexpr bool fits = (std::is_convertible_v<X, V> && !is_number_for_tensor<X, V>) ||
+                             (TensorLike<std::remove_cvref_t<X>> && std::same_as<stored_as<X>, V>);
 template <class T>
 inline constexpr bool is_untyped =
     std::same_as<T, AnyTensor> || std::same_as<T, std::vector<AnyTensor>> ||
