@@ -111,6 +111,14 @@ TEST_CASE("a chain of members is one recorded expression") {
     CHECK(allclose(x.grad(), other.grad(), 0, 0));
 }
 
+TEST_CASE("an expression knows its shape") {
+    D const x({{1., 2., 3.}}), y({{1.}, {2.}});
+    CHECK((x * y).shape() == xg::Shape{2, 3});
+    CHECK((x * y).numel() == 6);
+    CHECK((x * y).dim() == 2);
+    CHECK((x * y).ndim() == 2);
+}
+
 TEST_CASE("expressions are indexed, lists have formulas, and numbers are inputs of transforms") {
     D const a({1., 2., 3.}, xg::requires_grad), b({4., 5., 6.});
     CHECK((a * b)(1).item() == 10);
