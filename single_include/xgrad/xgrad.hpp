@@ -8337,6 +8337,8 @@ template <class Op, class... X> struct Expression : FunctionForms<Expression<Op,
         }(indices{});
     }
     std::size_t dim() const { return shape().size(); }
+    std::size_t ndim() const { return dim(); }                  // as dim()
+    std::size_t numel() const { return xgrad::numel(shape()); } // the number of elements
     /// The value of the only element. Evaluates the expression.
     scalar item() const { return materialize_expression(*this).item(); }
     /// Evaluates the expression and indexes it, as a tensor.
