@@ -7,9 +7,11 @@
 #include <doctest/doctest.h>
 #include <xgrad/xgrad.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace xg = xgrad;
 
@@ -62,6 +64,82 @@ TEST_CASE("results do not depend on the number of threads") {
         }
     }
     CHECK(xg::get_num_threads() == 1);
+}
+
+TEST_CASE(
+    "broadcast, transposed and strided operands: right, and the same bits on several threads") {
+    std::size_t const rows = 301, columns = 500;
+    auto const run = [&] {
+        xg::manual_seed(3);
+        auto a = xg::rand<double>({rows, columns}, xg::requires_grad);
+        auto t = xg::rand<double>({columns, rows}, xg::requires_grad);
+        auto s = xg::rand<double>({rows, 2 * columns}, xg::requires_grad);
+        auto row = xg::rand<double>({columns}, xg::requires_grad);
+        auto column = xg::rand<double>({rows, 1}, xg::requires_grad);
+        Real const every_other = s(xg::all, xg::range(0, 2 * columns, 2));
+        Real const y = a * t.transpose() + row * column - every_other * column;
+        Real const rows_summed = sum(y * a, 0), columns_summed = sum(y * a, 1);
+        auto const loss = sum(y * y) + sum(rows_summed * row);
+        loss.backward();
+        return std::vector<Real>{a, t, s, row, column, y, rows_summed, columns_summed, loss,
+            a.grad(), t.grad(), s.grad(), row.grad(), column.grad()};
+    };
+    auto const alone = run();
+    auto const &a = alone[0].array(), &t = alone[1].array(), &s = alone[2].array(),
+               &row = alone[3].array(), &column = alone[4].array();
+    double worst = 0;
+    std::vector<double> of_row(rows);
+    for (std::size_t j = 0; j < columns; ++j) {
+        double summed = 0, expected = 0;
+        auto const y = [&](std::size_t i) {
+            return a(i, j) * t(j, i) + row(j) * column(i, 0) - s(i, 2 * j) * column(i, 0);
+        };
+        for (std::size_t i = 0; i < rows; ++i) summed += y(i) * a(i, j);
+        for (std::size_t i = 0; i < rows; ++i) {
+            double const g = 2 * y(i) + row(j) * a(i, j);
+            expected += g * column(i, 0);
+            of_row[i] += g * (row(j) - s(i, 2 * j));
+            worst = std::max({worst, std::abs(alone[5].array()(i, j) - y(i)),
+                std::abs(alone[9].array()(i, j) - g * t(j, i) - row(j) * y(i)),
+                std::abs(alone[10].array()(j, i) - g * a(i, j)),
+                std::abs(alone[11].array()(i, 2 * j) + g * column(i, 0)),
+                std::abs(alone[11].array()(i, 2 * j + 1))});
+        }
+        worst = std::max({worst, std::abs(alone[6].array()(j) - summed) / rows,
+            std::abs(alone[12].array()(j) - expected - summed) / rows});
+    }
+    for (std::size_t i = 0; i < rows; ++i)
+        worst = std::max(worst, std::abs(alone[13].array()(i, 0) - of_row[i]) / columns);
+    CHECK(worst < 1e-13);
+    for (std::size_t const threads : {2u, 5u}) {
+        Threads const on(threads);
+        auto const together = run();
+        for (std::size_t k = 0; k < alone.size(); ++k) {
+            CAPTURE(k);
+            CHECK(same_bits(together[k], alone[k]));
+        }
+    }
+}
+
+TEST_CASE("a result larger than the caches, and one that overwrites an operand") {
+    std::size_t const n = (std::size_t{16} << 20) / sizeof(double) + 77;
+    for (std::size_t const threads : {1u, 3u}) {
+        Threads const on(threads);
+        Real x = xg::arange<double>(n);
+        Real const y = x * 0.5 + 1.;
+        x.requires_grad_();
+        Real z = 2. * x;
+        z *= y.detach();
+        sum(z).backward();
+        double worst = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            double const at = static_cast<double>(i);
+            worst = std::max({worst, std::abs(y.data()[i] - at * 0.5 - 1.),
+                std::abs(z.data()[i] - 2. * at * y.data()[i]) / (1. + at * at),
+                std::abs(x.grad().data()[i] - 2. * y.data()[i])});
+        }
+        CHECK(worst < 1e-15);
+    }
 }
 
 TEST_CASE("a long sum is right whatever the number of threads") {

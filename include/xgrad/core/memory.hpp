@@ -186,7 +186,9 @@ template <class T, std::size_t N> class InlineVector {
 
 public:
     InlineVector() noexcept = default;
-    InlineVector(InlineVector const&) = delete;
+    InlineVector(InlineVector const& other) {
+        for (std::size_t i = 0; i < other.size_; ++i) emplace_back(other[i]);
+    }
     InlineVector& operator=(InlineVector const&) = delete;
     ~InlineVector() {
         if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
@@ -199,6 +201,8 @@ public:
     std::size_t size() const noexcept { return size_; }
     T* begin() noexcept { return data_; }
     T* end() noexcept { return data_ + size_; }
+    T const* begin() const noexcept { return data_; }
+    T const* end() const noexcept { return data_ + size_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
     T const& operator[](std::size_t i) const noexcept { return data_[i]; }
 
@@ -224,7 +228,9 @@ public:
             data_ = new T[n]();
         else std::uninitialized_value_construct_n(data_, is_small ? N : n);
     }
-    LocalArray(LocalArray const&) = delete;
+    LocalArray(LocalArray const& other) : LocalArray(other.size_) {
+        std::copy_n(other.data_, size_, data_);
+    }
     LocalArray& operator=(LocalArray const&) = delete;
     ~LocalArray() {
         if (size_ > N) [[unlikely]]

@@ -7,7 +7,6 @@
 // system gives.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -62,16 +61,8 @@ template <class F> void for_each_index(std::size_t count, F f, Wake wake = Wake:
     if (context.thrown) std::rethrow_exception(context.thrown);
 }
 
-/// The number of elements in a part. It is a multiple of every batch width, so that parts have the
-/// same batches as the whole array.
+/// About how many elements a part of a loop has. It is a multiple of every batch width.
 inline constexpr std::size_t part_size = std::size_t{1} << 15;
-
-/// Calls f(part, first element, number of elements) for each part of n elements.
-template <class F> void for_each_part(std::size_t n, F f) {
-    for_each_index((n + part_size - 1) / part_size,
-        [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); },
-        Wake::for_long_work);
-}
 
 } // namespace detail
 

@@ -3,12 +3,9 @@
 #pragma once
 
 #include <xgrad/fuse/element_type.hpp>
-#include <xgrad/fuse/part_loop.hpp>
+#include <xgrad/fuse/nd_loop.hpp>
 
 namespace xgrad::detail {
-
-void evaluate_parts(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, AnyArray const& out);
 
 /// Evaluates an expression whose operands are all contiguous, like `out`.
 void evaluate_contiguous(KernelTable const& table, void const* expression,

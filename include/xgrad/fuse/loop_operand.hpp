@@ -59,11 +59,17 @@ struct LoopOperand {
     bool in_place() const noexcept { return !reduces && from < 0 && transfer->same_type; }
 };
 
-/// A buffer for a tile of any scalar type. zero_tile serves the inputs that no gradient reads.
+/// A buffer for a tile of any scalar type.
 struct TileBuffer {
     alignas(64) std::byte elements[tile_size * 16];
 };
-inline constinit TileBuffer zero_tile{};
+/// Zeros of any scalar type, for the inputs that no gradient reads. Nothing writes to them, so that
+/// the system maps one page to all of them.
+inline constexpr std::size_t zero_elements = 4096;
+struct ZeroBuffer {
+    alignas(64) std::byte elements[zero_elements * 16];
+};
+inline constinit ZeroBuffer zero_buffer{};
 /// Zero, without dimensions, for element types of any size.
 AnyArray const& zero_array();
 
@@ -80,17 +86,20 @@ struct LoopFacts {
     static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
 };
 
-/// A kernel and its context. It gets pointers to the operands' elements and the number of
-/// elements.
+/// A kernel and its context. It gets pointers to the operands' elements and the number of elements,
+/// and returns what it has summed: 0 where it sums nothing.
 struct LoopBody {
-    void (*call)(void* context, void** operands, std::size_t n, LoopFacts facts);
+    double (*call)(void* context, void** operands, std::size_t n, LoopFacts facts);
     void* context;
 };
 
 template <class F> LoopBody loop_body(F& f) {
-    return {[](void* context, void** operands, std::size_t n, LoopFacts facts) {
-                (*static_cast<F*>(context))(operands, n, facts);
-            },
+    return {
+        [](void* context, void** operands, std::size_t n, LoopFacts facts) {
+            if constexpr (std::is_void_v<std::invoke_result_t<F&, void**, std::size_t, LoopFacts>>)
+                return (*static_cast<F*>(context))(operands, n, facts), 0.;
+            else return (*static_cast<F*>(context))(operands, n, facts);
+        },
         &f};
 }
 

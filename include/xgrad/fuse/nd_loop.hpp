@@ -12,7 +12,13 @@
 // gathered again, and a kernel that can add to an output does so until it is flushed. So one kernel
 // serves all shapes, and the gradient of a broadcast operand is summed in the same pass.
 //
-// bench_broadcast and bench_permutations measure it. Read next: run() and choose_box() in
+// Several threads may process parts, each a range of the outermost axis with buffers of its own.
+// The parts do not depend on the number of threads, so results are bit-identical. A contiguous
+// output that is larger than the caches is copied from a buffer by non-temporal stores, which saves
+// the read of each of its cache lines.
+//
+// bench_broadcast and bench_permutations measure it, and bench_rational, rows "hand, streaming",
+// what is large. Read next: run() and choose_box() in
 // impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
 #pragma once
 
@@ -27,7 +33,6 @@ class NdLoop {
 public:
     /// A loop over all positions of an index space, for a kernel with so many operands.
     NdLoop(Shape const& space, std::size_t operands);
-    NdLoop(NdLoop const&) = delete;
     NdLoop& operator=(NdLoop const&) = delete;
     ~NdLoop() {
         if (buffers_) deallocate(buffers_, bytes_);
@@ -36,8 +41,8 @@ public:
     /// Declares operand k of the kernel. One that is not declared, or has no array, is null.
     void add(std::size_t k, LoopOperand const& operand);
 
-    /// Calls the kernel on all elements, box by box.
-    void run(LoopBody body);
+    /// Calls the kernel on all elements, box by box. Returns the sum of what the calls return.
+    double run(LoopBody body);
 
 private:
     /// How an operand meets the box.
@@ -47,6 +52,7 @@ private:
         constant, // one element: the buffer repeats it, or sums to it
         buffered,
         transposed, // buffered, and copied in square blocks
+        streamed,   // a contiguous output, copied from its buffer by non-temporal stores
     };
     struct Walk {
         LoopOperand operand;
@@ -80,6 +86,9 @@ private:
         std::size_t dimension;           // of the index space
     };
 
+    /// A copy of a plan, for one part of it.
+    NdLoop(NdLoop const&) = default;
+
     void order_axes();
     void coalesce();
     void choose_box();
@@ -88,6 +97,7 @@ private:
     void make_buffers();
     Walk* find_walk(std::int8_t operand);
     bool is_transposed(Walk const& walk) const;
+    bool is_streamed(Walk const& walk) const;
     Access access_of(Walk const& walk) const;
 
     void transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap, std::byte* array,
@@ -97,6 +107,8 @@ private:
     void flush_sum(Walk const& walk) const;
     void scatter(Walk const& walk);
     bool next_box();
+    std::size_t part_extent() const;
+    double run_boxes(LoopBody body);
 
     std::size_t rank_, axes_ = 0, strides_used_ = 0;
     InlineVector<Walk, 12> walks_;

@@ -86,16 +86,15 @@ private:
     /// without effect, for other operands.
     bool apply_if_simple(
         AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-    /// grad_output is one element, broadcast to all.
-    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
-    void apply_parts(std::byte* const* at, std::size_t count, bool broadcasts_grad_output,
-        OperandMask added_to) const;
 
     /// Gradient of a sum of a plain tensor: grad_output, broadcast.
     void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
 
-    void apply_in_loop(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
+    void apply_in_loop(
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to = 0) const;
 
+    static constexpr std::size_t max_added_to =
+        31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 };

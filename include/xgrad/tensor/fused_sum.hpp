@@ -5,9 +5,6 @@
 // take no more than max_early_bytes does it.
 #pragma once
 
-#include <numeric>
-
-#include <xgrad/fuse/part_loop.hpp>
 #include <xgrad/tensor/fused_operands.hpp>
 
 namespace xgrad::detail {
@@ -33,9 +30,10 @@ protected:
     [[gnu::cold]] void make_ready_again();
 
     /// Brings the operands to a kernel and creates the gradients. `values` has null for an operand
-    /// that is not read. Without a grad_output it computes a full sum too, and returns it.
+    /// that is not read. It adds to the gradients of the operands in `added_to`, which are
+    /// contiguous. Without a grad_output it computes a full sum too, and returns it.
     double run_loop(AnyArray const* const* values, AnyArray const* grad_output,
-        AnyArray const* result, std::span<AnyTensor> gradients) const;
+        AnyArray const* result, std::span<AnyTensor> gradients, OperandMask added_to = 0) const;
 
 private:
     /// They live until a pass takes them, and a program may keep many sums.
@@ -46,7 +44,6 @@ private:
         void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
 
     double sum_contiguous(AnyArray const* const* arrays);
-    double sum_of_parts(void* const* at, std::size_t count) const;
 };
 
 } // namespace xgrad::detail

@@ -1,6 +1,7 @@
 // Bodies of parallel.hpp.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <system_error>

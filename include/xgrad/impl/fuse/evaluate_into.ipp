@@ -1,24 +1,16 @@
 // Bodies of evaluate_into.hpp.
 #pragma once
 
+#include <xgrad/core/parallel.hpp>
 #include <xgrad/fuse/evaluate_into.hpp>
 
 namespace xgrad::detail {
 
-[[gnu::noinline]] XGRAD_FUNCTION void evaluate_parts(KernelTable const& table,
-    void const* expression, AnyArray const* const* operands, AnyArray const& out) {
-    PartLoop loop(out.numel);
-    for (std::size_t k = 0; k < table.operand_count; ++k)
-        loop.contiguous(k, operands[k]->data, table.operand[k]->element);
-    loop.result(table.operand_count, out.data, table.result->element);
-    loop.run([&](std::size_t, void* const* at, std::size_t elements) {
-        table.forward(expression, at, elements, 0);
-    });
-}
-
 XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, AnyArray const& out) {
-    if (out.numel > part_size) return evaluate_parts(table, expression, operands, out);
+    if (out.numel > part_size)
+        return evaluate_in_loop(
+            table, expression, operands, out.shape, output_operand(out, *table.result));
     void* at[64];
     for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
     at[table.operand_count] = out.data;

@@ -8,7 +8,7 @@ namespace xgrad::detail {
 XGRAD_FUNCTION AnyArray const& zero_array() {
     static AnyArray const zero = [] {
         AnyArray a;
-        a.data = zero_tile.elements;
+        a.data = zero_buffer.elements;
         a.numel = 1;
         return a;
     }();

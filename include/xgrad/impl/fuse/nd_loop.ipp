@@ -1,12 +1,17 @@
 // Bodies of nd_loop.hpp. First the plan, which is made once for each loop: the order of the axes,
-// the box, and how each operand meets it. Then the loop over boxes.
+// the box, and how each operand meets it. Then the loop over boxes, and run(), which shares the
+// boxes out to threads.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
+#include <vector>
 
+#include <xgrad/core/parallel.hpp>
 #include <xgrad/core/scratch.hpp>
+#include <xgrad/core/stream.hpp>
 #include <xgrad/core/transposed.hpp>
 #include <xgrad/fuse/nd_loop.hpp>
 
@@ -19,6 +24,8 @@ inline constexpr std::size_t max_accumulated =
 inline constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
 inline constexpr std::size_t longest_part = 1024; // elements of a part of a row
 inline constexpr std::size_t shortest_row = 128;  // for calls row by row
+inline constexpr std::size_t streamed_part =
+    1024; // bytes in a box; more non-temporal stores would fill the store buffer
 inline constexpr std::size_t batch = 16; // boxes are whole batches of every type where they can be
 
 /// The pitch of rows of so many elements in the buffer of an operand: an odd number of cache lines,
@@ -117,11 +124,13 @@ XGRAD_FUNCTION void NdLoop::choose_box() {
     // Elements of a box, a power of two.
     std::size_t const block = loop::block_bytes >> std::countr_zero(widest_);
     bool const many_rows = axes_ > 1 && 2 * row <= block;
-    std::size_t side = 1;
-    bool buffers = false;
+    std::size_t side = 1, longest = axes_ == 1 ? part_size : max_summed;
     if (axes_ > 1 || row > loop::longest_part)
         for (auto const& walk : walks_) {
-            buffers |= !(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1));
+            if (is_streamed(walk))
+                longest = std::min(longest, loop::streamed_part / walk.operand.transfer->element);
+            else if (!(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1)))
+                longest = std::min(longest, loop::longest_part);
             if (is_transposed(walk))
                 side = std::max(side, square_side(walk.operand.transfer->element));
         }
@@ -134,7 +143,7 @@ XGRAD_FUNCTION void NdLoop::choose_box() {
             axis_[1].extent, by_row_ ? side : std::max(block / row / side, std::size_t{1}) * side);
         return;
     }
-    if (!many_rows) return cut_row(buffers ? loop::longest_part : axes_ == 1 ? row : max_summed);
+    if (!many_rows) return cut_row(longest);
     std::size_t elements = row;
     for (std::size_t d = 1; d < axes_; ++d) {
         auto& axis = axis_[d];
@@ -160,6 +169,17 @@ XGRAD_FUNCTION bool NdLoop::is_transposed(Walk const& walk) const {
     return !walk.operand.reduces && axis_[0].extent >= side && axis_[1].extent >= side;
 }
 
+/// True for an output that is larger than the caches, if the kernel reads it nowhere.
+XGRAD_FUNCTION bool NdLoop::is_streamed(Walk const& walk) const {
+    auto const& o = walk.operand;
+    if (axes_ > 1 || !o.output || !o.in_place() || walk.stride[0] != 1) return false;
+    if (axis_[0].extent * o.transfer->element < streamed_bytes) return false;
+    return reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
+           std::ranges::none_of(walks_, [&](Walk const& other) {
+               return !other.operand.output && other.operand.array->data == o.array->data;
+           });
+}
+
 XGRAD_FUNCTION NdLoop::Access NdLoop::access_of(Walk const& walk) const {
     bool constant = inner_ * axis_[last_].step > 1, contiguous = true;
     std::ptrdiff_t expected = 1;
@@ -170,6 +190,7 @@ XGRAD_FUNCTION NdLoop::Access NdLoop::access_of(Walk const& walk) const {
         contiguous &= walk.stride[d] == expected;
         expected *= step;
     }
+    if (is_streamed(walk)) return Access::streamed;
     if (walk.direct && contiguous) return Access::in_place;
     if (constant && !(by_row_ && walk.operand.output)) return Access::constant;
     if (walk.direct && by_row_ && walk.stride[0] == 1) return Access::rows;
@@ -290,6 +311,8 @@ XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
     auto const from = walk.operand.from;
     auto const& source = from < 0 ? walk : *find_walk(from);
     auto* const tile = source.access <= Access::rows ? source.at : source.buffer;
+    if (walk.access == Access::streamed)
+        return stream(walk.at, tile, columns_ * walk.operand.transfer->element);
     if (walk.access == Access::constant)
         (*walk.operand.transfer)(tile, walk.at, 0, last_ ? inner_* positions_ : columns_);
     else transfer(walk, tile, source.row_gap, walk.at, columns_, positions_);
@@ -311,19 +334,13 @@ XGRAD_FUNCTION bool NdLoop::next_box() {
     return false;
 }
 
-XGRAD_FUNCTION void NdLoop::run(LoopBody body) {
-    for (std::size_t d = 0; d < axes_; ++d)
-        if (axis_[d].extent == 0) return;
-    if (axes_ > 1) order_axes();
-    coalesce();
-    choose_box();
-    for (auto& walk : walks_) choose_access(walk);
+/// Processes all boxes of the plan, or of the part of it that this is.
+XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     make_buffers();
-    for (auto const [k, as] : same_)
-        if (facts_.constant & LoopFacts::bit(as)) facts_.constant |= LoopFacts::bit(k);
+    double sum = 0;
     auto const call = [&](std::size_t elements) {
         for (auto const [k, as] : same_) at_[k] = at_[as];
-        body.call(body.context, at_.data(), elements, facts_);
+        sum += body.call(body.context, at_.data(), elements, facts_);
     };
     auto const here = [&](std::size_t d) {
         return std::min(axis_[d].step, axis_[d].extent - axis_[d].index);
@@ -355,6 +372,45 @@ XGRAD_FUNCTION void NdLoop::run(LoopBody body) {
     } while (next_box());
     for (auto const& walk : walks_)
         if (walk.adds && walk.access > Access::rows) flush_sum(walk);
+    finish_streaming();
+    return sum;
+}
+
+/// The indices of the outermost axis in a part, some part_size elements. An output with one element
+/// for several of them belongs to one part.
+XGRAD_FUNCTION std::size_t NdLoop::part_extent() const {
+    std::size_t elements = 1;
+    for (std::size_t d = 0; d + 1 < axes_; ++d) elements *= axis_[d].extent;
+    auto const& outer = axis_[axes_ - 1];
+    for (auto const& walk : walks_)
+        if (walk.operand.output && walk.stride[axes_ - 1] == 0) return outer.extent;
+    return std::max(outer.step, part_size / elements / outer.step * outer.step);
+}
+
+/// The parts do not depend on the number of threads, so that results are bit-identical.
+XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
+    for (std::size_t d = 0; d < axes_; ++d)
+        if (axis_[d].extent == 0) return 0;
+    if (axes_ > 1) order_axes();
+    coalesce();
+    choose_box();
+    for (auto& walk : walks_) choose_access(walk);
+    for (auto const [k, as] : same_)
+        if (facts_.constant & LoopFacts::bit(as)) facts_.constant |= LoopFacts::bit(k);
+    std::size_t const outer = axes_ - 1, whole = axis_[outer].extent, extent = part_extent();
+    if (extent >= whole) return run_boxes(body);
+    std::vector<double> sums(kernel::divided_up(whole, extent));
+    for_each_index(
+        sums.size(),
+        [&](std::size_t i) {
+            NdLoop part(*this);
+            part.axis_[outer].extent = std::min(extent, whole - i * extent);
+            for (auto& walk : part.walks_)
+                walk.at += static_cast<std::ptrdiff_t>(i * extent) * walk.step(outer);
+            sums[i] = part.run_boxes(body);
+        },
+        Wake::for_long_work);
+    return std::accumulate(sums.begin(), sums.end(), 0.);
 }
 
 } // namespace xgrad::detail

@@ -1,6 +1,7 @@
 // Bodies of fused_node.hpp.
 #pragma once
 
+#include <xgrad/core/parallel.hpp>
 #include <xgrad/tensor/fused_node.hpp>
 
 namespace xgrad::detail {
@@ -35,7 +36,7 @@ XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<A
 XGRAD_FUNCTION bool FusedNode::apply_onto(
     std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto& gradient = gradients[0];
-    if (sum_ || !gradient.defined() || saved_tensors_)
+    if (sum_ || !gradient.defined() || saved_tensors_ || operand_count() > max_added_to)
         return false; // a saved tensor is unpacked once, and apply() would unpack it again
     UnpackGuard const guard(*this);
     return apply_if_simple(
@@ -134,7 +135,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
     std::byte* at[max_arguments];
     for (std::size_t k = 0; k < n; ++k) {
-        at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
+        at[k] = plan.read >> k & 1 ? saved_data(k) : zero_buffer.elements;
         at[first_gradient + k] = nullptr;
     }
     OperandMask added_to = 0;
@@ -152,46 +153,18 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     }
     at[grad_output] = grad_outputs.data;
     if (plan.gradients.saved_result) at[result] = saved_result_data();
-    if (broadcasts_grad_output) apply_scalar(at, count, added_to);
-    else if (count <= (plan.reads_all ? part_size : tile_size))
-        kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at),
-            count, 0, added_to);
-    else apply_parts(at, count, false, added_to);
-    return true;
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
-    std::byte** at, std::size_t count, OperandMask added_to) const {
-    TileBuffer splat;
-    auto& grad_output = at[operand_count()];
-    table().kernels.result->gather(splat.elements, grad_output, 0, std::min(count, tile_size));
-    grad_output = splat.elements;
-    if (count <= tile_size)
-        table().kernels.backward(expression_object(), plan_.gradients,
-            reinterpret_cast<void* const*>(at), count, 0, added_to);
-    else apply_parts(at, count, true, added_to);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_parts(std::byte* const* at,
-    std::size_t count, bool broadcasts_grad_output, OperandMask added_to) const {
-    std::size_t const n = operand_count(), grad_output = n, result = n + 1, first_gradient = n + 2;
-    auto const& kernels = table().kernels;
-    PartLoop loop(count, broadcasts_grad_output || !plan_.reads_all
-                             ? tile_size
-                             : part_size); // zero_tile and the splat have tile_size elements
-    for (std::size_t k = 0; k < n; ++k)
-        loop.contiguous(k, at[k], is_read(k) ? kernels.operand[k]->element : 0);
-    loop.contiguous(
-        grad_output, at[grad_output], broadcasts_grad_output ? 0 : kernels.result->element);
-    loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
-    for (std::size_t k = 0; k < n; ++k) {
-        std::size_t const gradient = first_gradient + k, element = kernels.operand[k]->element;
-        added_to >> k & 1 ? loop.contiguous(gradient, at[gradient], element)
-                          : loop.result(gradient, at[gradient], element);
+    if (count > (broadcasts_grad_output ? tile_size : plan.reads_all ? part_size : zero_elements)) {
+        apply_in_loop(grad_outputs, results, added_to);
+        return true;
     }
-    loop.run([&](std::size_t, void* const* here, std::size_t elements) {
-        kernels.backward(expression_object(), plan_.gradients, here, elements, 0, added_to);
-    });
+    TileBuffer splat;
+    if (broadcasts_grad_output) {
+        kernels.result->gather(splat.elements, grad_outputs.data, 0, count);
+        at[grad_output] = splat.elements;
+    }
+    kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at), count,
+        0, added_to);
+    return true;
 }
 
 XGRAD_FUNCTION void FusedNode::repeat(
@@ -213,7 +186,7 @@ XGRAD_FUNCTION void FusedNode::repeat(
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_in_loop(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
+    AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to) const {
     std::size_t const n = operand_count();
     LocalArray<AnyArray, 6> values(n + 1);
     LocalArray<AnyArray const*, 6> arrays(n);
@@ -224,7 +197,8 @@ XGRAD_FUNCTION void FusedNode::repeat(
             arrays[k] = &value;
         }
     if (saves_result()) values[n] = saved_result();
-    run_loop(arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results);
+    run_loop(
+        arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results, added_to);
 }
 
 } // namespace xgrad::detail

@@ -1,6 +1,7 @@
 // Bodies of fused_sum.hpp.
 #pragma once
 
+#include <xgrad/core/parallel.hpp>
 #include <xgrad/tensor/fused_sum.hpp>
 
 namespace xgrad::detail {
@@ -21,7 +22,8 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION double FusedSum::run_loop(AnyArray const* const* values,
-    AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients) const {
+    AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients,
+    OperandMask added_to) const {
     auto const& kernels = table().kernels;
     std::size_t const n = operand_count(), first_gradient = n + 2;
     NdLoop loop(space_, first_gradient + n);
@@ -35,12 +37,15 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
         auto const& info = *kernels.operand[k];
         auto const& type = *table().operand_types[k];
         bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
-        gradients[edge] = AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
-                                            : TensorImpl::make(type, operand_shape(k)));
+        if (!gradients[edge].defined())
+            gradients[edge] =
+                AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
+                                  : TensorImpl::make(type, operand_shape(k)));
         auto const& gradient = gradients[edge].handle()->array;
         if (!sums) {
             auto operand = output_operand(gradient, info);
             operand.over = static_cast<std::int8_t>(first_of(k));
+            operand.reduces = operand.kernel_adds = added_to >> k & 1;
             loop.add(first_gradient + k, operand);
             continue;
         }
@@ -51,15 +56,13 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
         operand.kernel_adds = true;
         loop.add(first_gradient + k, operand);
     }
-    double sum = 0;
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        OperandMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
-        if (grad_output)
-            kernels.backward(
-                expression_object(), plan_.gradients, at, count, facts.constant, added_to);
-        else sum += run(at, count, facts.constant, added_to);
+        OperandMask const adds = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+        if (!grad_output) return run(at, count, facts.constant, adds);
+        kernels.backward(expression_object(), plan_.gradients, at, count, facts.constant, adds);
+        return 0.;
     };
-    loop.run(loop_body(body));
+    double const sum = loop.run(loop_body(body));
     for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
         if (auto const& from = wide_sums[edge]; from.defined())
             kernels.operand[plan_.target[edge]]->scatter_wide(
@@ -68,8 +71,9 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
 }
 
 XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool contiguous) {
-    double const sum =
-        contiguous ? sum_contiguous(arrays) : run_loop(arrays, nullptr, nullptr, ready());
+    double const sum = contiguous && arrays[0]->numel <= part_size
+                           ? sum_contiguous(arrays)
+                           : run_loop(arrays, nullptr, nullptr, ready());
     is_ready_ = true;
     return sum;
 }
@@ -94,24 +98,7 @@ XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
             AnyTensor(TensorImpl::make(*table().operand_types[k], AnyArray::Layout{*arrays[k]}));
         at[first_gradient + k] = ready[i].handle()->array.data;
     }
-    std::size_t const count = arrays[0]->numel;
-    return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION double FusedSum::sum_of_parts(
-    void* const* at, std::size_t count) const {
-    std::vector<double> sums((count + part_size - 1) / part_size);
-    std::size_t const n = operand_count(), first_gradient = n + 2;
-    PartLoop loop(count);
-    for (std::size_t k = 0; k < n; ++k) {
-        auto const element = table().kernels.operand[k]->element;
-        loop.contiguous(k, at[k], element);
-        loop.result(first_gradient + k, at[first_gradient + k], element);
-    }
-    loop.run([&](std::size_t part, void* const* here, std::size_t elements) {
-        sums[part] += run(here, elements, 0, 0);
-    });
-    return std::accumulate(sums.begin(), sums.end(), 0.);
+    return run(at, arrays[0]->numel, 0, 0);
 }
 
 } // namespace xgrad::detail
