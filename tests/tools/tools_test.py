@@ -280,6 +280,16 @@ class Size(unittest.TestCase):
             self.assertRegex(run.stdout, rf"{what}.* [1-9]\d* ")
 
 
+class Benchmarks(unittest.TestCase):
+    def test_the_preset_of_the_tools_builds_them(self):
+        presets = {each["name"]: each for each in json.loads((TOOLS.parent / "CMakePresets.json").read_text())["configurePresets"]}
+        for tool in ("run", "instructions"):
+            named = set(re.findall(r"cmake --preset (\w+)", (TOOLS.parent / "benchmarks" / tool).read_text()))
+            self.assertEqual(len(named), 1, tool)
+            for name in named:
+                self.assertEqual(presets[name]["cacheVariables"].get("XGRAD_BUILD_BENCHMARKS"), "ON", f"benchmarks/{tool}: {name}")
+
+
 class Chart(Tree):
     """benchmarks/chart, on the numbers that are published and on some of its own."""
 
