@@ -25,6 +25,7 @@
 #include <span>
 
 #include <xgrad/core/memory.hpp>
+#include <xgrad/core/stream.hpp>
 #include <xgrad/fuse/loop_operand.hpp>
 
 namespace xgrad::detail {
@@ -45,6 +46,16 @@ public:
     double run(LoopBody body);
 
 private:
+    static constexpr std::size_t max_accumulated =
+        16; // calls in which a kernel adds to a buffer before it is flushed: more would lose digits
+    static constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
+    static constexpr std::size_t longest_part = 1024; // elements of a part of a row
+    static constexpr std::size_t shortest_row = 128;  // for calls row by row
+    static constexpr std::size_t streamed_part =
+        1024; // bytes in a box; more non-temporal stores would fill the store buffer
+    static constexpr std::size_t batch =
+        16; // boxes are whole batches of every type where they can be
+
     /// How an operand meets the box.
     enum class Access : std::uint8_t {
         in_place, // contiguous
@@ -96,6 +107,7 @@ private:
     void choose_access(Walk& walk);
     void make_buffers();
     Walk* find_walk(std::int8_t operand);
+    static std::size_t pitch_of(LoopOperand const& operand, std::size_t elements);
     bool is_transposed(Walk const& walk) const;
     bool is_streamed(Walk const& walk) const;
     Access access_of(Walk const& walk) const;

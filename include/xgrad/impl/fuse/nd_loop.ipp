@@ -11,31 +11,17 @@
 
 #include <xgrad/core/parallel.hpp>
 #include <xgrad/core/scratch.hpp>
-#include <xgrad/core/stream.hpp>
 #include <xgrad/core/transposed.hpp>
 #include <xgrad/fuse/nd_loop.hpp>
 
 namespace xgrad::detail {
 
-namespace loop {
-
-inline constexpr std::size_t max_accumulated =
-    16; // calls in which a kernel adds to a buffer before it is flushed: more would lose digits
-inline constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
-inline constexpr std::size_t longest_part = 1024; // elements of a part of a row
-inline constexpr std::size_t shortest_row = 128;  // for calls row by row
-inline constexpr std::size_t streamed_part =
-    1024; // bytes in a box; more non-temporal stores would fill the store buffer
-inline constexpr std::size_t batch = 16; // boxes are whole batches of every type where they can be
-
 /// The pitch of rows of so many elements in the buffer of an operand: an odd number of cache lines,
 /// so that the rows of a square block fall in different cache sets.
-inline std::size_t pitch_of(LoopOperand const& o, std::size_t elements) {
+XGRAD_FUNCTION std::size_t NdLoop::pitch_of(LoopOperand const& o, std::size_t elements) {
     std::size_t const line = 64 / o.transfer->tile_element, lines = (elements + line - 1) / line;
     return (lines | 1) * line;
 }
-
-} // namespace loop
 
 XGRAD_FUNCTION NdLoop::NdLoop(Shape const& space, std::size_t operands)
     : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
@@ -113,30 +99,29 @@ XGRAD_FUNCTION void NdLoop::coalesce() {
 /// Cuts the rows into equal parts of at most so many elements.
 XGRAD_FUNCTION void NdLoop::cut_row(std::size_t longest) {
     std::size_t const row = axis_[0].extent;
-    if (row <= longest) return;
     std::size_t const parts = kernel::divided_up(row, longest);
-    axis_[0].step = std::min(row, kernel::rounded_up(kernel::divided_up(row, parts), loop::batch));
+    axis_[0].step = std::min(row, kernel::rounded_up(kernel::divided_up(row, parts), batch));
 }
 
 XGRAD_FUNCTION void NdLoop::choose_box() {
     std::size_t const row = axis_[0].extent;
     axis_[0].step = row;
     // Elements of a box, a power of two.
-    std::size_t const block = loop::block_bytes >> std::countr_zero(widest_);
+    std::size_t const block = block_bytes >> std::countr_zero(widest_);
     bool const many_rows = axes_ > 1 && 2 * row <= block;
     std::size_t side = 1, longest = axes_ == 1 ? part_size : max_summed;
-    if (axes_ > 1 || row > loop::longest_part)
+    if (axes_ > 1 || row > longest_part)
         for (auto const& walk : walks_) {
             if (is_streamed(walk))
-                longest = std::min(longest, loop::streamed_part / walk.operand.transfer->element);
+                longest = std::min(longest, streamed_part / walk.operand.transfer->element);
             else if (!(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1)))
-                longest = std::min(longest, loop::longest_part);
+                longest = std::min(longest, longest_part);
             if (is_transposed(walk))
                 side = std::max(side, square_side(walk.operand.transfer->element));
         }
     if (side > 1) {
-        by_row_ = row >= loop::shortest_row;
-        if (by_row_) cut_row(loop::longest_part);
+        by_row_ = row >= shortest_row;
+        if (by_row_) cut_row(longest_part);
         last_ = 1;
         inner_ = axis_[0].step;
         axis_[1].step = std::min(
@@ -151,7 +136,7 @@ XGRAD_FUNCTION void NdLoop::choose_box() {
         inner_ = elements;
         axis.step = axis.extent;
         if (axis.extent > block || axis.extent * elements > block) {
-            std::size_t const even = loop::batch >> std::min(4, std::countr_zero(elements));
+            std::size_t const even = batch >> std::min(4, std::countr_zero(elements));
             axis.step = block / elements;
             if (axis.step > even) axis.step &= ~(even - 1);
             break;
@@ -172,9 +157,10 @@ XGRAD_FUNCTION bool NdLoop::is_transposed(Walk const& walk) const {
 /// True for an output that is larger than the caches, if the kernel reads it nowhere.
 XGRAD_FUNCTION bool NdLoop::is_streamed(Walk const& walk) const {
     auto const& o = walk.operand;
-    if (axes_ > 1 || !o.output || !o.in_place() || walk.stride[0] != 1) return false;
-    if (axis_[0].extent * o.transfer->element < streamed_bytes) return false;
-    return reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
+    if (axes_ > 1 || !o.output || axis_[0].extent * o.transfer->element < streamed_bytes)
+        return false;
+    return o.in_place() && walk.stride[0] == 1 &&
+           reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
            std::ranges::none_of(walks_, [&](Walk const& other) {
                return !other.operand.output && other.operand.array->data == o.array->data;
            });
@@ -208,7 +194,7 @@ XGRAD_FUNCTION void NdLoop::choose_access(Walk& walk) {
     std::size_t const row = axis_[0].step, tile_element = o.transfer->tile_element;
     std::size_t elements = inner_ * axis_[last_].step, pitch = row;
     if (by_row_) {
-        pitch = loop::pitch_of(o, row);
+        pitch = pitch_of(o, row);
         elements = walk.access == Access::constant ? row : pitch * axis_[1].step;
     }
     if (walk.access == Access::constant) {
@@ -236,8 +222,8 @@ XGRAD_FUNCTION void NdLoop::make_buffers() {
             walk.overwrites ? walk.overwrites->buffer : std::exchange(free, free + walk.bytes);
 }
 
-/// Transfers a box between a buffer and an array. It has `columns` elements along the first axis
-/// and `last` along the last one; rows are `gap` bytes apart in the buffer.
+/// Transfers `columns` elements along the first axis of a box and `last` along its last one between
+/// a buffer, whose rows are `gap` bytes apart, and an array.
 XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap,
     std::byte* array, std::size_t columns, std::size_t last) const {
     auto const& o = walk.operand;
@@ -287,7 +273,7 @@ XGRAD_FUNCTION void NdLoop::open_input(Walk& walk) const {
 /// Decides whether the kernel stores to the buffer of a sum or adds to it.
 XGRAD_FUNCTION void NdLoop::open_sum(Walk& walk) const {
     std::size_t const calls = by_row_ ? positions_ : 1;
-    if (walk.held == walk.at && walk.calls < loop::max_accumulated) {
+    if (walk.held == walk.at && walk.calls < max_accumulated) {
         walk.added_to = true;
         walk.calls += calls;
         return;
@@ -346,8 +332,7 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
         return std::min(axis_[d].step, axis_[d].extent - axis_[d].index);
     };
     do {
-        columns_ = here(0);
-        positions_ = here(last_);
+        columns_ = here(0), positions_ = here(last_);
         std::size_t const elements = by_row_ || last_ == 0 ? columns_ : inner_ * positions_;
         facts_.added_to = 0;
         for (auto& walk : walks_) {
@@ -376,8 +361,7 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     return sum;
 }
 
-/// The indices of the outermost axis in a part, some part_size elements. An output with one element
-/// for several of them belongs to one part.
+/// The indices of the outermost axis in a part. An output that does not move along it has one part.
 XGRAD_FUNCTION std::size_t NdLoop::part_extent() const {
     std::size_t elements = 1;
     for (std::size_t d = 0; d + 1 < axes_; ++d) elements *= axis_[d].extent;
@@ -391,7 +375,7 @@ XGRAD_FUNCTION std::size_t NdLoop::part_extent() const {
 XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
     for (std::size_t d = 0; d < axes_; ++d)
         if (axis_[d].extent == 0) return 0;
-    if (axes_ > 1) order_axes();
+    order_axes();
     coalesce();
     choose_box();
     for (auto& walk : walks_) choose_access(walk);
