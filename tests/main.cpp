@@ -4,7 +4,7 @@
 #    include <doctest/doctest.h>
 #else
 // Where the platform has no threads, a case that starts one ends with the exception of std::thread.
-// It counts as skipped, and the program fails for the others only.
+// It counts as skipped if nothing failed before; the program fails for all others.
 #    define DOCTEST_CONFIG_IMPLEMENT
 #    include <doctest/doctest.h>
 
@@ -20,18 +20,20 @@ struct WithoutThreads : doctest::IReporter {
 
     void test_case_start(doctest::TestCaseData const& data) override {
         name_ = data.m_name;
-        needs_thread_ = false;
+        needs_thread_ = failed_before_ = false;
     }
     void test_case_exception(doctest::TestCaseException const& e) override {
         look_at(e.error_string.c_str());
     }
     void log_assert(doctest::AssertData const& a) override {
         if (a.m_threw) look_at(a.m_exception.c_str());
+        failed_before_ |= a.m_failed && !needs_thread_;
     }
     void test_case_end(doctest::CurrentTestCaseStats const& stats) override {
         if (!stats.failure_flags) return;
-        ++(needs_thread_ ? skipped : failed);
-        if (needs_thread_) std::cout << "skipped, since it starts a thread: " << name_ << '\n';
+        bool const skips = needs_thread_ && !failed_before_;
+        ++(skips ? skipped : failed);
+        if (skips) std::cout << "skipped, since it starts a thread: " << name_ << '\n';
     }
     void report_query(doctest::QueryData const&) override {}
     void test_run_start() override {}
@@ -48,7 +50,7 @@ private:
     }
 
     char const* name_ = "";
-    bool needs_thread_ = false;
+    bool needs_thread_ = false, failed_before_ = false;
 };
 REGISTER_LISTENER("without threads", 1, WithoutThreads);
 
