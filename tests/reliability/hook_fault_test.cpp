@@ -113,6 +113,18 @@ struct Hooked {
     }
 };
 
+/// The gradients where no hook throws: those of the same graph without hooks.
+Gradients4 gradients_with_hooks() {
+    Hooked graph(Kind::pack, -1);
+    graph.record();
+    graph.add_hooks();
+    graph.s.loss.backward();
+    Gradients4 const found{
+        graph.leaf.x.grad(), graph.leaf.w.grad(), graph.leaf.b.grad(), graph.leaf.z.grad()};
+    CHECK(agrees(found, gradients(Leaves())));
+    return found;
+}
+
 /// True where xgrad says that nothing of a pass is going on.
 bool is_idle() {
     try {
@@ -125,7 +137,7 @@ bool is_idle() {
 
 TEST_CASE(
     "whatever a hook throws at whichever call comes out as itself, and the pass can be repeated") {
-    Gradients4 const right = gradients(Leaves());
+    Gradients4 const right = gradients_with_hooks();
     for (auto const kind :
         {Kind::tensor_hook, Kind::leaf_hook, Kind::node_prehook, Kind::node_posthook,
             Kind::post_accumulate, Kind::multi_grad, Kind::callback, Kind::pack, Kind::unpack}) {
@@ -156,7 +168,7 @@ TEST_CASE(
 
 TEST_CASE("a graph that is not kept can be recorded anew after a hook threw, and the rest of the "
           "old one still knows what it lost") {
-    Gradients4 const right = gradients(Leaves());
+    Gradients4 const right = gradients_with_hooks();
     for (auto const kind : {Kind::tensor_hook, Kind::leaf_hook, Kind::node_prehook,
              Kind::node_posthook, Kind::unpack}) {
         INFO(std::string(names[static_cast<int>(kind)]));

@@ -62,6 +62,21 @@ inline bool same(Gradients4 const& a, Gradients4 const& b) {
     return same(a.x, b.x) && same(a.w, b.w) && same(a.b, b.b) && same(a.z, b.z);
 }
 
+/// The same numbers. Where the compiler contracts products and sums (FMA), two kernels of one
+/// formula may differ in the last bits.
+template <class T> bool agrees(xg::Tensor<T> const& a, xg::Tensor<T> const& b) {
+#ifdef __FMA__
+    return a.defined() && a.shape() == b.shape() &&
+           std::equal(a.data(), a.data() + a.numel(), b.data(),
+               [](T u, T v) { return std::abs(u - v) <= 8e-16 * (std::abs(u) + std::abs(v)); });
+#else
+    return same(a, b);
+#endif
+}
+inline bool agrees(Gradients4 const& a, Gradients4 const& b) {
+    return agrees(a.x, b.x) && agrees(a.w, b.w) && agrees(a.b, b.b) && agrees(a.z, b.z);
+}
+
 /// True where each leaf has the whole gradient `right`, or none.
 inline bool whole_or_none(Leaves const& leaf, Gradients4 const& right) {
     auto const fits = [](auto const& t, auto const& g) {
