@@ -81,6 +81,26 @@ TEST_CASE("a change in place happens wholly or not at all where memory is short"
     CHECK(outcome.wrong == nullptr);
 }
 
+TEST_CASE("a change of many elements happens wholly or not at all, on any number of threads") {
+    D const row(xt::xarray<double>(xt::linspace<double>(0., 1., 300)));
+    D const before(xt::xarray<double>(xt::linspace<double>(1., 2., 400 * 300).reshape({400, 300})));
+    D const after = before - row;
+    for (std::size_t const threads : {1u, 3u}) {
+        CAPTURE(threads);
+        xg::set_num_threads(threads);
+        auto const outcome = each_fault([&](long k) -> char const* {
+            D t = before.clone();
+            bool const threw = fails(k, [&] { t -= row; });
+            if (t.version() != (threw ? 0u : 1u)) return "the version does not tell what happened";
+            return same(t, threw ? before : after) ? nullptr : "half written";
+        });
+        CHECK(outcome.faults > 0);
+        CHECK(outcome.leaked == 0);
+        CHECK(outcome.wrong == nullptr);
+    }
+    xg::set_num_threads(1);
+}
+
 TEST_CASE("a step of an optimiser in place happens wholly or not at all") {
     auto const outcome = each_fault([](long k) -> char const* {
         D w({1., 2., 3.}, xg::requires_grad);

@@ -121,6 +121,74 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("gradients of transposed operands in parts, and a tensor that two large formulas use") {
+    std::size_t const rows = 300, columns = 400;
+    auto const run = [&] {
+        xg::manual_seed(5);
+        auto a = xg::rand<double>({rows, columns}, xg::requires_grad);
+        auto t = xg::rand<double>({columns, rows}, xg::requires_grad);
+        auto const g = xg::rand<double>({rows, columns});
+        Real const shared = 2. * a;
+        Real const z = shared * t.transpose(), u = sin(shared) + t.transpose() * t.transpose();
+        Real const v = exp(shared);
+        xg::backward({z, u, v}, {g, g, g});
+        return std::vector<Real>{a, t, g, z, u, v, a.grad(), t.grad()};
+    };
+    auto const alone = run();
+    auto const &a = alone[0].array(), &t = alone[1].array(), &g = alone[2].array(),
+               &of_a = alone[6].array(), &of_t = alone[7].array();
+    double worst = 0;
+    for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j) {
+            double const s = 2. * a(i, j);
+            double const expected = 2. * g(i, j) * (t(j, i) + std::cos(s) + std::exp(s));
+            worst = std::max({worst, std::abs(of_a(i, j) - expected),
+                std::abs(of_t(j, i) - g(i, j) * (s + 2. * t(j, i)))});
+        }
+    CHECK(worst < 1e-13);
+    for (std::size_t const threads : {2u, 5u}) {
+        Threads const on(threads);
+        auto const together = run();
+        for (std::size_t k = 0; k < alone.size(); ++k) {
+            CAPTURE(k);
+            CHECK(same_bits(together[k], alone[k]));
+        }
+    }
+}
+
+TEST_CASE("a short outermost axis beside a long one") {
+    std::size_t const n = 200003;
+    auto const run = [&] {
+        xg::manual_seed(6);
+        auto a = xg::rand<double>({2, n}, xg::requires_grad);
+        auto row = xg::rand<double>({n}, xg::requires_grad);
+        Real const y = a * row;
+        Real const summed = sum(a * row, 1);
+        (sum(y * y) + sum(summed)).backward();
+        return std::vector<Real>{a, row, y, summed, a.grad(), row.grad()};
+    };
+    auto const alone = run();
+    auto const *a = alone[0].data(), *row = alone[1].data();
+    double worst = 0, first = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+        first += a[j] * row[j];
+        double const expected = 2. * row[j] * (a[j] * a[j] + a[n + j] * a[n + j]) + a[j] + a[n + j];
+        worst = std::max({worst, std::abs(alone[2].data()[n + j] - a[n + j] * row[j]),
+            std::abs(alone[4].data()[n + j] - 2. * a[n + j] * row[j] * row[j] - row[j]),
+            std::abs(alone[5].data()[j] - expected)});
+    }
+    CHECK(worst < 1e-13);
+    CHECK(alone[3].data()[0] == doctest::Approx(first).epsilon(1e-12));
+    for (std::size_t const threads : {2u, 5u}) {
+        Threads const on(threads);
+        auto const together = run();
+        for (std::size_t k = 0; k < alone.size(); ++k) {
+            CAPTURE(k);
+            CHECK(same_bits(together[k], alone[k]));
+        }
+    }
+}
+
 TEST_CASE("a result larger than the caches, and one that overwrites an operand") {
     std::size_t const n = (std::size_t{16} << 20) / sizeof(double) + 77;
     for (std::size_t const threads : {1u, 3u}) {

@@ -186,7 +186,7 @@ template <class T, std::size_t N> class InlineVector {
 
 public:
     InlineVector() noexcept = default;
-    InlineVector(InlineVector const& other) {
+    InlineVector(InlineVector const& other) : InlineVector() {
         for (std::size_t i = 0; i < other.size_; ++i) emplace_back(other[i]);
     }
     InlineVector& operator=(InlineVector const&) = delete;

@@ -1,117 +1,41 @@
 // NdLoop: the loop driver. It brings operands of any shape, strides and element type to a kernel,
 // as NumPy's nditer and ATen's TensorIterator do.
 //
-// Data structures: an axis has an extent; each operand has a Walk, with a stride for each axis (0
-// where it is broadcast) and with how it meets a box. A box is the part of the index space that a
-// kernel processes at once, in row-major order: the inner axes as a whole while they are short, and
-// a part of the next one. It fits in the L1 cache.
-//
 // Invariant: a kernel sees contiguous elements only. An operand that is contiguous in the box is
 // used in place; any other has a buffer. An input is gathered into it, an output is scattered or
 // accumulated from it. A buffer whose elements do not move from box to box is kept: an input is not
 // gathered again, and a kernel that can add to an output does so until it is flushed. So one kernel
-// serves all shapes, and the gradient of a broadcast operand is summed in the same pass.
-//
-// Several threads may process parts, each a range of the outermost axis with buffers of its own.
-// The parts do not depend on the number of threads, so results are bit-identical. A contiguous
-// output that is larger than the caches is copied from a buffer by non-temporal stores, which saves
-// the read of each of its cache lines.
+// serves all shapes, and the gradient of a broadcast operand is summed in the same pass. A
+// contiguous output that is larger than the caches is copied from its buffer by non-temporal
+// stores, which saves the read of each of its cache lines.
+// All memory is allocated before the first call of the kernel: a loop that throws has changed
+// nothing.
 //
 // bench_broadcast and bench_permutations measure it, and bench_rational, rows "hand, streaming",
-// what is large. Read next: run() and choose_box() in
-// impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
+// what is large. Read next: run() and run_boxes() in impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
 #pragma once
 
-#include <span>
-
-#include <xgrad/core/memory.hpp>
-#include <xgrad/core/stream.hpp>
-#include <xgrad/fuse/loop_operand.hpp>
+#include <xgrad/fuse/nd_loop_plan.hpp>
 
 namespace xgrad::detail {
 
-class NdLoop {
+class NdLoop : public NdLoopPlan {
 public:
     /// A loop over all positions of an index space, for a kernel with so many operands.
-    NdLoop(Shape const& space, std::size_t operands);
-    NdLoop& operator=(NdLoop const&) = delete;
+    NdLoop(Shape const& space, std::size_t operands) : NdLoopPlan(space, operands) {}
     ~NdLoop() {
         if (buffers_) deallocate(buffers_, bytes_);
     }
-
-    /// Declares operand k of the kernel. One that is not declared, or has no array, is null.
-    void add(std::size_t k, LoopOperand const& operand);
 
     /// Calls the kernel on all elements, box by box. Returns the sum of what the calls return.
     double run(LoopBody body);
 
 private:
-    static constexpr std::size_t max_accumulated =
-        16; // calls in which a kernel adds to a buffer before it is flushed: more would lose digits
-    static constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
-    static constexpr std::size_t longest_part = 1024; // elements of a part of a row
-    static constexpr std::size_t shortest_row = 128;  // for calls row by row
-    static constexpr std::size_t streamed_part =
-        1024; // bytes in a box; more non-temporal stores would fill the store buffer
-    static constexpr std::size_t batch =
-        16; // boxes are whole batches of every type where they can be
+    /// A copy for another thread. Its walks point to the strides of `plan`.
+    NdLoop(NdLoop const& plan) : NdLoopPlan(plan) { make_buffers(); }
 
-    /// How an operand meets the box.
-    enum class Access : std::uint8_t {
-        in_place, // contiguous
-        rows,     // each row is contiguous: used in place where a kernel is called for each row
-        constant, // one element: the buffer repeats it, or sums to it
-        buffered,
-        transposed, // buffered, and copied in square blocks
-        streamed,   // a contiguous output, copied from its buffer by non-temporal stores
-    };
-    struct Walk {
-        LoopOperand operand;
-        std::ptrdiff_t* stride; // along each axis, in elements
-        std::byte* at;          // the element at the first index of the box
-        std::uint8_t index;     // of the operand
-        bool direct;            // a kernel can use contiguous elements in place
-        bool adds;              // a kernel can add to the buffer of this output
-        bool added_to = false;  // the kernel adds to it in this box
-        Access access = Access::in_place;
-        std::byte* buffer = nullptr; // null where it needs none
-        std::byte* held = nullptr;   // the elements that the buffer has, or is owed to, if any
-        std::ptrdiff_t row_gap = 0;  // bytes between two rows, as a kernel sees them
-        std::size_t bytes = 0;       // of the buffer
-        std::size_t held_columns = 0, held_last = 0; // the extents of what is owed
-        std::size_t calls = 0;                       // of the kernel since the buffer was flushed
-        Walk* overwrites = nullptr;                  // an input whose buffer this output shares
-
-        /// Bytes from one index along an axis to the next.
-        std::ptrdiff_t step(std::size_t axis) const {
-            return stride[axis] * static_cast<std::ptrdiff_t>(operand.transfer->element);
-        }
-        std::uint64_t bit() const { return LoopFacts::bit(index); }
-    };
-    /// An input that is the same array as an earlier one.
-    struct Same {
-        std::uint8_t operand, as;
-    };
-    struct Axis {
-        std::size_t extent, step, index; // of the whole, of a box, of the first element of a box
-        std::size_t dimension;           // of the index space
-    };
-
-    /// A copy of a plan, for one part of it.
-    NdLoop(NdLoop const&) = default;
-
-    void order_axes();
-    void coalesce();
-    void choose_box();
-    void cut_row(std::size_t longest);
-    void choose_access(Walk& walk);
     void make_buffers();
     Walk* find_walk(std::int8_t operand);
-    static std::size_t pitch_of(LoopOperand const& operand, std::size_t elements);
-    bool is_transposed(Walk const& walk) const;
-    bool is_streamed(Walk const& walk) const;
-    Access access_of(Walk const& walk) const;
-
     void transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap, std::byte* array,
         std::size_t columns, std::size_t last) const;
     void open_input(Walk& walk) const;
@@ -119,21 +43,12 @@ private:
     void flush_sum(Walk const& walk) const;
     void scatter(Walk const& walk);
     bool next_box();
-    std::size_t part_extent() const;
     double run_boxes(LoopBody body);
+    double run_part(LoopBody body, std::size_t i);
+    void run_on_threads(LoopBody body, std::span<double> sums, std::size_t threads);
 
-    std::size_t rank_, axes_ = 0, strides_used_ = 0;
-    InlineVector<Walk, 12> walks_;
-    InlineVector<Same, 16> same_;
-    LocalArray<std::ptrdiff_t, 48> strides_;  // of each walk along each axis, in elements
-    LocalArray<Axis, 5> axis_;                // the innermost first, as everywhere here
-    LocalArray<void*, 16> at_;                // what the kernel gets
-    std::size_t last_ = 0;                    // the outermost axis of a box
-    std::size_t inner_ = 1;                   // elements of a box for each index of that axis
     std::size_t columns_ = 0, positions_ = 0; // extents of this box along axes 0 and last_
-    std::size_t widest_ = 1;                  // bytes of the largest element in a buffer
-    bool by_row_ = false;                     // the kernel is called for each row of a box
-    LoopFacts facts_;
+    std::size_t first_ = 0;                   // index of this part along its axis
     std::byte* buffers_ = nullptr;
     std::size_t bytes_ = 0;
 };

@@ -8,6 +8,8 @@ namespace xgrad::detail {
 
 class DualPass {
 public:
+    DualPass(DualPass const&) = delete; // it has pointers to its own members
+    DualPass& operator=(DualPass const&) = delete;
     /// Takes the saved value of each operand that is read, and the tangent of each edge.
     DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
         std::span<AnyTensor const> tangents);

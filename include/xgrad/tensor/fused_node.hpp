@@ -90,6 +90,8 @@ private:
     /// Gradient of a sum of a plain tensor: grad_output, broadcast.
     void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
 
+    /// grad_output is one element, repeated.
+    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
     void apply_in_loop(
         AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to = 0) const;
 

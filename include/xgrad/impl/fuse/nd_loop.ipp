@@ -1,10 +1,9 @@
-// Bodies of nd_loop.hpp. First the plan, which is made once for each loop: the order of the axes,
-// the box, and how each operand meets it. Then the loop over boxes, and run(), which shares the
-// boxes out to threads.
+// Bodies of nd_loop.hpp.
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <atomic>
+#include <deque>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -16,192 +15,11 @@
 
 namespace xgrad::detail {
 
-/// The pitch of rows of so many elements in the buffer of an operand: an odd number of cache lines,
-/// so that the rows of a square block fall in different cache sets.
-XGRAD_FUNCTION std::size_t NdLoop::pitch_of(LoopOperand const& o, std::size_t elements) {
-    std::size_t const line = 64 / o.transfer->tile_element, lines = (elements + line - 1) / line;
-    return (lines | 1) * line;
-}
-
-XGRAD_FUNCTION NdLoop::NdLoop(Shape const& space, std::size_t operands)
-    : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
-      axis_(std::max(rank_, std::size_t{1})), at_(operands) {
-    for (std::size_t d = rank_; d-- > 0;)
-        if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
-}
-
-XGRAD_FUNCTION void NdLoop::add(std::size_t k, LoopOperand const& o) {
-    if (!o.array) return;
-    auto const index = static_cast<std::uint8_t>(k);
-    auto const& array = *o.array;
-    auto const& transfer = *o.transfer;
-    if (!o.output)
-        for (auto const& walk : walks_)
-            if (walk.operand.array == &array && walk.operand.transfer == &transfer) {
-                same_.emplace_back(index, walk.index);
-                return;
-            }
-    // A kernel adds in the precision of the buffer, so the array must have that precision too.
-    bool const adds =
-        o.kernel_adds && transfer.element == transfer.tile_element && LoopFacts::bit(k);
-    auto* const stride = strides_.data() + std::exchange(strides_used_, strides_used_ + axes_);
-    std::size_t const lead = rank_ - array.shape.size();
-    for (std::size_t i = 0; i < axes_; ++i)
-        if (std::size_t const d = axis_[i].dimension; d >= lead && array.shape[d - lead] != 1)
-            stride[i] = array.strides[d - lead];
-    walks_.emplace_back(o, stride, array.data, index, o.reduces ? adds : o.in_place(), adds);
-    widest_ = std::max(widest_, transfer.tile_element);
-}
-
 /// The walk of an operand; null where it has none of its own.
 XGRAD_FUNCTION NdLoop::Walk* NdLoop::find_walk(std::int8_t operand) {
     for (auto& walk : walks_)
         if (walk.index == operand) return &walk;
     return nullptr;
-}
-
-/// Sorts the axes by stride: an axis is further in than another where most operands have a smaller
-/// stride along it.
-XGRAD_FUNCTION void NdLoop::order_axes() {
-    auto const magnitude = [](std::ptrdiff_t s) { return s < 0 ? -s : s; };
-    for (std::size_t d = 1; d < axes_; ++d)
-        for (std::size_t e = d; e > 0; --e) {
-            int votes = 0;
-            for (auto const& walk : walks_) {
-                auto const outer = magnitude(walk.stride[e]), inner = magnitude(walk.stride[e - 1]);
-                if (outer != 0 && inner != 0) votes += (outer < inner) - (inner < outer);
-            }
-            if (votes <= 0) break;
-            std::swap(axis_[e], axis_[e - 1]);
-            for (auto& walk : walks_) std::swap(walk.stride[e], walk.stride[e - 1]);
-        }
-}
-
-/// Merges neighbouring axes that all operands traverse with one stride.
-XGRAD_FUNCTION void NdLoop::coalesce() {
-    std::size_t last = 0;
-    for (std::size_t d = 1; d < axes_; ++d) {
-        auto const extent = static_cast<std::ptrdiff_t>(axis_[last].extent);
-        bool joins = true;
-        for (auto const& walk : walks_) joins &= walk.stride[d] == walk.stride[last] * extent;
-        if (joins) {
-            axis_[last].extent *= axis_[d].extent;
-            continue;
-        }
-        if (++last == d) continue;
-        axis_[last].extent = axis_[d].extent;
-        for (auto& walk : walks_) walk.stride[last] = walk.stride[d];
-    }
-    if (axes_ == 0) axis_[0] = {1, 1, 0, 0};
-    axes_ = last + 1;
-}
-
-/// Cuts the rows into equal parts of at most so many elements.
-XGRAD_FUNCTION void NdLoop::cut_row(std::size_t longest) {
-    std::size_t const row = axis_[0].extent;
-    std::size_t const parts = kernel::divided_up(row, longest);
-    axis_[0].step = std::min(row, kernel::rounded_up(kernel::divided_up(row, parts), batch));
-}
-
-XGRAD_FUNCTION void NdLoop::choose_box() {
-    std::size_t const row = axis_[0].extent;
-    axis_[0].step = row;
-    // Elements of a box, a power of two.
-    std::size_t const block = block_bytes >> std::countr_zero(widest_);
-    bool const many_rows = axes_ > 1 && 2 * row <= block;
-    std::size_t side = 1, longest = axes_ == 1 ? part_size : max_summed;
-    if (axes_ > 1 || row > longest_part)
-        for (auto const& walk : walks_) {
-            if (is_streamed(walk))
-                longest = std::min(longest, streamed_part / walk.operand.transfer->element);
-            else if (!(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1)))
-                longest = std::min(longest, longest_part);
-            if (is_transposed(walk))
-                side = std::max(side, square_side(walk.operand.transfer->element));
-        }
-    if (side > 1) {
-        by_row_ = row >= shortest_row;
-        if (by_row_) cut_row(longest_part);
-        last_ = 1;
-        inner_ = axis_[0].step;
-        axis_[1].step = std::min(
-            axis_[1].extent, by_row_ ? side : std::max(block / row / side, std::size_t{1}) * side);
-        return;
-    }
-    if (!many_rows) return cut_row(longest);
-    std::size_t elements = row;
-    for (std::size_t d = 1; d < axes_; ++d) {
-        auto& axis = axis_[d];
-        last_ = d;
-        inner_ = elements;
-        axis.step = axis.extent;
-        if (axis.extent > block || axis.extent * elements > block) {
-            std::size_t const even = batch >> std::min(4, std::countr_zero(elements));
-            axis.step = block / elements;
-            if (axis.step > even) axis.step &= ~(even - 1);
-            break;
-        }
-        elements *= axis.step;
-        if (2 * elements > block) break;
-    }
-}
-
-/// True if an operand has stride 1 along the second axis, like a transposed matrix, and its
-/// elements can be copied in square blocks.
-XGRAD_FUNCTION bool NdLoop::is_transposed(Walk const& walk) const {
-    if (axes_ < 2 || !walk.direct || walk.stride[1] != 1 || walk.stride[0] == 0) return false;
-    std::size_t const side = square_side(walk.operand.transfer->element);
-    return !walk.operand.reduces && axis_[0].extent >= side && axis_[1].extent >= side;
-}
-
-/// True for an output that is larger than the caches, if the kernel reads it nowhere.
-XGRAD_FUNCTION bool NdLoop::is_streamed(Walk const& walk) const {
-    auto const& o = walk.operand;
-    if (axes_ > 1 || !o.output || axis_[0].extent * o.transfer->element < streamed_bytes)
-        return false;
-    return o.in_place() && walk.stride[0] == 1 &&
-           reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
-           std::ranges::none_of(walks_, [&](Walk const& other) {
-               return !other.operand.output && other.operand.array->data == o.array->data;
-           });
-}
-
-XGRAD_FUNCTION NdLoop::Access NdLoop::access_of(Walk const& walk) const {
-    bool constant = inner_ * axis_[last_].step > 1, contiguous = true;
-    std::ptrdiff_t expected = 1;
-    for (std::size_t d = 0; d <= last_; ++d) {
-        auto const step = static_cast<std::ptrdiff_t>(axis_[d].step);
-        if (step == 1) continue;
-        constant &= walk.stride[d] == 0;
-        contiguous &= walk.stride[d] == expected;
-        expected *= step;
-    }
-    if (is_streamed(walk)) return Access::streamed;
-    if (walk.direct && contiguous) return Access::in_place;
-    if (constant && !(by_row_ && walk.operand.output)) return Access::constant;
-    if (walk.direct && by_row_ && walk.stride[0] == 1) return Access::rows;
-    return is_transposed(walk) ? Access::transposed : Access::buffered;
-}
-
-XGRAD_FUNCTION void NdLoop::choose_access(Walk& walk) {
-    auto const& o = walk.operand;
-    walk.access = access_of(walk);
-    if (walk.access <= Access::rows) {
-        walk.row_gap = walk.step(last_ ? 1 : 0);
-        walk.added_to = o.reduces;
-        return;
-    }
-    std::size_t const row = axis_[0].step, tile_element = o.transfer->tile_element;
-    std::size_t elements = inner_ * axis_[last_].step, pitch = row;
-    if (by_row_) {
-        pitch = pitch_of(o, row);
-        elements = walk.access == Access::constant ? row : pitch * axis_[1].step;
-    }
-    if (walk.access == Access::constant) {
-        if (!o.output) facts_.constant |= walk.bit();
-        walk.adds = false; // the sum of a buffer costs less than the additions
-    } else walk.row_gap = static_cast<std::ptrdiff_t>(pitch * tile_element);
-    if (o.from < 0) walk.bytes = (elements * tile_element + 63) & ~std::size_t{63};
 }
 
 /// Allocates the buffers of all operands. A transposed output may share that of an input.
@@ -287,6 +105,7 @@ XGRAD_FUNCTION void NdLoop::open_sum(Walk& walk) const {
     walk.added_to = by_row_ || columns_ < axis_[0].step || positions_ < axis_[last_].step;
     if (walk.added_to) std::memset(walk.buffer, 0, walk.bytes);
 }
+
 XGRAD_FUNCTION void NdLoop::flush_sum(Walk const& walk) const {
     if (walk.held)
         transfer(walk, walk.buffer, walk.row_gap, walk.held, walk.held_columns, walk.held_last);
@@ -320,9 +139,8 @@ XGRAD_FUNCTION bool NdLoop::next_box() {
     return false;
 }
 
-/// Processes all boxes of the plan, or of the part of it that this is.
+/// Processes all boxes of this part.
 XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
-    make_buffers();
     double sum = 0;
     auto const call = [&](std::size_t elements) {
         for (auto const [k, as] : same_) at_[k] = at_[as];
@@ -340,7 +158,7 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
             at_[walk.index] = walk.buffer;
             if (walk.access <= Access::rows) {
                 at_[walk.index] = walk.at;
-                if (o.output && buffers_ && !by_row_)
+                if (o.output && copies_boxes_ && !by_row_)
                     prefetch_for_stores(walk.at, elements * o.transfer->element);
             } else if (!o.output) open_input(walk);
             else if (walk.adds) open_sum(walk);
@@ -357,43 +175,56 @@ XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
     } while (next_box());
     for (auto const& walk : walks_)
         if (walk.adds && walk.access > Access::rows) flush_sum(walk);
-    finish_streaming();
+    if (streams_) finish_streaming();
     return sum;
 }
 
-/// The indices of the outermost axis in a part. An output that does not move along it has one part.
-XGRAD_FUNCTION std::size_t NdLoop::part_extent() const {
-    std::size_t elements = 1;
-    for (std::size_t d = 0; d + 1 < axes_; ++d) elements *= axis_[d].extent;
-    auto const& outer = axis_[axes_ - 1];
-    for (auto const& walk : walks_)
-        if (walk.operand.output && walk.stride[axes_ - 1] == 0) return outer.extent;
-    return std::max(outer.step, part_size / elements / outer.step * outer.step);
+/// Processes part i. Between parts, the walks are at the first index of one.
+XGRAD_FUNCTION double NdLoop::run_part(LoopBody body, std::size_t i) {
+    std::size_t const first = i * part_extent_;
+    for (auto& walk : walks_) {
+        walk.at += (static_cast<std::ptrdiff_t>(first) - static_cast<std::ptrdiff_t>(first_)) *
+                   walk.step(part_axis_);
+        walk.held = nullptr;
+    }
+    first_ = first;
+    axis_[part_axis_].extent = std::min(part_extent_, whole_ - first);
+    return run_boxes(body);
 }
 
-/// The parts do not depend on the number of threads, so that results are bit-identical.
-XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
-    for (std::size_t d = 0; d < axes_; ++d)
-        if (axis_[d].extent == 0) return 0;
-    order_axes();
-    coalesce();
-    choose_box();
-    for (auto& walk : walks_) choose_access(walk);
-    for (auto const [k, as] : same_)
-        if (facts_.constant & LoopFacts::bit(as)) facts_.constant |= LoopFacts::bit(k);
-    std::size_t const outer = axes_ - 1, whole = axis_[outer].extent, extent = part_extent();
-    if (extent >= whole) return run_boxes(body);
-    std::vector<double> sums(kernel::divided_up(whole, extent));
+/// Each thread has a copy of the loop, with buffers of its own.
+XGRAD_FUNCTION void NdLoop::run_on_threads(
+    LoopBody body, std::span<double> sums, std::size_t threads) {
+    struct Worker {
+        explicit Worker(NdLoop const& plan) : loop(plan) {}
+        NdLoop loop;
+        std::atomic_flag is_busy;
+    };
+    std::deque<Worker> workers;
+    for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*this);
     for_each_index(
         sums.size(),
         [&](std::size_t i) {
-            NdLoop part(*this);
-            part.axis_[outer].extent = std::min(extent, whole - i * extent);
-            for (auto& walk : part.walks_)
-                walk.at += static_cast<std::ptrdiff_t>(i * extent) * walk.step(outer);
-            sums[i] = part.run_boxes(body);
+            auto worker = workers.begin();
+            while (worker->is_busy.test_and_set(std::memory_order_acquire))
+                if (++worker == workers.end()) worker = workers.begin();
+            sums[i] = worker->loop.run_part(body, i);
+            worker->is_busy.clear(std::memory_order_release);
         },
         Wake::for_long_work);
+}
+
+XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
+    std::size_t const parts = make();
+    if (parts == 0) return 0;
+    std::vector<double> sums(parts > 1 ? parts : 0);
+    std::size_t const threads = std::min(pool_size.load(std::memory_order_relaxed), parts);
+    if (threads > 1) run_on_threads(body, sums, threads);
+    else {
+        make_buffers();
+        if (parts == 1) return run_boxes(body);
+        for (std::size_t i = 0; i < parts; ++i) sums[i] = run_part(body, i);
+    }
     return std::accumulate(sums.begin(), sums.end(), 0.);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/core/parallel.hpp>
+#include <xgrad/core/scratch.hpp>
 #include <xgrad/tensor/fused_node.hpp>
 
 namespace xgrad::detail {
@@ -153,18 +154,23 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     }
     at[grad_output] = grad_outputs.data;
     if (plan.gradients.saved_result) at[result] = saved_result_data();
-    if (count > (broadcasts_grad_output ? tile_size : plan.reads_all ? part_size : zero_elements)) {
+    if (count > (plan.reads_all && !broadcasts_grad_output ? part_size : zero_elements))
         apply_in_loop(grad_outputs, results, added_to);
-        return true;
-    }
-    TileBuffer splat;
-    if (broadcasts_grad_output) {
-        kernels.result->gather(splat.elements, grad_outputs.data, 0, count);
-        at[grad_output] = splat.elements;
-    }
-    kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at), count,
-        0, added_to);
+    else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
+    else
+        kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at),
+            count, 0, added_to);
     return true;
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
+    std::byte** at, std::size_t count, OperandMask added_to) const {
+    auto const& kernels = table().kernels;
+    kernel::Scratch<std::byte> splat(count * kernels.result->element);
+    auto& grad_output = at[operand_count()];
+    kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
+    kernels.backward(expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
+        count, 0, added_to);
 }
 
 XGRAD_FUNCTION void FusedNode::repeat(
