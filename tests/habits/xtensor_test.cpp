@@ -139,3 +139,17 @@ TEST_CASE("indices and views") {
     for (double const e : x.array()) total += e;
     CHECK(total == 21);
 }
+
+TEST_CASE("masks of xtensor as indices") {
+    A const m{{1., 2.}, {3., 4.}};
+    D x(m, xg::requires_grad);
+    xt::xarray<bool> const mask{{true, false}, {false, true}};
+    CHECK(same(x(mask).detach(), {1, 4}));
+    CHECK(same(x(m > 1.5).detach(), {2, 3, 4}));
+    D y = 2. * x;
+    y(m > 1.5) = 0.;
+    CHECK(same(y.detach(), {{2, 0}, {0, 0}}));
+    sum(y).backward();
+    CHECK(same(x.grad(), {{2, 0}, {0, 0}}));
+    CHECK_THROWS_AS(x(xt::xarray<bool>{true, false, true}), xg::ShapeError);
+}

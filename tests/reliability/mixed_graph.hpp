@@ -62,8 +62,8 @@ inline bool same(Gradients4 const& a, Gradients4 const& b) {
     return same(a.x, b.x) && same(a.w, b.w) && same(a.b, b.b) && same(a.z, b.z);
 }
 
-/// The same numbers. Where the compiler contracts products and sums (FMA), two kernels of one
-/// formula may differ in the last bits.
+/// The same numbers. Where the compiler contracts products and sums (FMA), two kernels may
+/// differ in the last bits.
 template <class T> bool agrees(xg::Tensor<T> const& a, xg::Tensor<T> const& b) {
 #ifdef __FMA__
     return a.defined() && a.shape() == b.shape() &&

@@ -12,6 +12,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <utility>
@@ -111,11 +112,11 @@ template <class P> struct Batch {
     /// Reads `width` elements from any address.
     XGRAD_INLINE static Batch load(P const* p) {
         Batch r;
-        __builtin_memcpy(&r.v, p, sizeof r.v);
+        std::memcpy(&r.v, p, sizeof r.v);
         return r;
     }
     /// Writes `width` elements to any address.
-    XGRAD_INLINE void store(P* p) const { __builtin_memcpy(p, &v, sizeof v); }
+    XGRAD_INLINE void store(P* p) const { std::memcpy(p, &v, sizeof v); }
 
     /// Reduces all lanes with `join`, which must be associative and commutative. Every lane of the
     /// result has the reduced value.

@@ -229,9 +229,9 @@ public:
     template <class I> auto operator[](I const& index) const { return (*this)(index); }
     /// The elements where the mask is true, to read or to assign; see mask_indexing.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
-    template <class Op, class... X>
-        requires std::same_as<typename Expression<Op, X...>::scalar, bool>
-    MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const {
+    template <class M>
+        requires detail::is_mask<M>
+    MaskedTensor<T> operator()(M const& mask) const {
         return (*this)(Tensor<bool>(mask));
     }
     Tensor reshape(AxisList const& shape) const;
@@ -327,8 +327,8 @@ template <XtensorExpression X> struct OperandTraits<X> {
     static type make(X const& x) {
         constexpr bool has_numbers = Number<element>;
         static_assert(has_numbers, "beside a tensor, an xtensor expression must have numbers as "
-                                   "elements: not strings, optional values, or "
-                                   "objects");
+                                   "elements: not strings, masked or optional "
+                                   "values, or objects");
         if constexpr (has_numbers) return type(x);
         else return type();
     }

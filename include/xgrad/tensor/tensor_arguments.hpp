@@ -77,18 +77,29 @@ concept RangeOfRanges = PlainRange<V> && PlainRange<std::ranges::range_value_t<V
 /// True unless U is complex and T is not.
 template <class U, class T>
 concept ConvertsTo = !is_complex<U> || is_complex<T>;
+/// An element that may be missing: one of a masked or an optional array of xtensor.
+template <class V>
+concept MissingValue = requires(V const& v) {
+    v.value();
+    requires requires { v.visible(); } || requires { v.has_value(); };
+};
+template <class V> inline constexpr bool has_missing_values = false;
+template <XtensorExpression V>
+inline constexpr bool has_missing_values<V> =
+    MissingValue<typename std::remove_cvref_t<V>::value_type>;
 /// What a constructor of Tensor<T> takes in parentheses only. (One variable, so that the messages
 /// about other constructors stay short.)
 template <class V, class T>
 inline constexpr bool copied_explicitly = NumberRange<V> || RangeOfRanges<V>;
 template <XtensorExpression V, class T>
 inline constexpr bool copied_explicitly<V, T> =
-    std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+    has_missing_values<V> || std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
 /// What a Tensor<T> is made of, when it is written in parentheses.
 template <class V, class T>
 inline constexpr bool copies_from = [] {
     if constexpr (XtensorExpression<V>)
-        return std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+        return has_missing_values<V> ||
+               std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
     else if constexpr (NumberRange<V>) return ConvertsTo<std::ranges::range_value_t<V>, T>;
     else return false;
 }();
@@ -98,6 +109,14 @@ template <class E, class T>
 inline constexpr bool has_scalar =
     std::same_as<typename E::scalar, T> ||
     (!E::has_precision && is_kind_within<typename E::kind, kind_of<T>>);
+
+/// An expression of bool, of tensors or of xtensor: x(mask).
+template <class M> inline constexpr bool is_mask = false;
+template <class Op, class... X>
+inline constexpr bool is_mask<Expression<Op, X...>> =
+    std::same_as<typename Expression<Op, X...>::scalar, bool>;
+template <XtensorExpression M>
+inline constexpr bool is_mask<M> = std::same_as<std::remove_cvref_t<typename M::value_type>, bool>;
 
 /// Shape or strides as xtensor's functions take them.
 template <class D> auto xt_dims(D const& d) {
@@ -182,6 +201,9 @@ template <class T> struct ArrayOf {
     }
     template <class E> static Array<T> from_xtensor(E const& e) {
         Array<T> a(Shape(e.shape().begin(), e.shape().end()));
+        static_assert(!has_missing_values<E>,
+            "Tensor: a tensor has no mask, and elements of this array may be missing; write what "
+            "they are: Tensor<double> x(where(mask, values, 0.))");
         // Ten times faster than xtensor's assignment where the layouts differ.
         if constexpr (StridedXtensor<E const>)
             if constexpr (std::same_as<T, std::remove_cvref_t<decltype(*e.data())>>) {
@@ -195,8 +217,10 @@ template <class T> struct ArrayOf {
                     return a;
                 }
             }
-        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
-        xt::noalias(out) = e;
+        if constexpr (!has_missing_values<E>) {
+            auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
+            xt::noalias(out) = e;
+        }
         return a;
     }
 };
