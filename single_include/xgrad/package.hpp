@@ -1843,8 +1843,12 @@ template <class M = nn::AnyModule> M& module_at(nn::AnyModule& root, std::string
             at = next;
             return true;
         });
-    if (auto* const found = dynamic_cast<M*>(at)) return *found;
-    detail::fail<TypeError>("module_at: the module '", path, "' is of another type: ", at->kind());
+    if constexpr (std::same_as<M, nn::AnyModule>) return *at;
+    else {
+        if (auto* const found = dynamic_cast<M*>(at)) return *found;
+        detail::fail<TypeError>(
+            "module_at: the module '", path, "' is of another type: ", at->kind());
+    }
 }
 
 } // namespace xgrad::package

@@ -131,40 +131,19 @@
 #undef Success
 
 
-// ======== xgrad/functional/checkpoint.hpp
-// checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
-// is evaluated again when a backward pass needs that.
+// ======== xgrad/core/parallel.hpp
+// A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
+// the same parts, so that results do not depend on the number of threads.
 //
-// Shapes: those of f.
-// Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
-// Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
-// backward pass, for an f that saves other tensors than before; VersionError in the backward pass
-// for values that were changed in place since. An f that does not take the inputs, or returns no
-// tensors, does not compile.
-//
-// Read next: impl/functional/checkpoint.ipp.
+// Shapes: any.
+// Gradients: those of one thread, bit by bit.
+// Errors: set_num_threads() throws an Error for more than 65536 threads, and for more than the
+// system gives.
 
-
-// ======== xgrad/functional/evaluation.hpp
-// Functions of tensors, as the transforms of this folder take them: any callable of one structure
-// of tensors (structure.hpp) or several, of any scalar types, which returns another one.
-// An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
-// the code that computes derivatives is compiled once for all functions.
-//
-// Shapes: inputs and results are structures of tensors of any shapes; each transform says those of
-// the derivatives.
-// Gradients: with create_graph they are recorded, so that transforms nest; without strict an input
-// that the function does not depend on gets zeros.
-// Errors: strict throws GraphError where a result does not depend on an input; an undefined input
-// or output is a GraphError, too. A function that does not take the inputs, or returns no tensors,
-// and inputs of integers or masks do not compile.
-
-
-// ======== xgrad/core/callable.hpp
-// How xgrad stores a callable that the user passes.
-
-#include <functional>
-#include <type_traits>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
 
 
 // ======== xgrad/core/config.hpp
@@ -366,6 +345,501 @@ template <class T> consteval std::string_view pretty_function() {
 #    define XGRAD_FUNCTION
 #endif
 
+namespace xgrad {
+
+namespace detail {
+
+/// A function that the pool calls once for each index below `count`; it must not throw.
+struct IndexedJob {
+    void (*call)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+};
+
+/// How many threads jobs run on, this one included.
+inline constinit std::atomic<std::size_t> pool_size{1};
+
+/// When sleeping threads are woken: for any job, or if that takes less time than the job.
+enum class Wake : bool { always, for_long_work };
+
+/// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
+/// another thread runs its job alone, on the calling thread. So does Wake::for_long_work, if the
+/// first index takes so little time that the others are done before sleeping threads wake.
+void run_on_pool(IndexedJob const& job, Wake wake);
+
+/// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
+/// one of the exceptions at the end.
+template <class F> void for_each_index(std::size_t count, F f, Wake wake = Wake::always) {
+    if (count <= 1 || pool_size.load(std::memory_order_relaxed) <= 1) {
+        for (std::size_t i = 0; i < count; ++i) f(i);
+        return;
+    }
+    struct Context {
+        F& f;
+        std::exception_ptr thrown;
+        std::mutex mutex;
+    } context{f, {}, {}};
+    auto const call = [](void* to, std::size_t i) {
+        auto& c = *static_cast<Context*>(to);
+        try {
+            c.f(i);
+        } catch (...) {
+            std::lock_guard const lock(c.mutex);
+            c.thrown = std::current_exception();
+        }
+    };
+    run_on_pool({call, &context, count}, wake);
+    if (context.thrown) std::rethrow_exception(context.thrown);
+}
+
+/// About how many elements a part of a loop has. It is a multiple of every batch width.
+inline constexpr std::size_t part_size = std::size_t{1} << 15;
+
+} // namespace detail
+
+/// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
+/// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
+/// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
+/// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
+/// are too many.
+void set_num_threads(std::size_t n);
+/// The number of threads that run elementwise expressions over many elements.
+inline std::size_t get_num_threads() noexcept {
+    return detail::pool_size.load(std::memory_order_relaxed);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
+
+// ======== xgrad/impl/core/parallel.ipp
+// Bodies of parallel.hpp.
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#if !defined(_WIN32) && __has_include(<unistd.h>) && __has_include(<pthread.h>)
+#    include <pthread.h>
+#    define XGRAD_FORKS 1
+#else
+#    define XGRAD_FORKS 0
+#endif
+
+#ifndef XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
+
+// ======== xgrad/core/error.hpp
+// The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
+// messages and throw.
+//
+// Shapes: messages have them in PyTorch's form: [2, 3].
+// Gradients: none are recorded. VersionError protects them: backward() throws it where a saved
+// tensor was changed.
+// Errors: each type derives from Error, and Error derives from std::runtime_error.
+
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#ifndef XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
+
+// ======== xgrad/core/link_check.hpp
+// Files of one program that were compiled for different instruction sets, with and without BLAS or
+// the address sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
+// of each inline function, and that could have instructions that another file was to avoid. Each
+// kind of file defines the symbol below in a section group of its own: files of one kind share the
+// group, two kinds define the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS
+// leaves the check out: then the program needs a processor that has the instruction sets of all its
+// files. A file that defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ
+// from them.
+
+#if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
+    !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
+
+#    if defined(__AVX512F__)
+#        define XGRAD_BUILT_FOR avx512
+#    elif defined(__AVX2__)
+#        define XGRAD_BUILT_FOR avx2
+#    elif defined(__AVX__)
+#        define XGRAD_BUILT_FOR avx
+#    elif defined(__SSE4_1__)
+#        define XGRAD_BUILT_FOR sse4
+#    else
+#        define XGRAD_BUILT_FOR plain
+#    endif
+#    if defined(__FMA__)
+#        define XGRAD_BUILT_WITH_FMA fma
+#    else
+#        define XGRAD_BUILT_WITH_FMA no_fma
+#    endif
+#    if XGRAD_USE_BLAS
+#        define XGRAD_BUILT_WITH_BLAS blas
+#    else
+#        define XGRAD_BUILT_WITH_BLAS no_blas
+#    endif
+#    if XGRAD_SIMD
+#        define XGRAD_BUILT_WITH_SIMD simd
+#    else
+#        define XGRAD_BUILT_WITH_SIMD no_simd
+#    endif
+#    if XGRAD_ADDRESS_SANITIZER
+#        define XGRAD_BUILT_WITH_SANITIZER address_sanitizer
+#    else
+#        define XGRAD_BUILT_WITH_SANITIZER no_address_sanitizer
+#    endif
+#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g) a##_##b##_##c##_##d##_##e##_##f##_##g
+#    define XGRAD_JOIN(a, b, c, d, e, f, g) XGRAD_JOIN_OF(a, b, c, d, e, f, g)
+#    define XGRAD_BUILD                                                                            \
+        XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_SIMD,                   \
+            XGRAD_BUILT_WITH_BLAS, XGRAD_BUILT_WITH_SANITIZER, XGRAD_VERSION_MAJOR,                \
+            XGRAD_VERSION_MINOR)
+#    define XGRAD_TEXT_OF(name) #name
+#    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
+#    define XGRAD_MUST_AGREE                                                                       \
+        "xgrad_needs_one_version_and_the_same_instruction_set_and_XGRAD_USE_BLAS_in_all_files"
+
+namespace xgrad::detail::link_check {
+/// Never called. The assembly is in a function since link-time optimisation merges functions.
+[[gnu::used, gnu::noinline, gnu::cold]] inline void XGRAD_BUILD() {
+    asm(".pushsection .rodata.xgrad,\"aG\",%progbits,xgrad_" XGRAD_TEXT(
+        XGRAD_BUILD) ",comdat\n"
+                     ".globl " XGRAD_MUST_AGREE "\n"
+                     ".hidden " XGRAD_MUST_AGREE "\n" XGRAD_MUST_AGREE ":\n"
+                     ".byte 0\n"
+                     ".popsection\n");
+}
+} // namespace xgrad::detail::link_check
+
+#    undef XGRAD_BUILT_FOR
+#    undef XGRAD_BUILT_WITH_FMA
+#    undef XGRAD_BUILT_WITH_BLAS
+#    undef XGRAD_BUILT_WITH_SIMD
+#    undef XGRAD_BUILT_WITH_SANITIZER
+#    undef XGRAD_JOIN_OF
+#    undef XGRAD_JOIN
+#    undef XGRAD_BUILD
+#    undef XGRAD_TEXT_OF
+#    undef XGRAD_TEXT
+#    undef XGRAD_MUST_AGREE
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
+
+namespace xgrad {
+
+/// Base of every exception that xgrad itself throws.
+struct Error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+/// Shapes that do not fit together, or a shape that an operation cannot take.
+struct ShapeError : Error {
+    using Error::Error;
+};
+/// An axis, position or index out of range.
+struct IndexError : Error {
+    using Error::Error;
+};
+/// A scalar type that an operation cannot take, or two that had to be equal.
+struct TypeError : Error {
+    using Error::Error;
+};
+/// A graph that does not allow a call: of backward() and grad(), of hooks, of a change in place.
+struct GraphError : Error {
+    using Error::Error;
+};
+/// A tensor needed for the gradient was changed after it was saved.
+struct VersionError : GraphError {
+    using GraphError::GraphError;
+};
+
+namespace detail {
+
+/// Appends text, a number, or a range of numbers in PyTorch's form "[2, 3]" to a message.
+inline void append_piece(std::string& message, std::string_view text) { message += text; }
+void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
+template <std::ranges::input_range Range>
+    requires std::integral<std::ranges::range_value_t<Range>> &&
+             (!std::convertible_to<Range const&, std::string_view>)
+[[gnu::cold]] void append_piece(std::string& message, Range const& range) {
+    char const* separator = "[";
+    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
+    message += range.begin() == range.end() ? "[]" : "]";
+}
+
+/// A reference to an argument of a message, formatted only if the message is thrown. It must not
+/// outlive the argument.
+class Piece {
+public:
+    Piece(char const* text) noexcept
+        : of_(text), append_([](std::string& message, void const* of) {
+              append_piece(message, static_cast<char const*>(of));
+          }) {}
+    template <class T>
+    Piece(T const& of) noexcept
+        : of_(&of), append_([](std::string& message, void const* o) {
+              append_piece(message, *static_cast<T const*>(o));
+          }) {}
+
+    void append_to(std::string& message) const { append_(message, of_); }
+
+private:
+    void const* of_;
+    void (*append_)(std::string& message, void const* of);
+};
+[[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
+
+/// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
+/// branch.
+template <class E>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
+    throw E(message_of(pieces));
+}
+template <class E = Error, class... Parts>
+[[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) {
+    fail_with<E>({parts...});
+}
+
+/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
+/// {}`.
+struct Caller {
+    char const* name;
+    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
+};
+
+/// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
+/// undefined. `operation` may have template arguments, which are cut:
+/// "transpose<xgrad::Tensor<double> >".
+[[noreturn, gnu::cold]] void fail_undefined(std::string_view operation, std::string_view what);
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
+    std::string_view operation, std::string_view kind, std::size_t index) {
+    fail_undefined(operation, message_of({kind, " ", index}));
+}
+
+} // namespace detail
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+
+// ======== xgrad/impl/core/error.ipp
+// Bodies of error.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
+    std::string message;
+    for (auto const& piece : pieces) piece.append_to(message);
+    return message;
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
+    std::string_view operation, std::string_view what) {
+    auto const name =
+        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
+    fail<Error>(name, ": ", what,
+        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
+        "of a tensor that no backward pass has reached");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
+
+namespace xgrad::detail {
+
+class WorkerPool {
+public:
+    static WorkerPool& instance() { return *owner().pool; }
+    void set_size(std::size_t threads);
+    void run(IndexedJob const& job, std::size_t first);
+
+private:
+    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
+    /// the child leaves that pool alone, and begins with one of no threads.
+    struct Owner {
+        WorkerPool* pool;
+
+        Owner() : pool(new WorkerPool) {
+#if XGRAD_FORKS
+            pthread_atfork(nullptr, nullptr, [] {
+                pool_size = 1;
+                owner().pool = new WorkerPool;
+            });
+#endif
+        }
+        ~Owner() { delete pool; }
+    };
+    static Owner& owner() {
+        static Owner the_owner;
+        return the_owner;
+    }
+
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void start(std::size_t threads);
+    void take_part(IndexedJob const& job);
+    void work(std::size_t seen);
+    void stop() noexcept;
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0; // busy_: workers inside of the job
+    bool ending_ = false;
+};
+
+XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
+    constexpr std::size_t max_threads = 1 << 16;
+    if (threads > max_threads) fail("set_num_threads: ", threads, " threads are too many");
+    std::lock_guard const only(running_);
+    std::size_t const before = workers_.size() + 1;
+    stop();
+    try {
+        start(threads);
+    } catch (std::system_error const& e) {
+        stop();
+        start(before);
+        fail("set_num_threads: the system does not give ", threads, " threads: ", e.what());
+    }
+}
+
+XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
+    workers_.reserve(threads - 1);
+    for (std::size_t i = 1; i < threads; ++i)
+        workers_.emplace_back([this, seen = generation_] { work(seen); });
+    pool_size = threads;
+}
+
+XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
+    std::unique_lock const only(running_, std::try_to_lock);
+    if (!only) {
+        for (std::size_t i = first; i < job.count; ++i) job.call(job.context, i);
+        return;
+    }
+    {
+        std::lock_guard const lock(mutex_);
+        job_ = &job;
+        next_.store(first, std::memory_order_relaxed);
+        ++generation_;
+    }
+    wake_.notify_all();
+    take_part(job);
+    std::unique_lock lock(mutex_);
+    job_ = nullptr; // a worker that wakes only now has nothing left to do, and is not waited for
+    done_.wait(lock, [this] { return busy_ == 0; });
+}
+
+XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
+    for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
+        job.call(job.context, i);
+}
+
+XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        wake_.wait(lock, [&] { return ending_ || (job_ && generation_ != seen); });
+        if (ending_) return;
+        seen = generation_;
+        IndexedJob const& job = *job_;
+        ++busy_;
+        lock.unlock();
+        take_part(job);
+        lock.lock();
+        if (--busy_ == 0) done_.notify_one();
+    }
+}
+
+XGRAD_FUNCTION void WorkerPool::stop() noexcept {
+    pool_size = 1;
+    {
+        std::lock_guard const lock(mutex_);
+        ending_ = true;
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+    workers_.clear();
+    ending_ = false;
+}
+
+XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
+    // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
+    // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
+    constexpr auto wake_time = std::chrono::microseconds(100);
+    std::size_t done = 0;
+    if (wake == Wake::for_long_work) {
+        auto const start = std::chrono::steady_clock::now();
+        job.call(job.context, done++);
+        auto const rest = (std::chrono::steady_clock::now() - start) * (job.count - 1);
+        if (rest < wake_time) {
+            while (done < job.count) job.call(job.context, done++);
+            return;
+        }
+    }
+    WorkerPool::instance().run(job, done);
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void set_num_threads(std::size_t n) {
+    detail::WorkerPool::instance().set_size(
+        n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
+#endif
+
+// ======== xgrad/functional/checkpoint.hpp
+// checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
+// is evaluated again when a backward pass needs that.
+//
+// Shapes: those of f.
+// Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
+// Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
+// backward pass, for an f that saves other tensors than before; VersionError in the backward pass
+// for values that were changed in place since. An f that does not take the inputs, or returns no
+// tensors, does not compile.
+//
+// Read next: impl/functional/checkpoint.ipp.
+
+
+// ======== xgrad/functional/evaluation.hpp
+// Functions of tensors, as the transforms of this folder take them: any callable of one structure
+// of tensors (structure.hpp) or several, of any scalar types, which returns another one.
+// An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
+// the code that computes derivatives is compiled once for all functions.
+//
+// Shapes: inputs and results are structures of tensors of any shapes; each transform says those of
+// the derivatives.
+// Gradients: with create_graph they are recorded, so that transforms nest; without strict an input
+// that the function does not depend on gets zeros.
+// Errors: strict throws GraphError where a result does not depend on an input; an undefined input
+// or output is a GraphError, too. A function that does not take the inputs, or returns no tensors,
+// and inputs of integers or masks do not compile.
+
+
+// ======== xgrad/core/callable.hpp
+// How xgrad stores a callable that the user passes.
+
+#include <functional>
+#include <type_traits>
+
 namespace xgrad::detail {
 
 /// A callable with parameters of its own, such as a module.
@@ -441,7 +915,6 @@ using KeptCallable =
 //
 // Read next: accumulate_grad.hpp.
 
-#include <mutex>
 #include <vector>
 
 
@@ -560,7 +1033,6 @@ private:
 //
 // Read next: any_tensor.hpp.
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -575,7 +1047,6 @@ private:
 //
 // Read next: run_node.hpp.
 
-#include <cstddef>
 #include <utility>
 
 namespace xgrad {
@@ -753,6 +1224,8 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
 #endif
+#ifndef XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
 
 // ======== xgrad/core/error.hpp
 // The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
@@ -766,6 +1239,8 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 #include <initializer_list>
 #include <stdexcept>
 
+#ifndef XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
+#define XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
 
 // ======== xgrad/core/link_check.hpp
 // Files of one program that were compiled for different instruction sets, with and without BLAS or
@@ -846,6 +1321,7 @@ namespace xgrad::detail::link_check {
 #    undef XGRAD_TEXT
 #    undef XGRAD_MUST_AGREE
 #endif
+#endif  // XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
 
 namespace xgrad {
 
@@ -967,6 +1443,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
 #endif
+#endif  // XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
 
 // ======== xgrad/core/memory.hpp
 // The buffer cache. Each thread has free lists of blocks by size class, so that a training loop
@@ -1149,7 +1626,9 @@ template <class T, std::size_t N> class InlineVector {
 
 public:
     InlineVector() noexcept = default;
-    InlineVector(InlineVector const&) = delete;
+    InlineVector(InlineVector const& other) : InlineVector() {
+        for (std::size_t i = 0; i < other.size_; ++i) emplace_back(other[i]);
+    }
     InlineVector& operator=(InlineVector const&) = delete;
     ~InlineVector() {
         if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
@@ -1162,6 +1641,8 @@ public:
     std::size_t size() const noexcept { return size_; }
     T* begin() noexcept { return data_; }
     T* end() noexcept { return data_ + size_; }
+    T const* begin() const noexcept { return data_; }
+    T const* end() const noexcept { return data_ + size_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
     T const& operator[](std::size_t i) const noexcept { return data_[i]; }
 
@@ -1187,7 +1668,9 @@ public:
             data_ = new T[n]();
         else std::uninitialized_value_construct_n(data_, is_small ? N : n);
     }
-    LocalArray(LocalArray const&) = delete;
+    LocalArray(LocalArray const& other) : LocalArray(other.size_) {
+        std::copy_n(other.data_, size_, data_);
+    }
     LocalArray& operator=(LocalArray const&) = delete;
     ~LocalArray() {
         if (size_ > N) [[unlikely]]
@@ -6377,11 +6860,11 @@ template <class P> struct Batch {
     /// Reads `width` elements from any address.
     XGRAD_INLINE static Batch load(P const* p) {
         Batch r;
-        __builtin_memcpy(&r.v, p, sizeof r.v);
+        std::memcpy(&r.v, p, sizeof r.v);
         return r;
     }
     /// Writes `width` elements to any address.
-    XGRAD_INLINE void store(P* p) const { __builtin_memcpy(p, &v, sizeof v); }
+    XGRAD_INLINE void store(P* p) const { std::memcpy(p, &v, sizeof v); }
 
     /// Reduces all lanes with `join`, which must be associative and commutative. Every lane of the
     /// result has the reduced value.
@@ -10522,20 +11005,100 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE std::size_t dual_kernel(
 // NdLoop: the loop driver. It brings operands of any shape, strides and element type to a kernel,
 // as NumPy's nditer and ATen's TensorIterator do.
 //
-// Data structures: an axis has an extent; each operand has a Walk, with a stride for each axis (0
-// where it is broadcast) and with how it meets a box. A box is the part of the index space that a
-// kernel processes at once, in row-major order: the inner axes as a whole while they are short, and
-// a part of the next one. It fits in the L1 cache.
-//
 // Invariant: a kernel sees contiguous elements only. An operand that is contiguous in the box is
 // used in place; any other has a buffer. An input is gathered into it, an output is scattered or
 // accumulated from it. A buffer whose elements do not move from box to box is kept: an input is not
 // gathered again, and a kernel that can add to an output does so until it is flushed. So one kernel
-// serves all shapes, and the gradient of a broadcast operand is summed in the same pass.
+// serves all shapes, and the gradient of a broadcast operand is summed in the same pass. A
+// contiguous output that is larger than the caches is copied from its buffer by non-temporal
+// stores, which saves the read of each of its cache lines.
+// All memory is allocated before the first call of the kernel: a loop that throws has changed
+// nothing.
 //
-// bench_broadcast and bench_permutations measure it. Read next: run() and choose_box() in
-// impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
+// bench_broadcast and bench_permutations measure it, and bench_rational, rows "hand, streaming",
+// what is large. Read next: run() and run_boxes() in impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
 
+
+// ======== xgrad/fuse/nd_loop_plan.hpp
+// NdLoopPlan: how an NdLoop walks over an index space.
+//
+// Data structures: an axis has an extent; each operand has a Walk, with a stride for each axis (0
+// where it is broadcast) and with how it meets a box. A box is the part of the index space that a
+// kernel processes at once, in row-major order: the inner axes as a whole while they are short, and
+// a part of the next one. It fits in the L1 cache. A part is a range of one axis along which all
+// outputs move, so that threads may process parts at once.
+//
+// Invariant: the plan does not depend on the number of threads, so results are bit-identical.
+//
+// Read next: make() and choose_box() in impl/fuse/nd_loop_plan.ipp, then nd_loop.hpp.
+
+
+// ======== xgrad/core/stream.hpp
+// Non-temporal stores for results larger than the last-level cache: the processor does not read the
+// overwritten cache lines first, which saves a third of the memory traffic of a copy.
+
+namespace xgrad::detail {
+
+/// Arrays of at least this many bytes are written by non-temporal stores: they do not fit the
+/// caches anyway. Processors without such stores never do this.
+#ifdef __SSE2__
+inline constexpr std::size_t streamed_bytes = std::size_t{16} << 20;
+#else
+inline constexpr std::size_t streamed_bytes = ~std::size_t{0};
+#endif
+
+/// Copies by non-temporal stores; `to` must be aligned to a cache line.
+void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept;
+
+/// A store fence: must be called after stream() and before another thread is told to read the
+/// result.
+inline void finish_streaming() noexcept {
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
+
+// ======== xgrad/impl/core/stream.ipp
+// Bodies of stream.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
+#ifdef __SSE2__
+#    if defined(__AVX512F__)
+    using Register = __m512i;
+    auto const move = [](void* t, void const* f) {
+        _mm512_stream_si512(static_cast<Register*>(t), _mm512_loadu_si512(f));
+    };
+#    elif defined(__AVX__)
+    using Register = __m256i;
+    auto const move = [](void* t, void const* f) {
+        _mm256_stream_si256(
+            static_cast<Register*>(t), _mm256_loadu_si256(static_cast<Register const*>(f)));
+    };
+#    else
+    using Register = __m128i;
+    auto const move = [](void* t, void const* f) {
+        _mm_stream_si128(
+            static_cast<Register*>(t), _mm_loadu_si128(static_cast<Register const*>(f)));
+    };
+#    endif
+    for (; bytes >= sizeof(Register);
+         bytes -= sizeof(Register), to += sizeof(Register), from += sizeof(Register))
+        move(to, from);
+#endif
+    std::memcpy(to, from, bytes);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
+#endif
 
 // ======== xgrad/fuse/loop_operand.hpp
 // LoopOperand: an input or an output of a kernel over an index space, with the functions that copy
@@ -10596,11 +11159,17 @@ struct LoopOperand {
     bool in_place() const noexcept { return !reduces && from < 0 && transfer->same_type; }
 };
 
-/// A buffer for a tile of any scalar type. zero_tile serves the inputs that no gradient reads.
+/// A buffer for a tile of any scalar type.
 struct TileBuffer {
     alignas(64) std::byte elements[tile_size * 16];
 };
-inline constinit TileBuffer zero_tile{};
+/// Zeros of any scalar type, for the inputs that no gradient reads. Nothing writes to them, so that
+/// the system maps one page to all of them.
+inline constexpr std::size_t zero_elements = 4096;
+struct ZeroBuffer {
+    alignas(64) std::byte elements[zero_elements * 16];
+};
+inline constinit ZeroBuffer zero_buffer{};
 /// Zero, without dimensions, for element types of any size.
 AnyArray const& zero_array();
 
@@ -10617,17 +11186,20 @@ struct LoopFacts {
     static constexpr std::uint64_t bit(std::size_t k) { return k < 64 ? std::uint64_t{1} << k : 0; }
 };
 
-/// A kernel and its context. It gets pointers to the operands' elements and the number of
-/// elements.
+/// A kernel and its context. It gets pointers to the operands' elements and the number of elements,
+/// and returns what it has summed: 0 where it sums nothing.
 struct LoopBody {
-    void (*call)(void* context, void** operands, std::size_t n, LoopFacts facts);
+    double (*call)(void* context, void** operands, std::size_t n, LoopFacts facts);
     void* context;
 };
 
 template <class F> LoopBody loop_body(F& f) {
-    return {[](void* context, void** operands, std::size_t n, LoopFacts facts) {
-                (*static_cast<F*>(context))(operands, n, facts);
-            },
+    return {
+        [](void* context, void** operands, std::size_t n, LoopFacts facts) {
+            if constexpr (std::is_void_v<std::invoke_result_t<F&, void**, std::size_t, LoopFacts>>)
+                return (*static_cast<F*>(context))(operands, n, facts), 0.;
+            else return (*static_cast<F*>(context))(operands, n, facts);
+        },
         &f};
 }
 
@@ -10645,7 +11217,7 @@ namespace xgrad::detail {
 XGRAD_FUNCTION AnyArray const& zero_array() {
     static AnyArray const zero = [] {
         AnyArray a;
-        a.data = zero_tile.elements;
+        a.data = zero_buffer.elements;
         a.numel = 1;
         return a;
     }();
@@ -10667,23 +11239,31 @@ XGRAD_FUNCTION void prefetch_for_stores(
 
 namespace xgrad::detail {
 
-class NdLoop {
+class NdLoopPlan {
 public:
-    /// A loop over all positions of an index space, for a kernel with so many operands.
-    NdLoop(Shape const& space, std::size_t operands);
-    NdLoop(NdLoop const&) = delete;
-    NdLoop& operator=(NdLoop const&) = delete;
-    ~NdLoop() {
-        if (buffers_) deallocate(buffers_, bytes_);
-    }
+    NdLoopPlan& operator=(NdLoopPlan const&) = delete;
 
     /// Declares operand k of the kernel. One that is not declared, or has no array, is null.
     void add(std::size_t k, LoopOperand const& operand);
 
-    /// Calls the kernel on all elements, box by box.
-    void run(LoopBody body);
+protected:
+    NdLoopPlan(Shape const& space, std::size_t operands);
+    NdLoopPlan(NdLoopPlan const&) = default;
+    ~NdLoopPlan() = default;
 
-private:
+    /// Makes the plan for the operands that were added; returns the number of parts.
+    std::size_t make();
+
+    static constexpr std::size_t max_accumulated =
+        16; // calls in which a kernel adds to a buffer before it is flushed: more would lose digits
+    static constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
+    static constexpr std::size_t longest_part = 1024; // elements of a part of a row
+    static constexpr std::size_t shortest_row = 128;  // for calls row by row
+    static constexpr std::size_t streamed_part =
+        1024; // bytes in a box; more non-temporal stores would fill the store buffer
+    static constexpr std::size_t batch =
+        16; // boxes are whole batches of every type where they can be
+
     /// How an operand meets the box.
     enum class Access : std::uint8_t {
         in_place, // contiguous
@@ -10691,6 +11271,7 @@ private:
         constant, // one element: the buffer repeats it, or sums to it
         buffered,
         transposed, // buffered, and copied in square blocks
+        streamed,   // a contiguous output, copied from its buffer by non-temporal stores
     };
     struct Walk {
         LoopOperand operand;
@@ -10724,49 +11305,42 @@ private:
         std::size_t dimension;           // of the index space
     };
 
+    std::size_t rank_, axes_ = 0, strides_used_ = 0;
+    InlineVector<Walk, 12> walks_;
+    InlineVector<Same, 16> same_;
+    LocalArray<std::ptrdiff_t, 48> strides_; // of each walk along each axis, in elements
+    LocalArray<Axis, 5> axis_;               // the innermost first, as everywhere here
+    LocalArray<void*, 16> at_;               // what the kernel gets
+    std::size_t last_ = 0;                   // the outermost axis of a box
+    std::size_t inner_ = 1;                  // elements of a box for each index of that axis
+    std::size_t widest_ = 1;                 // bytes of the largest element in a buffer
+    bool by_row_ = false;                    // the kernel is called for each row of a box
+    bool copies_boxes_ = false;              // some operand is copied in each box
+    bool streams_ = false;                   // some output is streamed
+    std::size_t part_axis_ = 0, part_extent_ = 0, whole_ = 0; // whole_: the extent of that axis
+    LoopFacts facts_;
+
+private:
     void order_axes();
     void coalesce();
     void choose_box();
     void cut_row(std::size_t longest);
     void choose_access(Walk& walk);
-    void make_buffers();
-    Walk* find_walk(std::int8_t operand);
+    static std::size_t pitch_of(LoopOperand const& operand, std::size_t elements);
     bool is_transposed(Walk const& walk) const;
+    bool is_streamed(Walk const& walk) const;
     Access access_of(Walk const& walk) const;
-
-    void transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap, std::byte* array,
-        std::size_t columns, std::size_t last) const;
-    void open_input(Walk& walk) const;
-    void open_sum(Walk& walk) const;
-    void flush_sum(Walk const& walk) const;
-    void scatter(Walk const& walk);
-    bool next_box();
-
-    std::size_t rank_, axes_ = 0, strides_used_ = 0;
-    InlineVector<Walk, 12> walks_;
-    InlineVector<Same, 16> same_;
-    LocalArray<std::ptrdiff_t, 48> strides_;  // of each walk along each axis, in elements
-    LocalArray<Axis, 5> axis_;                // the innermost first, as everywhere here
-    LocalArray<void*, 16> at_;                // what the kernel gets
-    std::size_t last_ = 0;                    // the outermost axis of a box
-    std::size_t inner_ = 1;                   // elements of a box for each index of that axis
-    std::size_t columns_ = 0, positions_ = 0; // extents of this box along axes 0 and last_
-    std::size_t widest_ = 1;                  // bytes of the largest element in a buffer
-    bool by_row_ = false;                     // the kernel is called for each row of a box
-    LoopFacts facts_;
-    std::byte* buffers_ = nullptr;
-    std::size_t bytes_ = 0;
+    std::size_t part_axis() const;
 };
 
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_PLAN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_PLAN_IPP
 
-// ======== xgrad/impl/fuse/nd_loop.ipp
-// Bodies of nd_loop.hpp. First the plan, which is made once for each loop: the order of the axes,
-// the box, and how each operand meets it. Then the loop over boxes.
+// ======== xgrad/impl/fuse/nd_loop_plan.ipp
+// Bodies of nd_loop_plan.hpp.
 
 #ifndef XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
 #define XGRAD_SINGLE_XGRAD_CORE_SCRATCH_HPP
@@ -10842,32 +11416,21 @@ private:
 
 namespace xgrad::detail {
 
-namespace loop {
-
-inline constexpr std::size_t max_accumulated =
-    16; // calls in which a kernel adds to a buffer before it is flushed: more would lose digits
-inline constexpr std::size_t block_bytes = 8192;  // of one operand in a box of several rows
-inline constexpr std::size_t longest_part = 1024; // elements of a part of a row
-inline constexpr std::size_t shortest_row = 128;  // for calls row by row
-inline constexpr std::size_t batch = 16; // boxes are whole batches of every type where they can be
-
 /// The pitch of rows of so many elements in the buffer of an operand: an odd number of cache lines,
 /// so that the rows of a square block fall in different cache sets.
-inline std::size_t pitch_of(LoopOperand const& o, std::size_t elements) {
+XGRAD_FUNCTION std::size_t NdLoopPlan::pitch_of(LoopOperand const& o, std::size_t elements) {
     std::size_t const line = 64 / o.transfer->tile_element, lines = (elements + line - 1) / line;
     return (lines | 1) * line;
 }
 
-} // namespace loop
-
-XGRAD_FUNCTION NdLoop::NdLoop(Shape const& space, std::size_t operands)
+XGRAD_FUNCTION NdLoopPlan::NdLoopPlan(Shape const& space, std::size_t operands)
     : rank_(space.size()), strides_(operands * std::max(rank_, std::size_t{1})),
       axis_(std::max(rank_, std::size_t{1})), at_(operands) {
     for (std::size_t d = rank_; d-- > 0;)
         if (space[d] != 1) axis_[axes_++] = {space[d], 1, 0, d};
 }
 
-XGRAD_FUNCTION void NdLoop::add(std::size_t k, LoopOperand const& o) {
+XGRAD_FUNCTION void NdLoopPlan::add(std::size_t k, LoopOperand const& o) {
     if (!o.array) return;
     auto const index = static_cast<std::uint8_t>(k);
     auto const& array = *o.array;
@@ -10890,16 +11453,9 @@ XGRAD_FUNCTION void NdLoop::add(std::size_t k, LoopOperand const& o) {
     widest_ = std::max(widest_, transfer.tile_element);
 }
 
-/// The walk of an operand; null where it has none of its own.
-XGRAD_FUNCTION NdLoop::Walk* NdLoop::find_walk(std::int8_t operand) {
-    for (auto& walk : walks_)
-        if (walk.index == operand) return &walk;
-    return nullptr;
-}
-
 /// Sorts the axes by stride: an axis is further in than another where most operands have a smaller
 /// stride along it.
-XGRAD_FUNCTION void NdLoop::order_axes() {
+XGRAD_FUNCTION void NdLoopPlan::order_axes() {
     auto const magnitude = [](std::ptrdiff_t s) { return s < 0 ? -s : s; };
     for (std::size_t d = 1; d < axes_; ++d)
         for (std::size_t e = d; e > 0; --e) {
@@ -10915,7 +11471,7 @@ XGRAD_FUNCTION void NdLoop::order_axes() {
 }
 
 /// Merges neighbouring axes that all operands traverse with one stride.
-XGRAD_FUNCTION void NdLoop::coalesce() {
+XGRAD_FUNCTION void NdLoopPlan::coalesce() {
     std::size_t last = 0;
     for (std::size_t d = 1; d < axes_; ++d) {
         auto const extent = static_cast<std::ptrdiff_t>(axis_[last].extent);
@@ -10934,37 +11490,40 @@ XGRAD_FUNCTION void NdLoop::coalesce() {
 }
 
 /// Cuts the rows into equal parts of at most so many elements.
-XGRAD_FUNCTION void NdLoop::cut_row(std::size_t longest) {
+XGRAD_FUNCTION void NdLoopPlan::cut_row(std::size_t longest) {
     std::size_t const row = axis_[0].extent;
-    if (row <= longest) return;
     std::size_t const parts = kernel::divided_up(row, longest);
-    axis_[0].step = std::min(row, kernel::rounded_up(kernel::divided_up(row, parts), loop::batch));
+    axis_[0].step = std::min(row, kernel::rounded_up(kernel::divided_up(row, parts), batch));
 }
 
-XGRAD_FUNCTION void NdLoop::choose_box() {
+XGRAD_FUNCTION void NdLoopPlan::choose_box() {
     std::size_t const row = axis_[0].extent;
     axis_[0].step = row;
     // Elements of a box, a power of two.
-    std::size_t const block = loop::block_bytes >> std::countr_zero(widest_);
+    std::size_t const block = block_bytes >> std::countr_zero(widest_);
     bool const many_rows = axes_ > 1 && 2 * row <= block;
-    std::size_t side = 1;
-    bool buffers = false;
-    if (axes_ > 1 || row > loop::longest_part)
+    std::size_t side = 1, longest = axes_ == 1 ? part_size : max_summed;
+    if (axes_ > 1 || row > longest_part)
         for (auto const& walk : walks_) {
-            buffers |= !(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1));
+            if (is_streamed(walk))
+                longest = std::min(longest, streamed_part / walk.operand.transfer->element);
+            else if (walk.operand.from >= 0 && walk.operand.reduces)
+                longest = std::min(longest, max_summed);
+            else if (!(walk.operand.from >= 0 || (walk.direct && walk.stride[0] == 1)))
+                longest = std::min(longest, longest_part);
             if (is_transposed(walk))
                 side = std::max(side, square_side(walk.operand.transfer->element));
         }
     if (side > 1) {
-        by_row_ = row >= loop::shortest_row;
-        if (by_row_) cut_row(loop::longest_part);
+        by_row_ = row >= shortest_row;
+        if (by_row_) cut_row(longest_part);
         last_ = 1;
         inner_ = axis_[0].step;
         axis_[1].step = std::min(
             axis_[1].extent, by_row_ ? side : std::max(block / row / side, std::size_t{1}) * side);
         return;
     }
-    if (!many_rows) return cut_row(buffers ? loop::longest_part : axes_ == 1 ? row : max_summed);
+    if (!many_rows) return cut_row(longest);
     std::size_t elements = row;
     for (std::size_t d = 1; d < axes_; ++d) {
         auto& axis = axis_[d];
@@ -10972,7 +11531,7 @@ XGRAD_FUNCTION void NdLoop::choose_box() {
         inner_ = elements;
         axis.step = axis.extent;
         if (axis.extent > block || axis.extent * elements > block) {
-            std::size_t const even = loop::batch >> std::min(4, std::countr_zero(elements));
+            std::size_t const even = batch >> std::min(4, std::countr_zero(elements));
             axis.step = block / elements;
             if (axis.step > even) axis.step &= ~(even - 1);
             break;
@@ -10984,13 +11543,25 @@ XGRAD_FUNCTION void NdLoop::choose_box() {
 
 /// True if an operand has stride 1 along the second axis, like a transposed matrix, and its
 /// elements can be copied in square blocks.
-XGRAD_FUNCTION bool NdLoop::is_transposed(Walk const& walk) const {
+XGRAD_FUNCTION bool NdLoopPlan::is_transposed(Walk const& walk) const {
     if (axes_ < 2 || !walk.direct || walk.stride[1] != 1 || walk.stride[0] == 0) return false;
     std::size_t const side = square_side(walk.operand.transfer->element);
     return !walk.operand.reduces && axis_[0].extent >= side && axis_[1].extent >= side;
 }
 
-XGRAD_FUNCTION NdLoop::Access NdLoop::access_of(Walk const& walk) const {
+/// True for an output that is larger than the caches, if the kernel reads it nowhere.
+XGRAD_FUNCTION bool NdLoopPlan::is_streamed(Walk const& walk) const {
+    auto const& o = walk.operand;
+    if (axes_ > 1 || !o.output || axis_[0].extent * o.transfer->element < streamed_bytes)
+        return false;
+    return o.in_place() && walk.stride[0] == 1 &&
+           reinterpret_cast<std::uintptr_t>(o.array->data) % block_alignment == 0 &&
+           std::ranges::none_of(walks_, [&](Walk const& other) {
+               return !other.operand.output && other.operand.array->data == o.array->data;
+           });
+}
+
+XGRAD_FUNCTION NdLoopPlan::Access NdLoopPlan::access_of(Walk const& walk) const {
     bool constant = inner_ * axis_[last_].step > 1, contiguous = true;
     std::ptrdiff_t expected = 1;
     for (std::size_t d = 0; d <= last_; ++d) {
@@ -11000,15 +11571,19 @@ XGRAD_FUNCTION NdLoop::Access NdLoop::access_of(Walk const& walk) const {
         contiguous &= walk.stride[d] == expected;
         expected *= step;
     }
+    if (is_streamed(walk)) return Access::streamed;
     if (walk.direct && contiguous) return Access::in_place;
     if (constant && !(by_row_ && walk.operand.output)) return Access::constant;
     if (walk.direct && by_row_ && walk.stride[0] == 1) return Access::rows;
     return is_transposed(walk) ? Access::transposed : Access::buffered;
 }
 
-XGRAD_FUNCTION void NdLoop::choose_access(Walk& walk) {
+XGRAD_FUNCTION void NdLoopPlan::choose_access(Walk& walk) {
     auto const& o = walk.operand;
     walk.access = access_of(walk);
+    streams_ |= walk.access == Access::streamed;
+    copies_boxes_ |= walk.access > Access::rows && walk.access != Access::streamed &&
+                     (walk.operand.output || walk.access != Access::constant);
     if (walk.access <= Access::rows) {
         walk.row_gap = walk.step(last_ ? 1 : 0);
         walk.added_to = o.reduces;
@@ -11017,7 +11592,7 @@ XGRAD_FUNCTION void NdLoop::choose_access(Walk& walk) {
     std::size_t const row = axis_[0].step, tile_element = o.transfer->tile_element;
     std::size_t elements = inner_ * axis_[last_].step, pitch = row;
     if (by_row_) {
-        pitch = loop::pitch_of(o, row);
+        pitch = pitch_of(o, row);
         elements = walk.access == Access::constant ? row : pitch * axis_[1].step;
     }
     if (walk.access == Access::constant) {
@@ -11025,6 +11600,99 @@ XGRAD_FUNCTION void NdLoop::choose_access(Walk& walk) {
         walk.adds = false; // the sum of a buffer costs less than the additions
     } else walk.row_gap = static_cast<std::ptrdiff_t>(pitch * tile_element);
     if (o.from < 0) walk.bytes = (elements * tile_element + 63) & ~std::size_t{63};
+}
+
+/// The axis with the most boxes of those along which all outputs move: then no two parts write to
+/// one element. axes_ where there is none.
+XGRAD_FUNCTION std::size_t NdLoopPlan::part_axis() const {
+    std::size_t best = axes_, most = 1;
+    for (std::size_t d = axes_; d-- > last_;) {
+        std::size_t const boxes = kernel::divided_up(axis_[d].extent, axis_[d].step);
+        if (boxes > most && std::ranges::all_of(walks_, [d](Walk const& walk) {
+                return !walk.operand.output || walk.stride[d] != 0;
+            }))
+            best = d, most = boxes;
+    }
+    return best;
+}
+
+/// Parts have some part_size elements, whatever the number of threads is.
+XGRAD_FUNCTION std::size_t NdLoopPlan::make() {
+    std::size_t elements = 1;
+    for (std::size_t d = 0; d < axes_; ++d) elements *= axis_[d].extent;
+    if (elements == 0) return 0;
+    order_axes();
+    coalesce();
+    choose_box();
+    for (auto& walk : walks_) choose_access(walk);
+    for (auto const [k, as] : same_)
+        if (facts_.constant & LoopFacts::bit(as)) facts_.constant |= LoopFacts::bit(k);
+    part_axis_ = elements > part_size ? part_axis() : axes_;
+    if (part_axis_ == axes_) return 1;
+    auto const& axis = axis_[part_axis_];
+    whole_ = axis.extent;
+    part_extent_ = std::max(axis.step, part_size / (elements / whole_) / axis.step * axis.step);
+    return kernel::divided_up(whole_, part_extent_);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_PLAN_IPP
+#endif
+
+namespace xgrad::detail {
+
+class NdLoop : public NdLoopPlan {
+public:
+    /// A loop over all positions of an index space, for a kernel with so many operands.
+    NdLoop(Shape const& space, std::size_t operands) : NdLoopPlan(space, operands) {}
+    ~NdLoop() {
+        if (buffers_) deallocate(buffers_, bytes_);
+    }
+
+    /// Calls the kernel on all elements, box by box. Returns the sum of what the calls return.
+    double run(LoopBody body);
+
+private:
+    /// A copy for another thread. Its walks point to the strides of `plan`.
+    NdLoop(NdLoop const& plan) : NdLoopPlan(plan) { make_buffers(); }
+
+    void make_buffers();
+    Walk* find_walk(std::int8_t operand);
+    void transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap, std::byte* array,
+        std::size_t columns, std::size_t last) const;
+    void open_input(Walk& walk) const;
+    void open_sum(Walk& walk) const;
+    void flush_sum(Walk const& walk) const;
+    void scatter(Walk const& walk);
+    bool next_box();
+    double run_boxes(LoopBody body);
+    double run_part(LoopBody body, std::size_t i);
+    void run_on_threads(LoopBody body, std::span<double> sums, std::size_t threads);
+
+    std::size_t columns_ = 0, positions_ = 0; // extents of this box along axes 0 and last_
+    std::size_t first_ = 0;                   // index of this part along its axis
+    std::byte* buffers_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
+
+// ======== xgrad/impl/fuse/nd_loop.ipp
+// Bodies of nd_loop.hpp.
+
+#include <deque>
+
+namespace xgrad::detail {
+
+/// The walk of an operand; null where it has none of its own.
+XGRAD_FUNCTION NdLoop::Walk* NdLoop::find_walk(std::int8_t operand) {
+    for (auto& walk : walks_)
+        if (walk.index == operand) return &walk;
+    return nullptr;
 }
 
 /// Allocates the buffers of all operands. A transposed output may share that of an input.
@@ -11045,8 +11713,8 @@ XGRAD_FUNCTION void NdLoop::make_buffers() {
             walk.overwrites ? walk.overwrites->buffer : std::exchange(free, free + walk.bytes);
 }
 
-/// Transfers a box between a buffer and an array. It has `columns` elements along the first axis
-/// and `last` along the last one; rows are `gap` bytes apart in the buffer.
+/// Transfers `columns` elements along the first axis of a box and `last` along its last one between
+/// a buffer, whose rows are `gap` bytes apart, and an array.
 XGRAD_FUNCTION void NdLoop::transfer(Walk const& walk, std::byte* tile, std::ptrdiff_t gap,
     std::byte* array, std::size_t columns, std::size_t last) const {
     auto const& o = walk.operand;
@@ -11096,7 +11764,7 @@ XGRAD_FUNCTION void NdLoop::open_input(Walk& walk) const {
 /// Decides whether the kernel stores to the buffer of a sum or adds to it.
 XGRAD_FUNCTION void NdLoop::open_sum(Walk& walk) const {
     std::size_t const calls = by_row_ ? positions_ : 1;
-    if (walk.held == walk.at && walk.calls < loop::max_accumulated) {
+    if (walk.held == walk.at && walk.calls < max_accumulated) {
         walk.added_to = true;
         walk.calls += calls;
         return;
@@ -11110,6 +11778,7 @@ XGRAD_FUNCTION void NdLoop::open_sum(Walk& walk) const {
     walk.added_to = by_row_ || columns_ < axis_[0].step || positions_ < axis_[last_].step;
     if (walk.added_to) std::memset(walk.buffer, 0, walk.bytes);
 }
+
 XGRAD_FUNCTION void NdLoop::flush_sum(Walk const& walk) const {
     if (walk.held)
         transfer(walk, walk.buffer, walk.row_gap, walk.held, walk.held_columns, walk.held_last);
@@ -11120,6 +11789,8 @@ XGRAD_FUNCTION void NdLoop::scatter(Walk const& walk) {
     auto const from = walk.operand.from;
     auto const& source = from < 0 ? walk : *find_walk(from);
     auto* const tile = source.access <= Access::rows ? source.at : source.buffer;
+    if (walk.access == Access::streamed)
+        return stream(walk.at, tile, columns_ * walk.operand.transfer->element);
     if (walk.access == Access::constant)
         (*walk.operand.transfer)(tile, walk.at, 0, last_ ? inner_* positions_ : columns_);
     else transfer(walk, tile, source.row_gap, walk.at, columns_, positions_);
@@ -11141,26 +11812,18 @@ XGRAD_FUNCTION bool NdLoop::next_box() {
     return false;
 }
 
-XGRAD_FUNCTION void NdLoop::run(LoopBody body) {
-    for (std::size_t d = 0; d < axes_; ++d)
-        if (axis_[d].extent == 0) return;
-    if (axes_ > 1) order_axes();
-    coalesce();
-    choose_box();
-    for (auto& walk : walks_) choose_access(walk);
-    make_buffers();
-    for (auto const [k, as] : same_)
-        if (facts_.constant & LoopFacts::bit(as)) facts_.constant |= LoopFacts::bit(k);
+/// Processes all boxes of this part.
+XGRAD_FUNCTION double NdLoop::run_boxes(LoopBody body) {
+    double sum = 0;
     auto const call = [&](std::size_t elements) {
         for (auto const [k, as] : same_) at_[k] = at_[as];
-        body.call(body.context, at_.data(), elements, facts_);
+        sum += body.call(body.context, at_.data(), elements, facts_);
     };
     auto const here = [&](std::size_t d) {
         return std::min(axis_[d].step, axis_[d].extent - axis_[d].index);
     };
     do {
-        columns_ = here(0);
-        positions_ = here(last_);
+        columns_ = here(0), positions_ = here(last_);
         std::size_t const elements = by_row_ || last_ == 0 ? columns_ : inner_ * positions_;
         facts_.added_to = 0;
         for (auto& walk : walks_) {
@@ -11168,7 +11831,7 @@ XGRAD_FUNCTION void NdLoop::run(LoopBody body) {
             at_[walk.index] = walk.buffer;
             if (walk.access <= Access::rows) {
                 at_[walk.index] = walk.at;
-                if (o.output && buffers_ && !by_row_)
+                if (o.output && copies_boxes_ && !by_row_)
                     prefetch_for_stores(walk.at, elements * o.transfer->element);
             } else if (!o.output) open_input(walk);
             else if (walk.adds) open_sum(walk);
@@ -11185,6 +11848,57 @@ XGRAD_FUNCTION void NdLoop::run(LoopBody body) {
     } while (next_box());
     for (auto const& walk : walks_)
         if (walk.adds && walk.access > Access::rows) flush_sum(walk);
+    if (streams_) finish_streaming();
+    return sum;
+}
+
+/// Processes part i. Between parts, the walks are at the first index of one.
+XGRAD_FUNCTION double NdLoop::run_part(LoopBody body, std::size_t i) {
+    std::size_t const first = i * part_extent_;
+    for (auto& walk : walks_) {
+        walk.at += (static_cast<std::ptrdiff_t>(first) - static_cast<std::ptrdiff_t>(first_)) *
+                   walk.step(part_axis_);
+        walk.held = nullptr;
+    }
+    first_ = first;
+    axis_[part_axis_].extent = std::min(part_extent_, whole_ - first);
+    return run_boxes(body);
+}
+
+/// Each thread has a copy of the loop, with buffers of its own.
+XGRAD_FUNCTION void NdLoop::run_on_threads(
+    LoopBody body, std::span<double> sums, std::size_t threads) {
+    struct Worker {
+        explicit Worker(NdLoop const& plan) : loop(plan) {}
+        NdLoop loop;
+        std::atomic_flag is_busy;
+    };
+    std::deque<Worker> workers;
+    for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*this);
+    for_each_index(
+        sums.size(),
+        [&](std::size_t i) {
+            auto worker = workers.begin();
+            while (worker->is_busy.test_and_set(std::memory_order_acquire))
+                if (++worker == workers.end()) worker = workers.begin();
+            sums[i] = worker->loop.run_part(body, i);
+            worker->is_busy.clear(std::memory_order_release);
+        },
+        Wake::for_long_work);
+}
+
+XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
+    std::size_t const parts = make();
+    if (parts == 0) return 0;
+    std::vector<double> sums(parts > 1 ? parts : 0);
+    std::size_t const threads = std::min(pool_size.load(std::memory_order_relaxed), parts);
+    if (threads > 1) run_on_threads(body, sums, threads);
+    else {
+        make_buffers();
+        if (parts == 1) return run_boxes(body);
+        for (std::size_t i = 0; i < parts; ++i) sums[i] = run_part(body, i);
+    }
+    return std::accumulate(sums.begin(), sums.end(), 0.);
 }
 
 } // namespace xgrad::detail
@@ -11685,453 +12399,7 @@ XGRAD_FUNCTION AnyArray zeroed(Shape const& shape, std::size_t element) {
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_ELEMENT_TYPE_IPP
 #endif
 
-// ======== xgrad/fuse/part_loop.hpp
-// PartLoop: calls a kernel on many contiguous elements, in parts of part_size elements. Several
-// threads may process parts, and a result larger than the caches is written with non-temporal
-// stores, which save the read of each of its cache lines (bench_rational, rows "hand, streaming").
-// Invariant: the parts, and the elements of each call of the kernel, depend on neither, so results
-// are bit-identical.
-
-
-// ======== xgrad/core/parallel.hpp
-// A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
-// the same parts, so that results do not depend on the number of threads.
-//
-// Shapes: any.
-// Gradients: those of one thread, bit by bit.
-// Errors: set_num_threads() throws an Error for more than 65536 threads, and for more than the
-// system gives.
-
-#include <exception>
-
-namespace xgrad {
-
-namespace detail {
-
-/// A function that the pool calls once for each index below `count`; it must not throw.
-struct IndexedJob {
-    void (*call)(void* context, std::size_t index);
-    void* context;
-    std::size_t count;
-};
-
-/// How many threads jobs run on, this one included.
-inline constinit std::atomic<std::size_t> pool_size{1};
-
-/// When sleeping threads are woken: for any job, or if that takes less time than the job.
-enum class Wake : bool { always, for_long_work };
-
-/// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
-/// another thread runs its job alone, on the calling thread. So does Wake::for_long_work, if the
-/// first index takes so little time that the others are done before sleeping threads wake.
-void run_on_pool(IndexedJob const& job, Wake wake);
-
-/// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
-/// one of the exceptions at the end.
-template <class F> void for_each_index(std::size_t count, F f, Wake wake = Wake::always) {
-    if (count <= 1 || pool_size.load(std::memory_order_relaxed) <= 1) {
-        for (std::size_t i = 0; i < count; ++i) f(i);
-        return;
-    }
-    struct Context {
-        F& f;
-        std::exception_ptr thrown;
-        std::mutex mutex;
-    } context{f, {}, {}};
-    auto const call = [](void* to, std::size_t i) {
-        auto& c = *static_cast<Context*>(to);
-        try {
-            c.f(i);
-        } catch (...) {
-            std::lock_guard const lock(c.mutex);
-            c.thrown = std::current_exception();
-        }
-    };
-    run_on_pool({call, &context, count}, wake);
-    if (context.thrown) std::rethrow_exception(context.thrown);
-}
-
-/// The number of elements in a part. It is a multiple of every batch width, so that parts have the
-/// same batches as the whole array.
-inline constexpr std::size_t part_size = std::size_t{1} << 15;
-
-/// Calls f(part, first element, number of elements) for each part of n elements.
-template <class F> void for_each_part(std::size_t n, F f) {
-    for_each_index((n + part_size - 1) / part_size,
-        [n, &f](std::size_t i) { f(i, i * part_size, std::min(part_size, n - i * part_size)); },
-        Wake::for_long_work);
-}
-
-} // namespace detail
-
-/// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
-/// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
-/// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
-/// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
-/// are too many.
-void set_num_threads(std::size_t n);
-/// The number of threads that run elementwise expressions over many elements.
-inline std::size_t get_num_threads() noexcept {
-    return detail::pool_size.load(std::memory_order_relaxed);
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
-
-// ======== xgrad/impl/core/parallel.ipp
-// Bodies of parallel.hpp.
-
-#include <chrono>
-#include <condition_variable>
-#include <system_error>
-#include <thread>
-
-#if !defined(_WIN32) && __has_include(<unistd.h>) && __has_include(<pthread.h>)
-#    include <pthread.h>
-#    define XGRAD_FORKS 1
-#else
-#    define XGRAD_FORKS 0
-#endif
-
 namespace xgrad::detail {
-
-class WorkerPool {
-public:
-    static WorkerPool& instance() { return *owner().pool; }
-    void set_size(std::size_t threads);
-    void run(IndexedJob const& job, std::size_t first);
-
-private:
-    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
-    /// the child leaves that pool alone, and begins with one of no threads.
-    struct Owner {
-        WorkerPool* pool;
-
-        Owner() : pool(new WorkerPool) {
-#if XGRAD_FORKS
-            pthread_atfork(nullptr, nullptr, [] {
-                pool_size = 1;
-                owner().pool = new WorkerPool;
-            });
-#endif
-        }
-        ~Owner() { delete pool; }
-    };
-    static Owner& owner() {
-        static Owner the_owner;
-        return the_owner;
-    }
-
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void start(std::size_t threads);
-    void take_part(IndexedJob const& job);
-    void work(std::size_t seen);
-    void stop() noexcept;
-
-    std::mutex running_, mutex_;
-    std::condition_variable wake_, done_;
-    std::vector<std::thread> workers_;
-    std::atomic<std::size_t> next_{0};
-    IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0; // busy_: workers inside of the job
-    bool ending_ = false;
-};
-
-XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
-    constexpr std::size_t max_threads = 1 << 16;
-    if (threads > max_threads) fail("set_num_threads: ", threads, " threads are too many");
-    std::lock_guard const only(running_);
-    std::size_t const before = workers_.size() + 1;
-    stop();
-    try {
-        start(threads);
-    } catch (std::system_error const& e) {
-        stop();
-        start(before);
-        fail("set_num_threads: the system does not give ", threads, " threads: ", e.what());
-    }
-}
-
-XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
-    workers_.reserve(threads - 1);
-    for (std::size_t i = 1; i < threads; ++i)
-        workers_.emplace_back([this, seen = generation_] { work(seen); });
-    pool_size = threads;
-}
-
-XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
-    std::unique_lock const only(running_, std::try_to_lock);
-    if (!only) {
-        for (std::size_t i = first; i < job.count; ++i) job.call(job.context, i);
-        return;
-    }
-    {
-        std::lock_guard const lock(mutex_);
-        job_ = &job;
-        next_.store(first, std::memory_order_relaxed);
-        ++generation_;
-    }
-    wake_.notify_all();
-    take_part(job);
-    std::unique_lock lock(mutex_);
-    job_ = nullptr; // a worker that wakes only now has nothing left to do, and is not waited for
-    done_.wait(lock, [this] { return busy_ == 0; });
-}
-
-XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
-    for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
-        job.call(job.context, i);
-}
-
-XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        wake_.wait(lock, [&] { return ending_ || (job_ && generation_ != seen); });
-        if (ending_) return;
-        seen = generation_;
-        IndexedJob const& job = *job_;
-        ++busy_;
-        lock.unlock();
-        take_part(job);
-        lock.lock();
-        if (--busy_ == 0) done_.notify_one();
-    }
-}
-
-XGRAD_FUNCTION void WorkerPool::stop() noexcept {
-    pool_size = 1;
-    {
-        std::lock_guard const lock(mutex_);
-        ending_ = true;
-    }
-    wake_.notify_all();
-    for (auto& worker : workers_) worker.join();
-    workers_.clear();
-    ending_ = false;
-}
-
-XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
-    // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
-    // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
-    constexpr auto wake_time = std::chrono::microseconds(100);
-    std::size_t done = 0;
-    if (wake == Wake::for_long_work) {
-        auto const start = std::chrono::steady_clock::now();
-        job.call(job.context, done++);
-        auto const rest = (std::chrono::steady_clock::now() - start) * (job.count - 1);
-        if (rest < wake_time) {
-            while (done < job.count) job.call(job.context, done++);
-            return;
-        }
-    }
-    WorkerPool::instance().run(job, done);
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION void set_num_threads(std::size_t n) {
-    detail::WorkerPool::instance().set_size(
-        n ? n : std::max(1u, std::thread::hardware_concurrency()));
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
-#endif
-
-// ======== xgrad/core/stream.hpp
-// Non-temporal stores for results larger than the last-level cache: the processor does not read the
-// overwritten cache lines first, which saves a third of the memory traffic of a copy.
-
-namespace xgrad::detail {
-
-/// Arrays of at least this many bytes are written by non-temporal stores: they do not fit the
-/// caches anyway. Processors without such stores never do this.
-#ifdef __SSE2__
-inline constexpr std::size_t streamed_bytes = std::size_t{16} << 20;
-#else
-inline constexpr std::size_t streamed_bytes = ~std::size_t{0};
-#endif
-
-/// Copies by non-temporal stores; `to` must be aligned to a cache line.
-void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept;
-
-/// A store fence: must be called after stream() and before another thread is told to read the
-/// result.
-inline void finish_streaming() noexcept {
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
-}
-
-} // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
-
-// ======== xgrad/impl/core/stream.ipp
-// Bodies of stream.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void stream(std::byte* to, std::byte const* from, std::size_t bytes) noexcept {
-#ifdef __SSE2__
-#    if defined(__AVX512F__)
-    using Register = __m512i;
-    auto const move = [](void* t, void const* f) {
-        _mm512_stream_si512(static_cast<Register*>(t), _mm512_loadu_si512(f));
-    };
-#    elif defined(__AVX__)
-    using Register = __m256i;
-    auto const move = [](void* t, void const* f) {
-        _mm256_stream_si256(
-            static_cast<Register*>(t), _mm256_loadu_si256(static_cast<Register const*>(f)));
-    };
-#    else
-    using Register = __m128i;
-    auto const move = [](void* t, void const* f) {
-        _mm_stream_si128(
-            static_cast<Register*>(t), _mm_loadu_si128(static_cast<Register const*>(f)));
-    };
-#    endif
-    for (; bytes >= sizeof(Register);
-         bytes -= sizeof(Register), to += sizeof(Register), from += sizeof(Register))
-        move(to, from);
-#endif
-    std::memcpy(to, from, bytes);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_STREAM_IPP
-#endif
-
-namespace xgrad::detail {
-
-class PartLoop {
-public:
-    /// A loop over `count` elements; a kernel takes at most `max_at_once` in a call.
-    explicit PartLoop(std::size_t count, std::size_t max_at_once = part_size) noexcept
-        : count_(count), max_at_once_(max_at_once) {}
-
-    /// Operand k is contiguous; `element` is the size of an element, or 0 if each call gets the
-    /// same pointer. It may be null.
-    void contiguous(std::size_t k, void* data, std::size_t element) noexcept;
-    /// Operand k is an output. It may be one of the operands before it; then the kernel reads it,
-    /// too.
-    void result(std::size_t k, void* data, std::size_t element) noexcept;
-
-    /// Calls kernel(part, operands, elements) for all elements; within a part, from the first to
-    /// the last.
-    template <class Kernel> void run(Kernel kernel) const {
-        run({[](void* to, std::size_t part, void* const* operands, std::size_t n) {
-                 (*static_cast<Kernel*>(to))(part, operands, n);
-             },
-            &kernel});
-    }
-
-private:
-    struct Body {
-        void (*call)(void* kernel, std::size_t part, void* const* operands, std::size_t n);
-        void* kernel;
-
-        void operator()(std::size_t part, void* const* operands, std::size_t n) const {
-            call(kernel, part, operands, n);
-        }
-    };
-    static constexpr std::size_t
-        buffers = 6,
-        buffer_bytes = 1024; // small enough that non-temporal stores do not fill the store buffer
-
-    void run(Body body) const;
-    void run_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const;
-    void stream_part(Body body, std::size_t part, std::size_t first, std::size_t elements) const;
-
-    bool is_streamed(std::size_t k) const noexcept { return k < 64 && streamed_ >> k & 1; }
-    std::byte* place(std::size_t k, std::size_t i) const noexcept { return at_[k] + i * step_[k]; }
-
-    std::size_t count_, max_at_once_, operands_ = 0;
-    std::uint64_t streamed_ = 0; // operands, one bit each
-    std::byte* at_[max_arguments];
-    std::size_t step_[max_arguments];
-};
-
-} // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_PART_LOOP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_PART_LOOP_IPP
-
-// ======== xgrad/impl/fuse/part_loop.ipp
-// Bodies of part_loop.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void PartLoop::contiguous(std::size_t k, void* data, std::size_t element) noexcept {
-    for (; operands_ <= k; ++operands_) at_[operands_] = nullptr, step_[operands_] = 0;
-    at_[k] = static_cast<std::byte*>(data);
-    step_[k] = data ? element : 0;
-}
-
-XGRAD_FUNCTION void PartLoop::result(std::size_t k, void* data, std::size_t element) noexcept {
-    bool const is_read = std::find(at_, at_ + operands_, data) != at_ + operands_;
-    bool const is_large = count_ * element >= streamed_bytes &&
-                          reinterpret_cast<std::uintptr_t>(data) % block_alignment == 0;
-    contiguous(k, data, element);
-    if (data && is_large && !is_read && k < 64 &&
-        static_cast<std::size_t>(std::popcount(streamed_)) < buffers) {
-        streamed_ |= std::uint64_t{1} << k;
-        max_at_once_ = std::min(max_at_once_, buffer_bytes / element);
-    }
-}
-
-XGRAD_FUNCTION void PartLoop::run(Body body) const {
-    for_each_part(count_, [&](std::size_t part, std::size_t first, std::size_t n) {
-        streamed_ ? stream_part(body, part, first, n) : run_part(body, part, first, n);
-    });
-}
-
-XGRAD_FUNCTION void PartLoop::run_part(
-    Body body, std::size_t part, std::size_t first, std::size_t elements) const {
-    void* here[max_arguments];
-    for (std::size_t done = 0, n; done < elements; done += n) {
-        n = std::min(max_at_once_, elements - done);
-        for (std::size_t k = 0; k < operands_; ++k) here[k] = place(k, first + done);
-        body(part, here, n);
-    }
-}
-
-/// The kernel writes the results to buffers, which non-temporal stores copy.
-XGRAD_FUNCTION void PartLoop::stream_part(
-    Body body, std::size_t part, std::size_t first, std::size_t elements) const {
-    alignas(block_alignment) std::byte buffer[buffers][buffer_bytes];
-    void* here[max_arguments];
-    auto const streamed = static_cast<std::size_t>(std::popcount(streamed_));
-    for (std::size_t done = 0, n; done < elements; done += n) {
-        n = std::min(max_at_once_, elements - done);
-        for (std::size_t k = 0, next = 0; k < operands_; ++k)
-            here[k] = is_streamed(k) ? buffer[next++] : place(k, first + done);
-        body(part, here, n);
-        for (std::size_t k = 0, next = 0; next < streamed; ++k)
-            if (is_streamed(k)) stream(place(k, first + done), buffer[next++], n * step_[k]);
-    }
-    finish_streaming();
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_PART_LOOP_IPP
-#endif
-
-namespace xgrad::detail {
-
-void evaluate_parts(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, AnyArray const& out);
 
 /// Evaluates an expression whose operands are all contiguous, like `out`.
 void evaluate_contiguous(KernelTable const& table, void const* expression,
@@ -12166,20 +12434,11 @@ void evaluate_into(KernelTable const& table, void const* expression,
 
 namespace xgrad::detail {
 
-[[gnu::noinline]] XGRAD_FUNCTION void evaluate_parts(KernelTable const& table,
-    void const* expression, AnyArray const* const* operands, AnyArray const& out) {
-    PartLoop loop(out.numel);
-    for (std::size_t k = 0; k < table.operand_count; ++k)
-        loop.contiguous(k, operands[k]->data, table.operand[k]->element);
-    loop.result(table.operand_count, out.data, table.result->element);
-    loop.run([&](std::size_t, void* const* at, std::size_t elements) {
-        table.forward(expression, at, elements, 0);
-    });
-}
-
 XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, AnyArray const& out) {
-    if (out.numel > part_size) return evaluate_parts(table, expression, operands, out);
+    if (out.numel > part_size)
+        return evaluate_in_loop(
+            table, expression, operands, out.shape, output_operand(out, *table.result));
     void* at[64];
     for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
     at[table.operand_count] = out.data;
@@ -13378,9 +13637,10 @@ protected:
     [[gnu::cold]] void make_ready_again();
 
     /// Brings the operands to a kernel and creates the gradients. `values` has null for an operand
-    /// that is not read. Without a grad_output it computes a full sum too, and returns it.
+    /// that is not read. It adds to the gradients of the operands in `added_to`, which are
+    /// contiguous. Without a grad_output it computes a full sum too, and returns it.
     double run_loop(AnyArray const* const* values, AnyArray const* grad_output,
-        AnyArray const* result, std::span<AnyTensor> gradients) const;
+        AnyArray const* result, std::span<AnyTensor> gradients, OperandMask added_to = 0) const;
 
 private:
     /// They live until a pass takes them, and a program may keep many sums.
@@ -13391,7 +13651,6 @@ private:
         void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
 
     double sum_contiguous(AnyArray const* const* arrays);
-    double sum_of_parts(void* const* at, std::size_t count) const;
 };
 
 } // namespace xgrad::detail
@@ -13421,7 +13680,8 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION double FusedSum::run_loop(AnyArray const* const* values,
-    AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients) const {
+    AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients,
+    OperandMask added_to) const {
     auto const& kernels = table().kernels;
     std::size_t const n = operand_count(), first_gradient = n + 2;
     NdLoop loop(space_, first_gradient + n);
@@ -13435,12 +13695,15 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
         auto const& info = *kernels.operand[k];
         auto const& type = *table().operand_types[k];
         bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
-        gradients[edge] = AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
-                                            : TensorImpl::make(type, operand_shape(k)));
+        if (!gradients[edge].defined())
+            gradients[edge] =
+                AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
+                                  : TensorImpl::make(type, operand_shape(k)));
         auto const& gradient = gradients[edge].handle()->array;
         if (!sums) {
             auto operand = output_operand(gradient, info);
             operand.over = static_cast<std::int8_t>(first_of(k));
+            operand.reduces = operand.kernel_adds = added_to >> k & 1;
             loop.add(first_gradient + k, operand);
             continue;
         }
@@ -13451,15 +13714,13 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
         operand.kernel_adds = true;
         loop.add(first_gradient + k, operand);
     }
-    double sum = 0;
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        OperandMask const added_to = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
-        if (grad_output)
-            kernels.backward(
-                expression_object(), plan_.gradients, at, count, facts.constant, added_to);
-        else sum += run(at, count, facts.constant, added_to);
+        OperandMask const adds = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
+        if (!grad_output) return run(at, count, facts.constant, adds);
+        kernels.backward(expression_object(), plan_.gradients, at, count, facts.constant, adds);
+        return 0.;
     };
-    loop.run(loop_body(body));
+    double const sum = loop.run(loop_body(body));
     for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
         if (auto const& from = wide_sums[edge]; from.defined())
             kernels.operand[plan_.target[edge]]->scatter_wide(
@@ -13468,8 +13729,9 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
 }
 
 XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool contiguous) {
-    double const sum =
-        contiguous ? sum_contiguous(arrays) : run_loop(arrays, nullptr, nullptr, ready());
+    double const sum = contiguous && arrays[0]->numel <= part_size
+                           ? sum_contiguous(arrays)
+                           : run_loop(arrays, nullptr, nullptr, ready());
     is_ready_ = true;
     return sum;
 }
@@ -13494,24 +13756,7 @@ XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
             AnyTensor(TensorImpl::make(*table().operand_types[k], AnyArray::Layout{*arrays[k]}));
         at[first_gradient + k] = ready[i].handle()->array.data;
     }
-    std::size_t const count = arrays[0]->numel;
-    return count <= part_size ? run(at, count, 0, 0) : sum_of_parts(at, count);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION double FusedSum::sum_of_parts(
-    void* const* at, std::size_t count) const {
-    std::vector<double> sums((count + part_size - 1) / part_size);
-    std::size_t const n = operand_count(), first_gradient = n + 2;
-    PartLoop loop(count);
-    for (std::size_t k = 0; k < n; ++k) {
-        auto const element = table().kernels.operand[k]->element;
-        loop.contiguous(k, at[k], element);
-        loop.result(first_gradient + k, at[first_gradient + k], element);
-    }
-    loop.run([&](std::size_t part, void* const* here, std::size_t elements) {
-        sums[part] += run(here, elements, 0, 0);
-    });
-    return std::accumulate(sums.begin(), sums.end(), 0.);
+    return run(at, arrays[0]->numel, 0, 0);
 }
 
 } // namespace xgrad::detail
@@ -13593,16 +13838,17 @@ private:
     /// without effect, for other operands.
     bool apply_if_simple(
         AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-    /// grad_output is one element, broadcast to all.
-    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
-    void apply_parts(std::byte* const* at, std::size_t count, bool broadcasts_grad_output,
-        OperandMask added_to) const;
 
     /// Gradient of a sum of a plain tensor: grad_output, broadcast.
     void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
 
-    void apply_in_loop(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
+    /// grad_output is one element, repeated.
+    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
+    void apply_in_loop(
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to = 0) const;
 
+    static constexpr std::size_t max_added_to =
+        31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
 };
@@ -13648,7 +13894,7 @@ XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<A
 XGRAD_FUNCTION bool FusedNode::apply_onto(
     std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto& gradient = gradients[0];
-    if (sum_ || !gradient.defined() || saved_tensors_)
+    if (sum_ || !gradient.defined() || saved_tensors_ || operand_count() > max_added_to)
         return false; // a saved tensor is unpacked once, and apply() would unpack it again
     UnpackGuard const guard(*this);
     return apply_if_simple(
@@ -13747,7 +13993,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
     std::byte* at[max_arguments];
     for (std::size_t k = 0; k < n; ++k) {
-        at[k] = plan.read >> k & 1 ? saved_data(k) : zero_tile.elements;
+        at[k] = plan.read >> k & 1 ? saved_data(k) : zero_buffer.elements;
         at[first_gradient + k] = nullptr;
     }
     OperandMask added_to = 0;
@@ -13765,46 +14011,23 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     }
     at[grad_output] = grad_outputs.data;
     if (plan.gradients.saved_result) at[result] = saved_result_data();
-    if (broadcasts_grad_output) apply_scalar(at, count, added_to);
-    else if (count <= (plan.reads_all ? part_size : tile_size))
+    if (count > (plan.reads_all && !broadcasts_grad_output ? part_size : zero_elements))
+        apply_in_loop(grad_outputs, results, added_to);
+    else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
+    else
         kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at),
             count, 0, added_to);
-    else apply_parts(at, count, false, added_to);
     return true;
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
     std::byte** at, std::size_t count, OperandMask added_to) const {
-    TileBuffer splat;
-    auto& grad_output = at[operand_count()];
-    table().kernels.result->gather(splat.elements, grad_output, 0, std::min(count, tile_size));
-    grad_output = splat.elements;
-    if (count <= tile_size)
-        table().kernels.backward(expression_object(), plan_.gradients,
-            reinterpret_cast<void* const*>(at), count, 0, added_to);
-    else apply_parts(at, count, true, added_to);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_parts(std::byte* const* at,
-    std::size_t count, bool broadcasts_grad_output, OperandMask added_to) const {
-    std::size_t const n = operand_count(), grad_output = n, result = n + 1, first_gradient = n + 2;
     auto const& kernels = table().kernels;
-    PartLoop loop(count, broadcasts_grad_output || !plan_.reads_all
-                             ? tile_size
-                             : part_size); // zero_tile and the splat have tile_size elements
-    for (std::size_t k = 0; k < n; ++k)
-        loop.contiguous(k, at[k], is_read(k) ? kernels.operand[k]->element : 0);
-    loop.contiguous(
-        grad_output, at[grad_output], broadcasts_grad_output ? 0 : kernels.result->element);
-    loop.contiguous(result, saves_result() ? at[result] : nullptr, kernels.result->element);
-    for (std::size_t k = 0; k < n; ++k) {
-        std::size_t const gradient = first_gradient + k, element = kernels.operand[k]->element;
-        added_to >> k & 1 ? loop.contiguous(gradient, at[gradient], element)
-                          : loop.result(gradient, at[gradient], element);
-    }
-    loop.run([&](std::size_t, void* const* here, std::size_t elements) {
-        kernels.backward(expression_object(), plan_.gradients, here, elements, 0, added_to);
-    });
+    kernel::Scratch<std::byte> splat(count * kernels.result->element);
+    auto& grad_output = at[operand_count()];
+    kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
+    kernels.backward(expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
+        count, 0, added_to);
 }
 
 XGRAD_FUNCTION void FusedNode::repeat(
@@ -13826,7 +14049,7 @@ XGRAD_FUNCTION void FusedNode::repeat(
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_in_loop(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
+    AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to) const {
     std::size_t const n = operand_count();
     LocalArray<AnyArray, 6> values(n + 1);
     LocalArray<AnyArray const*, 6> arrays(n);
@@ -13837,7 +14060,8 @@ XGRAD_FUNCTION void FusedNode::repeat(
             arrays[k] = &value;
         }
     if (saves_result()) values[n] = saved_result();
-    run_loop(arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results);
+    run_loop(
+        arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results, added_to);
 }
 
 } // namespace xgrad::detail
@@ -13848,6 +14072,8 @@ namespace xgrad::detail {
 
 class DualPass {
 public:
+    DualPass(DualPass const&) = delete; // it has pointers to its own members
+    DualPass& operator=(DualPass const&) = delete;
     /// Takes the saved value of each operand that is read, and the tangent of each edge.
     DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
         std::span<AnyTensor const> tangents);
@@ -17129,18 +17355,29 @@ concept RangeOfRanges = PlainRange<V> && PlainRange<std::ranges::range_value_t<V
 /// True unless U is complex and T is not.
 template <class U, class T>
 concept ConvertsTo = !is_complex<U> || is_complex<T>;
+/// An element that may be missing: one of a masked or an optional array of xtensor.
+template <class V>
+concept MissingValue = requires(V const& v) {
+    v.value();
+    requires requires { v.visible(); } || requires { v.has_value(); };
+};
+template <class V> inline constexpr bool has_missing_values = false;
+template <XtensorExpression V>
+inline constexpr bool has_missing_values<V> =
+    MissingValue<typename std::remove_cvref_t<V>::value_type>;
 /// What a constructor of Tensor<T> takes in parentheses only. (One variable, so that the messages
 /// about other constructors stay short.)
 template <class V, class T>
 inline constexpr bool copied_explicitly = NumberRange<V> || RangeOfRanges<V>;
 template <XtensorExpression V, class T>
 inline constexpr bool copied_explicitly<V, T> =
-    std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+    has_missing_values<V> || std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
 /// What a Tensor<T> is made of, when it is written in parentheses.
 template <class V, class T>
 inline constexpr bool copies_from = [] {
     if constexpr (XtensorExpression<V>)
-        return std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+        return has_missing_values<V> ||
+               std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
     else if constexpr (NumberRange<V>) return ConvertsTo<std::ranges::range_value_t<V>, T>;
     else return false;
 }();
@@ -17150,6 +17387,14 @@ template <class E, class T>
 inline constexpr bool has_scalar =
     std::same_as<typename E::scalar, T> ||
     (!E::has_precision && is_kind_within<typename E::kind, kind_of<T>>);
+
+/// An expression of bool, of tensors or of xtensor: x(mask).
+template <class M> inline constexpr bool is_mask = false;
+template <class Op, class... X>
+inline constexpr bool is_mask<Expression<Op, X...>> =
+    std::same_as<typename Expression<Op, X...>::scalar, bool>;
+template <XtensorExpression M>
+inline constexpr bool is_mask<M> = std::same_as<std::remove_cvref_t<typename M::value_type>, bool>;
 
 /// Shape or strides as xtensor's functions take them.
 template <class D> auto xt_dims(D const& d) {
@@ -17234,6 +17479,9 @@ template <class T> struct ArrayOf {
     }
     template <class E> static Array<T> from_xtensor(E const& e) {
         Array<T> a(Shape(e.shape().begin(), e.shape().end()));
+        static_assert(!has_missing_values<E>,
+            "Tensor: a tensor has no mask, and elements of this array may be missing; write what "
+            "they are: Tensor<double> x(where(mask, values, 0.))");
         // Ten times faster than xtensor's assignment where the layouts differ.
         if constexpr (StridedXtensor<E const>)
             if constexpr (std::same_as<T, std::remove_cvref_t<decltype(*e.data())>>) {
@@ -17247,8 +17495,10 @@ template <class T> struct ArrayOf {
                     return a;
                 }
             }
-        auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
-        xt::noalias(out) = e;
+        if constexpr (!has_missing_values<E>) {
+            auto out = xt::adapt(a.begin(), a.numel, xt::no_ownership(), xt_dims(a.shape));
+            xt::noalias(out) = e;
+        }
         return a;
     }
 };
@@ -17511,9 +17761,9 @@ public:
     template <class I> auto operator[](I const& index) const { return (*this)(index); }
     /// The elements where the mask is true, to read or to assign; see mask_indexing.hpp.
     MaskedTensor<T> operator()(Tensor<bool> const& mask) const;
-    template <class Op, class... X>
-        requires std::same_as<typename Expression<Op, X...>::scalar, bool>
-    MaskedTensor<T> operator()(Expression<Op, X...> const& mask) const {
+    template <class M>
+        requires detail::is_mask<M>
+    MaskedTensor<T> operator()(M const& mask) const {
         return (*this)(Tensor<bool>(mask));
     }
     Tensor reshape(AxisList const& shape) const;
@@ -17609,8 +17859,8 @@ template <XtensorExpression X> struct OperandTraits<X> {
     static type make(X const& x) {
         constexpr bool has_numbers = Number<element>;
         static_assert(has_numbers, "beside a tensor, an xtensor expression must have numbers as "
-                                   "elements: not strings, optional values, or "
-                                   "objects");
+                                   "elements: not strings, masked or optional "
+                                   "values, or objects");
         if constexpr (has_numbers) return type(x);
         else return type();
     }

@@ -197,6 +197,9 @@ using xgrad::where;
     template <xgrad::Scalar T, class A> auto f(xgrad::Tensor<T> ref x, A&& axes) {                 \
         return xgrad::f(x, axes);                                                                  \
     }                                                                                              \
+    template <xgrad::Scalar T, class A, class B> auto f(xgrad::Tensor<T> ref x, A&& a, B&& b) {    \
+        return xgrad::f(x, a, b);                                                                  \
+    }                                                                                              \
     template <xgrad::Scalar T, class I, std::size_t n>                                             \
     auto f(xgrad::Tensor<T> ref x, I const(&axes)[n]) {                                            \
         return xgrad::f(x, xgrad::Axes(axes, axes + n));                                           \
@@ -212,16 +215,26 @@ using xgrad::where;
         return xgrad::f(x, xgrad::Axes(axes, axes + n));                                           \
     }
 #define XGRAD_TAKES_ALL(f) XGRAD_TAKES(f, &) XGRAD_TAKES(f, const&) XGRAD_TAKES(f, &&)
+XGRAD_TAKES_ALL(all)
+XGRAD_TAKES_ALL(allclose)
 XGRAD_TAKES_ALL(amax)
 XGRAD_TAKES_ALL(amin)
+XGRAD_TAKES_ALL(any)
+XGRAD_TAKES_ALL(count_nonzero)
 XGRAD_TAKES_ALL(cumsum)
+XGRAD_TAKES_ALL(diagonal)
 XGRAD_TAKES_ALL(expand_dims)
+XGRAD_TAKES_ALL(flatten)
 XGRAD_TAKES_ALL(flip)
 XGRAD_TAKES_ALL(mean)
+XGRAD_TAKES_ALL(nan_to_num)
 XGRAD_TAKES_ALL(prod)
+XGRAD_TAKES_ALL(roll)
+XGRAD_TAKES_ALL(split)
 XGRAD_TAKES_ALL(square)
 XGRAD_TAKES_ALL(squeeze)
 XGRAD_TAKES_ALL(sum)
+XGRAD_TAKES_ALL(tile)
 XGRAD_TAKES_ALL(transpose)
 #undef XGRAD_TAKES_ALL
 #undef XGRAD_TAKES
