@@ -26,7 +26,7 @@
 #include <thread>
 
 #include <xgrad/distributed/future.hpp>
-#include <xgrad/distributed/operation.hpp>
+#include <xgrad/distributed/group_operation.hpp>
 
 namespace xgrad::distributed {
 

@@ -10,6 +10,10 @@
 // Child, are an Error.
 #pragma once
 
+#if defined(__GNUC__) && !defined(__GXX_RTTI)
+#    error "xgrad: modules ask each other for their types; compile <xgrad/nn.hpp> without -fno-rtti"
+#endif
+
 #include <atomic>
 #include <cstdint>
 #include <typeinfo>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <xgrad/data.hpp>
-#include <xgrad/package/record.hpp>
+#include <xgrad/package/saved_record.hpp>
 
 namespace xgrad::package::detail {
 

@@ -11,7 +11,7 @@
 
 #include <xgrad/autograd/hook.hpp>
 #include <xgrad/data.hpp>
-#include <xgrad/package/record.hpp>
+#include <xgrad/package/saved_record.hpp>
 
 namespace xgrad::package {
 

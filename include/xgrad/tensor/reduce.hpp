@@ -46,9 +46,7 @@ auto fold(X const& x, Axes const& axes, bool keep) {
 }
 
 /// Detaches a tensor that a recorded operation reads as a constant.
-template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) {
-    return detail::recording() ? x.detach() : x;
-}
+template <Operand X> auto unrecorded(X const& x) { return detail::recording() ? x.detach() : x; }
 
 /// The largest (real parts of) elements over normalised axes, which keep extent 1, as constants:
 /// softmax subtracts them from its exponents. 0 without elements.

@@ -78,5 +78,5 @@ ModuleRecord record_from(Json const& json, std::string const& where);
 } // namespace xgrad::package
 
 #ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/package/record.ipp>
+#    include <xgrad/impl/package/saved_record.ipp>
 #endif

@@ -1,7 +1,7 @@
 // Bodies of record.hpp.
 #pragma once
 
-#include <xgrad/package/record.hpp>
+#include <xgrad/package/saved_record.hpp>
 
 namespace xgrad::package::detail {
 
