@@ -502,10 +502,10 @@ private:
 
 } // namespace xgrad::distributed
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_FUTURE_HPP
-#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_OPERATION_HPP
-#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_OPERATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_OPERATION_HPP
+#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_OPERATION_HPP
 
-// ======== xgrad/distributed/operation.hpp
+// ======== xgrad/distributed/group_operation.hpp
 // Operation: what a group of ranks has begun (group_state.hpp). Notice: what a rank tells the
 // others where it cannot end.
 
@@ -562,7 +562,7 @@ struct Notice {
 };
 
 } // namespace xgrad::distributed::detail
-#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_OPERATION_HPP
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_OPERATION_HPP
 
 namespace xgrad::distributed {
 

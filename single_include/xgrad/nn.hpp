@@ -434,6 +434,10 @@ XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std:
 // false. A name that is empty, has a '.' or is taken, and a module that is a plain member and no
 // Child, are an Error.
 
+#if defined(__GNUC__) && !defined(__GXX_RTTI)
+#    error "xgrad: modules ask each other for their types; compile <xgrad/nn.hpp> without -fno-rtti"
+#endif
+
 #include <typeinfo>
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP

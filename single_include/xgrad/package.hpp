@@ -148,10 +148,10 @@
 // parameters does not compile.
 
 #include <xgrad/data.hpp>
-#ifndef XGRAD_SINGLE_XGRAD_PACKAGE_RECORD_HPP
-#define XGRAD_SINGLE_XGRAD_PACKAGE_RECORD_HPP
+#ifndef XGRAD_SINGLE_XGRAD_PACKAGE_SAVED_RECORD_HPP
+#define XGRAD_SINGLE_XGRAD_PACKAGE_SAVED_RECORD_HPP
 
-// ======== xgrad/package/record.hpp
+// ======== xgrad/package/saved_record.hpp
 // ModuleRecord: a module and those inside it as a package describes them: names of types and
 // arguments. Also where things are in the archive.
 //
@@ -1922,10 +1922,10 @@ ModuleRecord record_from(Json const& json, std::string const& where);
 } // namespace xgrad::package
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_RECORD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_RECORD_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
 
-// ======== xgrad/impl/package/record.ipp
+// ======== xgrad/impl/package/saved_record.ipp
 // Bodies of record.hpp.
 
 namespace xgrad::package::detail {
@@ -2025,9 +2025,9 @@ XGRAD_FUNCTION ModuleRecord record_from(Json const& json, std::string const& whe
 }
 
 } // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_RECORD_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
 #endif
-#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_RECORD_HPP
+#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_SAVED_RECORD_HPP
 
 namespace xgrad::package {
 

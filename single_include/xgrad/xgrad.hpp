@@ -8683,9 +8683,14 @@ template <Operand X> bool needs_graph(X const& x);
 template <template <class> class Fold, Operand X>
 auto fold(X const& x, Axes const& axes, bool keep);
 
+/// x as a constant: without a grad_fn where that would be recorded.
+template <Operand X> auto unrecorded(X const& x);
+/// True at row-major index j of the axes `over`, broadcast along the other axes.
+template <Operand X> auto position_mask(X const& x, Axes const& over, std::size_t j);
+
 /// The largest real parts along axes, with 0 in place of infinite ones, without recording.
 template <Operand X> auto finite_largest(X const& x, Axes const& axes);
-/// That of all elements.
+/// The largest real part of all elements, 0 in place of an infinite one.
 template <Operand X> double finite_largest(X const& x);
 
 } // namespace xgrad
@@ -24366,9 +24371,7 @@ auto fold(X const& x, Axes const& axes, bool keep) {
 }
 
 /// Detaches a tensor that a recorded operation reads as a constant.
-template <Scalar T> Tensor<T> unrecorded(Tensor<T> const& x) {
-    return detail::recording() ? x.detach() : x;
-}
+template <Operand X> auto unrecorded(X const& x) { return detail::recording() ? x.detach() : x; }
 
 /// The largest (real parts of) elements over normalised axes, which keep extent 1, as constants:
 /// softmax subtracts them from its exponents. 0 without elements.
