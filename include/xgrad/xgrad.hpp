@@ -4,7 +4,6 @@
 
 #include <xgrad/core/begin_headers.inc> // first
 
-#include <xgrad/core/parallel.hpp>
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
 #include <xgrad/ops/counting.hpp>
