@@ -131,19 +131,40 @@
 #undef Success
 
 
-// ======== xgrad/core/parallel.hpp
-// A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
-// the same parts, so that results do not depend on the number of threads.
+// ======== xgrad/functional/checkpoint.hpp
+// checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
+// is evaluated again when a backward pass needs that.
 //
-// Shapes: any.
-// Gradients: those of one thread, bit by bit.
-// Errors: set_num_threads() throws an Error for more than 65536 threads, and for more than the
-// system gives.
+// Shapes: those of f.
+// Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
+// Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
+// backward pass, for an f that saves other tensors than before; VersionError in the backward pass
+// for values that were changed in place since. An f that does not take the inputs, or returns no
+// tensors, does not compile.
+//
+// Read next: impl/functional/checkpoint.ipp.
 
-#include <atomic>
-#include <cstddef>
-#include <exception>
-#include <mutex>
+
+// ======== xgrad/functional/evaluation.hpp
+// Functions of tensors, as the transforms of this folder take them: any callable of one structure
+// of tensors (structure.hpp) or several, of any scalar types, which returns another one.
+// An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
+// the code that computes derivatives is compiled once for all functions.
+//
+// Shapes: inputs and results are structures of tensors of any shapes; each transform says those of
+// the derivatives.
+// Gradients: with create_graph they are recorded, so that transforms nest; without strict an input
+// that the function does not depend on gets zeros.
+// Errors: strict throws GraphError where a result does not depend on an input; an undefined input
+// or output is a GraphError, too. A function that does not take the inputs, or returns no tensors,
+// and inputs of integers or masks do not compile.
+
+
+// ======== xgrad/core/callable.hpp
+// How xgrad stores a callable that the user passes.
+
+#include <functional>
+#include <type_traits>
 
 
 // ======== xgrad/core/config.hpp
@@ -345,501 +366,6 @@ template <class T> consteval std::string_view pretty_function() {
 #    define XGRAD_FUNCTION
 #endif
 
-namespace xgrad {
-
-namespace detail {
-
-/// A function that the pool calls once for each index below `count`; it must not throw.
-struct IndexedJob {
-    void (*call)(void* context, std::size_t index);
-    void* context;
-    std::size_t count;
-};
-
-/// How many threads jobs run on, this one included.
-inline constinit std::atomic<std::size_t> pool_size{1};
-
-/// When sleeping threads are woken: for any job, or if that takes less time than the job.
-enum class Wake : bool { always, for_long_work };
-
-/// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
-/// another thread runs its job alone, on the calling thread. So does Wake::for_long_work, if the
-/// first index takes so little time that the others are done before sleeping threads wake.
-void run_on_pool(IndexedJob const& job, Wake wake);
-
-/// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
-/// one of the exceptions at the end.
-template <class F> void for_each_index(std::size_t count, F f, Wake wake = Wake::always) {
-    if (count <= 1 || pool_size.load(std::memory_order_relaxed) <= 1) {
-        for (std::size_t i = 0; i < count; ++i) f(i);
-        return;
-    }
-    struct Context {
-        F& f;
-        std::exception_ptr thrown;
-        std::mutex mutex;
-    } context{f, {}, {}};
-    auto const call = [](void* to, std::size_t i) {
-        auto& c = *static_cast<Context*>(to);
-        try {
-            c.f(i);
-        } catch (...) {
-            std::lock_guard const lock(c.mutex);
-            c.thrown = std::current_exception();
-        }
-    };
-    run_on_pool({call, &context, count}, wake);
-    if (context.thrown) std::rethrow_exception(context.thrown);
-}
-
-/// About how many elements a part of a loop has. It is a multiple of every batch width.
-inline constexpr std::size_t part_size = std::size_t{1} << 15;
-
-} // namespace detail
-
-/// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
-/// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
-/// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
-/// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
-/// are too many.
-void set_num_threads(std::size_t n);
-/// The number of threads that run elementwise expressions over many elements.
-inline std::size_t get_num_threads() noexcept {
-    return detail::pool_size.load(std::memory_order_relaxed);
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
-
-// ======== xgrad/impl/core/parallel.ipp
-// Bodies of parallel.hpp.
-
-#include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <system_error>
-#include <thread>
-#include <utility>
-#include <vector>
-
-#if !defined(_WIN32) && __has_include(<unistd.h>) && __has_include(<pthread.h>)
-#    include <pthread.h>
-#    define XGRAD_FORKS 1
-#else
-#    define XGRAD_FORKS 0
-#endif
-
-#ifndef XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
-#define XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
-
-// ======== xgrad/core/error.hpp
-// The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
-// messages and throw.
-//
-// Shapes: messages have them in PyTorch's form: [2, 3].
-// Gradients: none are recorded. VersionError protects them: backward() throws it where a saved
-// tensor was changed.
-// Errors: each type derives from Error, and Error derives from std::runtime_error.
-
-#include <initializer_list>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <utility>
-
-#ifndef XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
-#define XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
-
-// ======== xgrad/core/link_check.hpp
-// Files of one program that were compiled for different instruction sets, with and without BLAS or
-// the address sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
-// of each inline function, and that could have instructions that another file was to avoid. Each
-// kind of file defines the symbol below in a section group of its own: files of one kind share the
-// group, two kinds define the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS
-// leaves the check out: then the program needs a processor that has the instruction sets of all its
-// files. A file that defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ
-// from them.
-
-#if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
-    !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
-
-#    if defined(__AVX512F__)
-#        define XGRAD_BUILT_FOR avx512
-#    elif defined(__AVX2__)
-#        define XGRAD_BUILT_FOR avx2
-#    elif defined(__AVX__)
-#        define XGRAD_BUILT_FOR avx
-#    elif defined(__SSE4_1__)
-#        define XGRAD_BUILT_FOR sse4
-#    else
-#        define XGRAD_BUILT_FOR plain
-#    endif
-#    if defined(__FMA__)
-#        define XGRAD_BUILT_WITH_FMA fma
-#    else
-#        define XGRAD_BUILT_WITH_FMA no_fma
-#    endif
-#    if XGRAD_USE_BLAS
-#        define XGRAD_BUILT_WITH_BLAS blas
-#    else
-#        define XGRAD_BUILT_WITH_BLAS no_blas
-#    endif
-#    if XGRAD_SIMD
-#        define XGRAD_BUILT_WITH_SIMD simd
-#    else
-#        define XGRAD_BUILT_WITH_SIMD no_simd
-#    endif
-#    if XGRAD_ADDRESS_SANITIZER
-#        define XGRAD_BUILT_WITH_SANITIZER address_sanitizer
-#    else
-#        define XGRAD_BUILT_WITH_SANITIZER no_address_sanitizer
-#    endif
-#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g) a##_##b##_##c##_##d##_##e##_##f##_##g
-#    define XGRAD_JOIN(a, b, c, d, e, f, g) XGRAD_JOIN_OF(a, b, c, d, e, f, g)
-#    define XGRAD_BUILD                                                                            \
-        XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_SIMD,                   \
-            XGRAD_BUILT_WITH_BLAS, XGRAD_BUILT_WITH_SANITIZER, XGRAD_VERSION_MAJOR,                \
-            XGRAD_VERSION_MINOR)
-#    define XGRAD_TEXT_OF(name) #name
-#    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
-#    define XGRAD_MUST_AGREE                                                                       \
-        "xgrad_needs_one_version_and_the_same_instruction_set_and_XGRAD_USE_BLAS_in_all_files"
-
-namespace xgrad::detail::link_check {
-/// Never called. The assembly is in a function since link-time optimisation merges functions.
-[[gnu::used, gnu::noinline, gnu::cold]] inline void XGRAD_BUILD() {
-    asm(".pushsection .rodata.xgrad,\"aG\",%progbits,xgrad_" XGRAD_TEXT(
-        XGRAD_BUILD) ",comdat\n"
-                     ".globl " XGRAD_MUST_AGREE "\n"
-                     ".hidden " XGRAD_MUST_AGREE "\n" XGRAD_MUST_AGREE ":\n"
-                     ".byte 0\n"
-                     ".popsection\n");
-}
-} // namespace xgrad::detail::link_check
-
-#    undef XGRAD_BUILT_FOR
-#    undef XGRAD_BUILT_WITH_FMA
-#    undef XGRAD_BUILT_WITH_BLAS
-#    undef XGRAD_BUILT_WITH_SIMD
-#    undef XGRAD_BUILT_WITH_SANITIZER
-#    undef XGRAD_JOIN_OF
-#    undef XGRAD_JOIN
-#    undef XGRAD_BUILD
-#    undef XGRAD_TEXT_OF
-#    undef XGRAD_TEXT
-#    undef XGRAD_MUST_AGREE
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
-
-namespace xgrad {
-
-/// Base of every exception that xgrad itself throws.
-struct Error : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-/// Shapes that do not fit together, or a shape that an operation cannot take.
-struct ShapeError : Error {
-    using Error::Error;
-};
-/// An axis, position or index out of range.
-struct IndexError : Error {
-    using Error::Error;
-};
-/// A scalar type that an operation cannot take, or two that had to be equal.
-struct TypeError : Error {
-    using Error::Error;
-};
-/// A graph that does not allow a call: of backward() and grad(), of hooks, of a change in place.
-struct GraphError : Error {
-    using Error::Error;
-};
-/// A tensor needed for the gradient was changed after it was saved.
-struct VersionError : GraphError {
-    using GraphError::GraphError;
-};
-
-namespace detail {
-
-/// Appends text, a number, or a range of numbers in PyTorch's form "[2, 3]" to a message.
-inline void append_piece(std::string& message, std::string_view text) { message += text; }
-void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
-template <std::ranges::input_range Range>
-    requires std::integral<std::ranges::range_value_t<Range>> &&
-             (!std::convertible_to<Range const&, std::string_view>)
-[[gnu::cold]] void append_piece(std::string& message, Range const& range) {
-    char const* separator = "[";
-    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
-    message += range.begin() == range.end() ? "[]" : "]";
-}
-
-/// A reference to an argument of a message, formatted only if the message is thrown. It must not
-/// outlive the argument.
-class Piece {
-public:
-    Piece(char const* text) noexcept
-        : of_(text), append_([](std::string& message, void const* of) {
-              append_piece(message, static_cast<char const*>(of));
-          }) {}
-    template <class T>
-    Piece(T const& of) noexcept
-        : of_(&of), append_([](std::string& message, void const* o) {
-              append_piece(message, *static_cast<T const*>(o));
-          }) {}
-
-    void append_to(std::string& message) const { append_(message, of_); }
-
-private:
-    void const* of_;
-    void (*append_)(std::string& message, void const* of);
-};
-[[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
-
-/// Throws E with the concatenated pieces. Cold and not inlined: a check costs its caller one
-/// branch.
-template <class E>
-[[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
-    throw E(message_of(pieces));
-}
-template <class E = Error, class... Parts>
-[[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) {
-    fail_with<E>({parts...});
-}
-
-/// The name of the calling function, for messages: the default argument of a parameter `Caller in =
-/// {}`.
-struct Caller {
-    char const* name;
-    constexpr Caller(char const* function = __builtin_FUNCTION()) noexcept : name(function) {}
-};
-
-/// Throws an Error that says which operand ("argument 1") is undefined and what makes a tensor
-/// undefined. `operation` may have template arguments, which are cut:
-/// "transpose<xgrad::Tensor<double> >".
-[[noreturn, gnu::cold]] void fail_undefined(std::string_view operation, std::string_view what);
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
-    std::string_view operation, std::string_view kind, std::size_t index) {
-    fail_undefined(operation, message_of({kind, " ", index}));
-}
-
-} // namespace detail
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
-
-// ======== xgrad/impl/core/error.ipp
-// Bodies of error.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::string message_of(std::initializer_list<Piece> pieces) {
-    std::string message;
-    for (auto const& piece : pieces) piece.append_to(message);
-    return message;
-}
-
-XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
-    std::string_view operation, std::string_view what) {
-    auto const name =
-        operation.starts_with("operator") ? operation : operation.substr(0, operation.find('<', 1));
-    fail<Error>(name, ": ", what,
-        " is undefined: it was default-constructed, moved from or released, or it is the grad() "
-        "of a tensor that no backward pass has reached");
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
-
-namespace xgrad::detail {
-
-class WorkerPool {
-public:
-    static WorkerPool& instance() { return *owner().pool; }
-    void set_size(std::size_t threads);
-    void run(IndexedJob const& job, std::size_t first);
-
-private:
-    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
-    /// the child leaves that pool alone, and begins with one of no threads.
-    struct Owner {
-        WorkerPool* pool;
-
-        Owner() : pool(new WorkerPool) {
-#if XGRAD_FORKS
-            pthread_atfork(nullptr, nullptr, [] {
-                pool_size = 1;
-                owner().pool = new WorkerPool;
-            });
-#endif
-        }
-        ~Owner() { delete pool; }
-    };
-    static Owner& owner() {
-        static Owner the_owner;
-        return the_owner;
-    }
-
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void start(std::size_t threads);
-    void take_part(IndexedJob const& job);
-    void work(std::size_t seen);
-    void stop() noexcept;
-
-    std::mutex running_, mutex_;
-    std::condition_variable wake_, done_;
-    std::vector<std::thread> workers_;
-    std::atomic<std::size_t> next_{0};
-    IndexedJob const* job_ = nullptr;
-    std::size_t generation_ = 0, busy_ = 0; // busy_: workers inside of the job
-    bool ending_ = false;
-};
-
-XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
-    constexpr std::size_t max_threads = 1 << 16;
-    if (threads > max_threads) fail("set_num_threads: ", threads, " threads are too many");
-    std::lock_guard const only(running_);
-    std::size_t const before = workers_.size() + 1;
-    stop();
-    try {
-        start(threads);
-    } catch (std::system_error const& e) {
-        stop();
-        start(before);
-        fail("set_num_threads: the system does not give ", threads, " threads: ", e.what());
-    }
-}
-
-XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
-    workers_.reserve(threads - 1);
-    for (std::size_t i = 1; i < threads; ++i)
-        workers_.emplace_back([this, seen = generation_] { work(seen); });
-    pool_size = threads;
-}
-
-XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
-    std::unique_lock const only(running_, std::try_to_lock);
-    if (!only) {
-        for (std::size_t i = first; i < job.count; ++i) job.call(job.context, i);
-        return;
-    }
-    {
-        std::lock_guard const lock(mutex_);
-        job_ = &job;
-        next_.store(first, std::memory_order_relaxed);
-        ++generation_;
-    }
-    wake_.notify_all();
-    take_part(job);
-    std::unique_lock lock(mutex_);
-    job_ = nullptr; // a worker that wakes only now has nothing left to do, and is not waited for
-    done_.wait(lock, [this] { return busy_ == 0; });
-}
-
-XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
-    for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
-        job.call(job.context, i);
-}
-
-XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        wake_.wait(lock, [&] { return ending_ || (job_ && generation_ != seen); });
-        if (ending_) return;
-        seen = generation_;
-        IndexedJob const& job = *job_;
-        ++busy_;
-        lock.unlock();
-        take_part(job);
-        lock.lock();
-        if (--busy_ == 0) done_.notify_one();
-    }
-}
-
-XGRAD_FUNCTION void WorkerPool::stop() noexcept {
-    pool_size = 1;
-    {
-        std::lock_guard const lock(mutex_);
-        ending_ = true;
-    }
-    wake_.notify_all();
-    for (auto& worker : workers_) worker.join();
-    workers_.clear();
-    ending_ = false;
-}
-
-XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
-    // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
-    // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
-    constexpr auto wake_time = std::chrono::microseconds(100);
-    std::size_t done = 0;
-    if (wake == Wake::for_long_work) {
-        auto const start = std::chrono::steady_clock::now();
-        job.call(job.context, done++);
-        auto const rest = (std::chrono::steady_clock::now() - start) * (job.count - 1);
-        if (rest < wake_time) {
-            while (done < job.count) job.call(job.context, done++);
-            return;
-        }
-    }
-    WorkerPool::instance().run(job, done);
-}
-
-} // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION void set_num_threads(std::size_t n) {
-    detail::WorkerPool::instance().set_size(
-        n ? n : std::max(1u, std::thread::hardware_concurrency()));
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
-#endif
-
-// ======== xgrad/functional/checkpoint.hpp
-// checkpoint(): a part of a graph that saves its inputs instead of what its Nodes would save, and
-// is evaluated again when a backward pass needs that.
-//
-// Shapes: those of f.
-// Gradients: those of f, of any order, also of captured tensors, in backward and forward mode.
-// Errors: GraphError for an undefined input, for an f that changes an input in place, and, in the
-// backward pass, for an f that saves other tensors than before; VersionError in the backward pass
-// for values that were changed in place since. An f that does not take the inputs, or returns no
-// tensors, does not compile.
-//
-// Read next: impl/functional/checkpoint.ipp.
-
-
-// ======== xgrad/functional/evaluation.hpp
-// Functions of tensors, as the transforms of this folder take them: any callable of one structure
-// of tensors (structure.hpp) or several, of any scalar types, which returns another one.
-// An Evaluation splits their arguments and results into tensors of any type (AnyTensor), so that
-// the code that computes derivatives is compiled once for all functions.
-//
-// Shapes: inputs and results are structures of tensors of any shapes; each transform says those of
-// the derivatives.
-// Gradients: with create_graph they are recorded, so that transforms nest; without strict an input
-// that the function does not depend on gets zeros.
-// Errors: strict throws GraphError where a result does not depend on an input; an undefined input
-// or output is a GraphError, too. A function that does not take the inputs, or returns no tensors,
-// and inputs of integers or masks do not compile.
-
-
-// ======== xgrad/core/callable.hpp
-// How xgrad stores a callable that the user passes.
-
-#include <functional>
-#include <type_traits>
-
 namespace xgrad::detail {
 
 /// A callable with parameters of its own, such as a module.
@@ -915,6 +441,7 @@ using KeptCallable =
 //
 // Read next: accumulate_grad.hpp.
 
+#include <mutex>
 #include <vector>
 
 
@@ -1033,6 +560,7 @@ private:
 //
 // Read next: any_tensor.hpp.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -1047,6 +575,7 @@ private:
 //
 // Read next: run_node.hpp.
 
+#include <cstddef>
 #include <utility>
 
 namespace xgrad {
@@ -1224,8 +753,6 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_HOOK_IPP
 #endif
-#ifndef XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
-#define XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
 
 // ======== xgrad/core/error.hpp
 // The exceptions of xgrad, one type for each kind of mistake, and the functions that compose
@@ -1239,8 +766,6 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 #include <initializer_list>
 #include <stdexcept>
 
-#ifndef XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
-#define XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
 
 // ======== xgrad/core/link_check.hpp
 // Files of one program that were compiled for different instruction sets, with and without BLAS or
@@ -1321,7 +846,6 @@ namespace xgrad::detail::link_check {
 #    undef XGRAD_TEXT
 #    undef XGRAD_MUST_AGREE
 #endif
-#endif  // XGRAD_SINGLE_XGRAD_CORE_LINK_CHECK_HPP
 
 namespace xgrad {
 
@@ -1443,7 +967,6 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_undefined(
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_ERROR_IPP
 #endif
-#endif  // XGRAD_SINGLE_XGRAD_CORE_ERROR_HPP
 
 // ======== xgrad/core/memory.hpp
 // The buffer cache. Each thread has free lists of blocks by size class, so that a training loop
@@ -11023,6 +10546,250 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE std::size_t dual_kernel(
 // bench_broadcast and bench_permutations measure it, and bench_rational, rows "hand, streaming",
 // what is large. Read next: run() and run_boxes() in impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
 
+
+// ======== xgrad/core/parallel.hpp
+// A thread pool for large kernels, off until set_num_threads() starts it. Work is always cut into
+// the same parts, so that results do not depend on the number of threads.
+//
+// Shapes: any.
+// Gradients: those of one thread, bit by bit.
+// Errors: set_num_threads() throws an Error for more than 65536 threads, and for more than the
+// system gives.
+
+#include <exception>
+
+namespace xgrad {
+
+namespace detail {
+
+/// A function that the pool calls once for each index below `count`; it must not throw.
+struct IndexedJob {
+    void (*call)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+};
+
+/// How many threads jobs run on, this one included.
+inline constinit std::atomic<std::size_t> pool_size{1};
+
+/// When sleeping threads are woken: for any job, or if that takes less time than the job.
+enum class Wake : bool { always, for_long_work };
+
+/// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
+/// another thread runs its job alone, on the calling thread. So does Wake::for_long_work, if the
+/// first index takes so little time that the others are done before sleeping threads wake.
+void run_on_pool(IndexedJob const& job, Wake wake);
+
+/// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
+/// one of the exceptions at the end.
+template <class F> void for_each_index(std::size_t count, F f, Wake wake = Wake::always) {
+    if (count <= 1 || pool_size.load(std::memory_order_relaxed) <= 1) {
+        for (std::size_t i = 0; i < count; ++i) f(i);
+        return;
+    }
+    struct Context {
+        F& f;
+        std::exception_ptr thrown;
+        std::mutex mutex;
+    } context{f, {}, {}};
+    auto const call = [](void* to, std::size_t i) {
+        auto& c = *static_cast<Context*>(to);
+        try {
+            c.f(i);
+        } catch (...) {
+            std::lock_guard const lock(c.mutex);
+            c.thrown = std::current_exception();
+        }
+    };
+    run_on_pool({call, &context, count}, wake);
+    if (context.thrown) std::rethrow_exception(context.thrown);
+}
+
+/// About how many elements a part of a loop has. It is a multiple of every batch width.
+inline constexpr std::size_t part_size = std::size_t{1} << 15;
+
+} // namespace detail
+
+/// Lets elementwise expressions over many elements, and convolutions, run on n threads. 0 means one
+/// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
+/// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
+/// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
+/// are too many.
+void set_num_threads(std::size_t n);
+/// The number of threads that run elementwise expressions over many elements.
+inline std::size_t get_num_threads() noexcept {
+    return detail::pool_size.load(std::memory_order_relaxed);
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
+
+// ======== xgrad/impl/core/parallel.ipp
+// Bodies of parallel.hpp.
+
+#include <chrono>
+#include <condition_variable>
+#include <system_error>
+#include <thread>
+
+#if !defined(_WIN32) && __has_include(<unistd.h>) && __has_include(<pthread.h>)
+#    include <pthread.h>
+#    define XGRAD_FORKS 1
+#else
+#    define XGRAD_FORKS 0
+#endif
+
+namespace xgrad::detail {
+
+class WorkerPool {
+public:
+    static WorkerPool& instance() { return *owner().pool; }
+    void set_size(std::size_t threads);
+    void run(IndexedJob const& job, std::size_t first);
+
+private:
+    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
+    /// the child leaves that pool alone, and begins with one of no threads.
+    struct Owner {
+        WorkerPool* pool;
+
+        Owner() : pool(new WorkerPool) {
+#if XGRAD_FORKS
+            pthread_atfork(nullptr, nullptr, [] {
+                pool_size = 1;
+                owner().pool = new WorkerPool;
+            });
+#endif
+        }
+        ~Owner() { delete pool; }
+    };
+    static Owner& owner() {
+        static Owner the_owner;
+        return the_owner;
+    }
+
+    WorkerPool() = default;
+    ~WorkerPool() { stop(); }
+
+    void start(std::size_t threads);
+    void take_part(IndexedJob const& job);
+    void work(std::size_t seen);
+    void stop() noexcept;
+
+    std::mutex running_, mutex_;
+    std::condition_variable wake_, done_;
+    std::vector<std::thread> workers_;
+    std::atomic<std::size_t> next_{0};
+    IndexedJob const* job_ = nullptr;
+    std::size_t generation_ = 0, busy_ = 0; // busy_: workers inside of the job
+    bool ending_ = false;
+};
+
+XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
+    constexpr std::size_t max_threads = 1 << 16;
+    if (threads > max_threads) fail("set_num_threads: ", threads, " threads are too many");
+    std::lock_guard const only(running_);
+    std::size_t const before = workers_.size() + 1;
+    stop();
+    try {
+        start(threads);
+    } catch (std::system_error const& e) {
+        stop();
+        start(before);
+        fail("set_num_threads: the system does not give ", threads, " threads: ", e.what());
+    }
+}
+
+XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
+    workers_.reserve(threads - 1);
+    for (std::size_t i = 1; i < threads; ++i)
+        workers_.emplace_back([this, seen = generation_] { work(seen); });
+    pool_size = threads;
+}
+
+XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
+    std::unique_lock const only(running_, std::try_to_lock);
+    if (!only) {
+        for (std::size_t i = first; i < job.count; ++i) job.call(job.context, i);
+        return;
+    }
+    {
+        std::lock_guard const lock(mutex_);
+        job_ = &job;
+        next_.store(first, std::memory_order_relaxed);
+        ++generation_;
+    }
+    wake_.notify_all();
+    take_part(job);
+    std::unique_lock lock(mutex_);
+    job_ = nullptr; // a worker that wakes only now has nothing left to do, and is not waited for
+    done_.wait(lock, [this] { return busy_ == 0; });
+}
+
+XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
+    for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
+        job.call(job.context, i);
+}
+
+XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        wake_.wait(lock, [&] { return ending_ || (job_ && generation_ != seen); });
+        if (ending_) return;
+        seen = generation_;
+        IndexedJob const& job = *job_;
+        ++busy_;
+        lock.unlock();
+        take_part(job);
+        lock.lock();
+        if (--busy_ == 0) done_.notify_one();
+    }
+}
+
+XGRAD_FUNCTION void WorkerPool::stop() noexcept {
+    pool_size = 1;
+    {
+        std::lock_guard const lock(mutex_);
+        ending_ = true;
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+    workers_.clear();
+    ending_ = false;
+}
+
+XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
+    // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
+    // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
+    constexpr auto wake_time = std::chrono::microseconds(100);
+    std::size_t done = 0;
+    if (wake == Wake::for_long_work) {
+        auto const start = std::chrono::steady_clock::now();
+        job.call(job.context, done++);
+        auto const rest = (std::chrono::steady_clock::now() - start) * (job.count - 1);
+        if (rest < wake_time) {
+            while (done < job.count) job.call(job.context, done++);
+            return;
+        }
+    }
+    WorkerPool::instance().run(job, done);
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void set_num_threads(std::size_t n) {
+    detail::WorkerPool::instance().set_size(
+        n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+
+} // namespace xgrad
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_CORE_PARALLEL_IPP
+#endif
 
 // ======== xgrad/fuse/nd_loop_plan.hpp
 // NdLoopPlan: how an NdLoop walks over an index space.
