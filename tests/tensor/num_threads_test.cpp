@@ -29,6 +29,18 @@ bool same_bits(Real const& a, Real const& b) {
            std::memcmp(a.data(), b.data(), a.numel() * sizeof(double)) == 0;
 }
 
+/// run() gives the same bits on several threads as alone.
+template <class Run> void check_on_threads(Run const& run, std::vector<Real> const& alone) {
+    for (std::size_t const threads : {2u, 5u}) {
+        Threads const on(threads);
+        auto const together = run();
+        for (std::size_t k = 0; k < alone.size(); ++k) {
+            CAPTURE(k);
+            CHECK(same_bits(together[k], alone[k]));
+        }
+    }
+}
+
 struct Results {
     Real value, a, b;
 };
@@ -111,14 +123,7 @@ TEST_CASE(
     for (std::size_t i = 0; i < rows; ++i)
         worst = std::max(worst, std::abs(alone[13].array()(i, 0) - of_row[i]) / columns);
     CHECK(worst < 1e-13);
-    for (std::size_t const threads : {2u, 5u}) {
-        Threads const on(threads);
-        auto const together = run();
-        for (std::size_t k = 0; k < alone.size(); ++k) {
-            CAPTURE(k);
-            CHECK(same_bits(together[k], alone[k]));
-        }
-    }
+    check_on_threads(run, alone);
 }
 
 TEST_CASE("gradients of transposed operands in parts, and a tensor that two large formulas use") {
@@ -146,14 +151,7 @@ TEST_CASE("gradients of transposed operands in parts, and a tensor that two larg
                 std::abs(of_t(j, i) - g(i, j) * (s + 2. * t(j, i)))});
         }
     CHECK(worst < 1e-13);
-    for (std::size_t const threads : {2u, 5u}) {
-        Threads const on(threads);
-        auto const together = run();
-        for (std::size_t k = 0; k < alone.size(); ++k) {
-            CAPTURE(k);
-            CHECK(same_bits(together[k], alone[k]));
-        }
-    }
+    check_on_threads(run, alone);
 }
 
 TEST_CASE("a short outermost axis beside a long one") {
@@ -179,14 +177,7 @@ TEST_CASE("a short outermost axis beside a long one") {
     }
     CHECK(worst < 1e-13);
     CHECK(alone[3].data()[0] == doctest::Approx(first).epsilon(1e-12));
-    for (std::size_t const threads : {2u, 5u}) {
-        Threads const on(threads);
-        auto const together = run();
-        for (std::size_t k = 0; k < alone.size(); ++k) {
-            CAPTURE(k);
-            CHECK(same_bits(together[k], alone[k]));
-        }
-    }
+    check_on_threads(run, alone);
 }
 
 TEST_CASE("a result larger than the caches, and one that overwrites an operand") {

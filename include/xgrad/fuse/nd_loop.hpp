@@ -15,6 +15,8 @@
 // what is large. Read next: run() and run_boxes() in impl/fuse/nd_loop.ipp, then evaluate_into.hpp.
 #pragma once
 
+#include <span>
+
 #include <xgrad/core/parallel.hpp>
 #include <xgrad/fuse/nd_loop_plan.hpp>
 

@@ -11,8 +11,6 @@
 // Read next: make() and choose_box() in impl/fuse/nd_loop_plan.ipp, then nd_loop.hpp.
 #pragma once
 
-#include <span>
-
 #include <xgrad/core/memory.hpp>
 #include <xgrad/core/stream.hpp>
 #include <xgrad/fuse/loop_operand.hpp>

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <xgrad/core/parallel.hpp>
-#include <xgrad/core/scratch.hpp>
 #include <xgrad/core/transposed.hpp>
 #include <xgrad/fuse/nd_loop.hpp>
 

@@ -1,4 +1,4 @@
-// Bodies of record.hpp.
+// Bodies of saved_record.hpp.
 #pragma once
 
 #include <xgrad/package/saved_record.hpp>
