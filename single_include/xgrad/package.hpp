@@ -1926,7 +1926,7 @@ ModuleRecord record_from(Json const& json, std::string const& where);
 #define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
 
 // ======== xgrad/impl/package/saved_record.ipp
-// Bodies of record.hpp.
+// Bodies of saved_record.hpp.
 
 namespace xgrad::package::detail {
 

@@ -12520,7 +12520,7 @@ XGRAD_FUNCTION bool are_last(Axes const& over, std::size_t rank) {
 // elements. apply_fused() chooses the route, from fast to general:
 //
 // - gradients that a full sum computed already (fused_sum.hpp);
-// - apply_if_simple(): all operands are contiguous and have one shape;
+// - apply_if_simple(): all operands are contiguous and have one shape, and are not many elements;
 // - apply_in_loop(): any strides, shapes and element types (nd_loop.hpp; benchmark: broadcast).
 //
 // Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
