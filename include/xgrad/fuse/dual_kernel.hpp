@@ -142,28 +142,25 @@ XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
         XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
 }
 
-/// Evaluates the whole batches among n elements. Returns the number of elements that these are.
+/// Computes the tangents of the result and of the gradients for one tile.
 template <class F>
-XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE std::size_t dual_kernel(
-    F const& expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
-    F const f = expression; // a copy that no output can alias
+XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void dual_kernel(
+    void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
+    F const f = *static_cast<F const*>(expression); // a copy that no output can alias
     using P = compute_precision<F>;
     using Y = typename F::scalar;
-    constexpr std::size_t width = simd::Batch<P>::width;
     constexpr DualLayout layout{F::operand_count};
     void const* in[layout.gradients()];
     copy_pointers(arguments, layout.gradients(), in);
     auto* const tangent = static_cast<tile_type<Y, P>*>(arguments[layout.tangent()]);
     GradientDestination<F, P> destination(plan.gradients, 0);
     if (destination.wanted)
-        destination.set_destinations(
-            plan.gradients, [&](std::size_t k) { return arguments[layout.gradients() + k]; });
+        destination.set_destinations(plan.gradients, arguments + layout.gradients());
     auto const moving = plan.moving;
     bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent,
                has_constant_grad_output = plan.constant_grad_output;
     if (has_constant_grad_output) in[layout.grad_output()] = plan.constant_grad_output;
-    std::size_t i = 0;
-    for (; i + width <= n; i += width) {
+    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
         DualTile const tile{in, i, moving};
         DualValues<F, P> v;
         if constexpr (requires { v.x; }) evaluate_dual<0, F::operand_count, P>(f, tile, v, saved);
@@ -176,7 +173,6 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE std::size_t dual_kernel(
             destination.wanted, destination.taking(batches[0], i));
         destination.store(batches, i);
     }
-    return i;
 }
 
 } // namespace xgrad::detail

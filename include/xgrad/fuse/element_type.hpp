@@ -76,18 +76,24 @@ struct KernelTable {
     Vertex const* vertices;
     ElementType const* const* operand; // of each operand
     ElementType const* result; // of the gradient and the saved result, which a backward pass reads
-    // `constant`: the operands that have one value in the tile. `added_to`: the operands whose
-    // gradients are added to what the destination has.
+    // Call them by run_kernel.hpp. `constant`: the operands that have one value in the tile.
+    // `added_to`: the operands whose gradients are added to what the destination has. There is a
+    // backward kernel and a dual kernel where the result has gradients.
     void (*forward)(
         void const* expression, void* const* arguments, std::size_t n, OperandMask constant);
     void (*backward)(void const* expression, BackwardPlan const& plan, void* const* arguments,
         std::size_t n, OperandMask constant, OperandMask added_to);
-    std::size_t (*dual)(
+    void (*dual)(
         void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n);
-    bool is_identity; // one tensor and no operation
-    bool in_place;    // a kernel can read the elements of all operands where they are
+    std::size_t lanes; // of a batch, a power of two
+    bool is_identity;  // one tensor and no operation
+    bool in_place;     // a kernel can read the elements of all operands where they are
     OperandMask differentiable;
     std::size_t largest_element; // of an operand or the result
+
+    bool is_whole(std::size_t n) const noexcept { return (n & (lanes - 1)) == 0; }
+    /// The number of elements in the whole batches among n.
+    std::size_t in_whole_batches(std::size_t n) const noexcept { return n & ~(lanes - 1); }
 };
 
 /// False for a tensor that stands alone.
@@ -102,22 +108,13 @@ template <class F> struct KernelTableOf {
             &element_type<operand_scalar<F, K>, tile_type<operand_scalar<F, K>, P>>...};
     }
     static constexpr auto operand = element_types(std::make_index_sequence<F::operand_count>{});
-    static void forward(
-        void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
-        forward_kernel(*static_cast<F const*>(expression), arguments,
-            static_cast<Y*>(arguments[F::operand_count]), n, constant);
+    static constexpr auto backward() -> decltype(KernelTable::backward) {
+        if constexpr (Differentiable<Y>) return &backward_kernel<F>;
+        else return nullptr;
     }
-    static void backward(void const* expression, BackwardPlan const& plan, void* const* arguments,
-        std::size_t n, OperandMask constant, OperandMask added_to) {
-        if constexpr (Differentiable<Y>)
-            backward_kernel(
-                *static_cast<F const*>(expression), plan, arguments, n, constant, added_to);
-    }
-    static std::size_t dual(
-        void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
-        if constexpr (Differentiable<Y>)
-            return dual_kernel(*static_cast<F const*>(expression), plan, arguments, n);
-        else return n;
+    static constexpr auto dual() -> decltype(KernelTable::dual) {
+        if constexpr (Differentiable<Y>) return &dual_kernel<F>;
+        else return nullptr;
     }
     static constexpr bool in_place =
         std::ranges::all_of(operand, [](auto const* l) { return l->in_place; });
@@ -130,8 +127,8 @@ template <class F> struct KernelTableOf {
         return mask;
     }();
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), operand.data(),
-        &element_type<Y, tile_type<Y, P>>, &forward, &backward, &dual, !has_operation<F>, in_place,
-        differentiable, largest_element};
+        &element_type<Y, tile_type<Y, P>>, &forward_kernel<F>, backward(), dual(),
+        simd::Batch<P>::width, !has_operation<F>, in_place, differentiable, largest_element};
 };
 
 /// A sum and its gradients in one pass; only expressions that are summed have one.
@@ -139,13 +136,8 @@ using SumKernel = double (*)(void const* expression, BackwardPlan const& plan,
     void* const* arguments, double factor, std::size_t n, OperandMask constant,
     OperandMask added_to);
 /// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
-template <class F> constexpr SumKernel sum_kernel() {
-    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
-        return [](void const* expression, BackwardPlan const& plan, void* const* arguments,
-                   double factor, std::size_t n, OperandMask constant, OperandMask added_to) {
-            return sum_and_gradient_kernel(
-                *static_cast<F const*>(expression), plan, arguments, factor, n, constant, added_to);
-        };
+template <class F> constexpr SumKernel sum_kernel_of() {
+    if constexpr (has_operation<F> && RealScalar<typename F::scalar>) return &sum_kernel<F>;
     else return nullptr;
 }
 

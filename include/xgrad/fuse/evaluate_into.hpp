@@ -2,8 +2,8 @@
 // operands allows.
 #pragma once
 
-#include <xgrad/fuse/element_type.hpp>
 #include <xgrad/fuse/nd_loop.hpp>
+#include <xgrad/fuse/run_kernel.hpp>
 
 namespace xgrad::detail {
 

@@ -1,14 +1,13 @@
 // Kernels: the loops over the batches of a tile, for the value, the gradients, or a sum with its
 // gradients. Only this header, flat_expression.hpp and dual_kernel.hpp are compiled for each
-// expression. Each loop runs over whole batches; the tail is copied to padded buffers and is one
-// more batch (Remainder in simd/tail.hpp). Invariant: a lane of the padding is never written to an
-// operand. Read next: nd_loop.hpp, which is compiled once and calls kernels on tiles.
+// expression. A kernel computes whole batches: where n is no multiple of the lanes of a batch, the
+// arguments have room up to the next one. Read next: run_kernel.hpp, which brings the tail of a
+// tile to a kernel, and nd_loop.hpp, which calls kernels on tiles. Both are compiled once.
 #pragma once
 
 #include <xgrad/core/vector.hpp>
 #include <xgrad/expr/flat_expression.hpp>
 #include <xgrad/simd/load_store.hpp>
-#include <xgrad/simd/tail.hpp>
 
 namespace xgrad::detail {
 
@@ -27,44 +26,34 @@ XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** t
     for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
 }
 
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. `constant`: the operands that have one value in
-/// the whole tile.
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The arguments are the operands, then `out`.
+/// `constant`: the operands that have one value in the whole tile.
 template <class F>
-XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* arguments,
-    typename F::scalar* out, std::size_t n, OperandMask constant) {
-    F const f = expression; // a copy that no output can alias
+XGRAD_NOINLINE void forward_kernel(
+    void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
+    F const f = *static_cast<F const*>(expression); // a copy that no output can alias
     using P = compute_precision<F>;
-    constexpr std::size_t operand_count = F::operand_count, width = simd::Batch<P>::width;
-    void const* in[operand_count + 1];
-    copy_pointers(arguments, operand_count, in);
+    void const* in[F::operand_count];
+    copy_pointers(arguments, F::operand_count, in);
+    auto* const out = static_cast<typename F::scalar*>(arguments[F::operand_count]);
     InvariantOperands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
-    Remainder<P, operand_count + 1> rest;
-    typename F::scalar last[width];
-    std::size_t const left = n % width, whole = n - left;
-    auto* to = out;
-    for (std::size_t end = whole;; end = width) {
-        for (std::size_t i = 0; i < end; i += width) {
-            evaluate<0, P, Pass::forward>(f, BatchLoader<P>{in, i}, v, invariant.next());
-            store_batch(to + i, v.y);
-        }
-        if (left == 0) return;
-        if (to == last) break;
-        each_operand<0, F>([&]<class T, std::size_t K>() {
-            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
-        });
-        to = last;
+    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
+        evaluate<0, P, Pass::forward>(f, BatchLoader<P>{in, i}, v, invariant.next());
+        store_batch(out + i, v.y);
     }
-    copy_few<width / 2>(last, left, out + whole);
 }
 
-/// The order of a backward kernel's arguments: the operands, the gradient of the result, the saved
-/// result, then one destination for the gradient of each operand.
-template <class F> struct BackwardLayout {
-    static constexpr std::size_t operand_count = F::operand_count, grad_output = operand_count,
-                                 result = operand_count + 1, gradients = operand_count + 2,
-                                 total = 2 * operand_count + 2;
+/// The order of the arguments of a backward kernel and of a sum kernel: the operands, the gradient
+/// of the result, the saved result, then one destination for the gradient of each operand. A sum
+/// kernel reads neither the second nor the third.
+struct BackwardLayout {
+    std::size_t operand_count;
+    constexpr std::size_t grad_output() const { return operand_count; }
+    constexpr std::size_t result() const { return operand_count + 1; }
+    constexpr std::size_t gradients() const { return operand_count + 2; }
+    constexpr std::size_t total() const { return 2 * operand_count + 2; }
 };
 
 /// Which gradients a backward kernel writes. `wanted`: the operands with a gradient. Operand k
@@ -134,10 +123,10 @@ template <class F, class P> struct GradientDestination {
           routes(plan.routes | (times != 1 || added_to_place ? changes : 0)), factor(times),
           scales(times != 1) {}
 
-    /// Sets the destination of operand k to place(k).
-    XGRAD_INLINE void set_destinations(BackwardPlan const& plan, auto place) {
+    /// Sets the destination of each operand.
+    XGRAD_INLINE void set_destinations(BackwardPlan const& plan, void* const* places) {
         for (std::size_t k = 0; k < F::operand_count; ++k)
-            out[k] = optimisation_barrier(place(in_registers ? k : std::size_t{plan.target[k]}));
+            out[k] = optimisation_barrier(places[in_registers ? k : std::size_t{plan.target[k]}]);
     }
     /// The callable that backpropagate() gives the gradients of the batch at i.
     struct Taking {
@@ -233,56 +222,30 @@ private:
 /// Computes the gradients of all operands for one tile from the gradient of the result. The
 /// gradients of the operands in `added_to` are added to what the destination has.
 template <class F>
-XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& plan,
+XGRAD_NOINLINE void backward_kernel(void const* expression, BackwardPlan const& plan,
     void* const* arguments, std::size_t n, OperandMask constant, OperandMask added_to) {
-    F const f = expression;
+    F const f = *static_cast<F const*>(expression);
     using P = compute_precision<F>;
-    using L = BackwardLayout<F>;
     using Y = typename F::scalar;
-    constexpr std::size_t width = simd::Batch<P>::width;
-    void const* in[L::gradients];
-    copy_pointers(arguments, L::gradients, in);
+    constexpr BackwardLayout layout{F::operand_count};
+    void const* in[layout.gradients()];
+    copy_pointers(arguments, layout.gradients(), in);
     GradientDestination<F, P> destination(plan, added_to);
-    destination.set_destinations(plan, [&](std::size_t k) { return arguments[L::gradients + k]; });
+    destination.set_destinations(plan, arguments + layout.gradients());
     bool const saved = plan.saved_result;
     InvariantOperands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
-    Remainder<P, L::gradients> rest;
-    Remainder<P, L::operand_count> last;
-    bool on_copies = false;
-    std::size_t const left = n % width, whole = n - left;
-    for (std::size_t end = whole;; end = width) {
-        for (std::size_t i = 0; i < end; i += width) {
-            evaluate_again<P>(
-                f, BatchLoader<P>{in, i}, saved,
-                [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[L::result], i); }, v,
-                invariant.next());
-            typename GradientDestination<F, P>::Batches batches[1]{};
-            backpropagate<0, P>(f, v, load_batch<Y, P>(in[L::grad_output], i), destination.wanted,
-                destination.taking(batches[0], i));
-            destination.store(batches, i);
-        }
-        if (left == 0) return;
-        if (std::exchange(on_copies, true)) break;
-        each_operand<0, F>([&]<class T, std::size_t K>() {
-            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
-            if (added_to >> K & 1)
-                last.template copy<tile_type<T, P>>(K, arguments[L::gradients + K], whole, left);
-        });
-        destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
-        in[L::grad_output] =
-            rest.template copy<tile_type<Y, P>>(L::grad_output, in[L::grad_output], whole, left);
-        if (saved)
-            in[L::result] =
-                rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
+    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
+        evaluate_again<P>(
+            f, BatchLoader<P>{in, i}, saved,
+            [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[layout.result()], i); }, v,
+            invariant.next());
+        typename GradientDestination<F, P>::Batches batches[1]{};
+        backpropagate<0, P>(f, v, load_batch<Y, P>(in[layout.grad_output()], i), destination.wanted,
+            destination.taking(batches[0], i));
+        destination.store(batches, i);
     }
-    each_operand<0, F>([&]<class T, std::size_t K>() {
-        using E = tile_type<T, P>;
-        if (plan.makes_gradient(K))
-            copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left,
-                static_cast<E*>(arguments[L::gradients + K]) + whole);
-    });
 }
 
 /// The number of batches that a kernel evaluates side by side: two for cheap expressions of several
@@ -310,21 +273,19 @@ template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lane
 inline constexpr std::size_t summed_batches = 32;
 
 /// The sum of f over n elements and, in the same pass, the gradients of `factor` times that sum
-/// (faster than two passes: bench_rational, rows "hand, 1 pass" and "hand, 2 passes"). Operands as
-/// for backward_kernel, without the gradient of the result and the saved result. Values may differ
-/// by a rounding, as in any backward pass.
+/// (faster than two passes: bench_rational, rows "hand, 1 pass" and "hand, 2 passes"). Values may
+/// differ by a rounding, as in any backward pass.
 template <class F>
-XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan const& plan,
+XGRAD_NOINLINE double sum_kernel(void const* expression, BackwardPlan const& plan,
     void* const* arguments, double factor, std::size_t n, OperandMask constant,
     OperandMask added_to) {
-    F const f = expression;
+    F const f = *static_cast<F const*>(expression);
     using P = compute_precision<F>;
-    using L = BackwardLayout<F>;
     constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
-    void const* in[L::operand_count];
-    copy_pointers(arguments, L::operand_count, in);
+    void const* in[F::operand_count];
+    copy_pointers(arguments, F::operand_count, in);
     GradientDestination<F, P> destination(plan, added_to, factor);
-    destination.set_destinations(plan, [&](std::size_t k) { return arguments[L::gradients + k]; });
+    destination.set_destinations(plan, arguments + BackwardLayout{F::operand_count}.gradients());
     simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
     auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], OperandMask invariant,
                              std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
@@ -341,46 +302,26 @@ XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan 
     InvariantOperands<F> invariant{constant};
     Values<F, P> v[1]{};
     set_constants(f, v[0]);
-    Remainder<P, L::operand_count> rest, last;
     double total = 0;
-    bool on_copies = false;
-    std::size_t const left = n % width, whole = n - left;
-    for (std::size_t end = whole, summed = width;; end = width, summed = left) {
-        for (std::size_t i = 0; i < end;) {
-            std::size_t const stop = std::min(end, i + summed_batches * width);
-            simd::Batch<P> sum(0);
-            if constexpr (together > 1)
-                if (i + together * width <= stop) {
-                    InvariantOperands<F> invariant_in_all{constant};
-                    Values<F, P> all[together]{};
-                    kernel::unroll<together>(
-                        [&](auto u) XGRAD_LAMBDA_INLINE { set_constants(f, all[u]); });
-                    for (; i + together * width <= stop; i += together * width)
-                        compute(all, invariant_in_all.next(), i, sum);
-                }
-            for (; i < stop; i += width) compute(v, invariant.next(), i, sum);
-            P lanes[width];
-            sum.store(lanes);
-            if (summed == width) total += sum_of_lanes<width>(lanes);
-            else
-                for (std::size_t lane = 0; lane < summed; ++lane)
-                    total += static_cast<double>(lanes[lane]);
-        }
-        if (left == 0) return total;
-        if (std::exchange(on_copies, true)) break;
-        each_operand<0, F>([&]<class T, std::size_t K>() {
-            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
-            if (added_to >> K & 1)
-                last.template copy<tile_type<T, P>>(K, arguments[L::gradients + K], whole, left);
-        });
-        destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
+    for (std::size_t i = 0; i < n;) {
+        std::size_t const stop = std::min(n, i + summed_batches * width);
+        simd::Batch<P> sum(0);
+        if constexpr (together > 1)
+            if (i + together * width <= stop) {
+                InvariantOperands<F> invariant_in_all{constant};
+                Values<F, P> all[together]{};
+                kernel::unroll<together>(
+                    [&](auto u) XGRAD_LAMBDA_INLINE { set_constants(f, all[u]); });
+                for (; i + together * width <= stop; i += together * width)
+                    compute(all, invariant_in_all.next(), i, sum);
+            }
+        for (; i < stop; i += width) compute(v, invariant.next(), i, sum);
+        P lanes[width];
+        sum.store(lanes);
+        if (n >= width) total += sum_of_lanes<width>(lanes);
+        else
+            for (std::size_t lane = 0; lane < n; ++lane) total += static_cast<double>(lanes[lane]);
     }
-    each_operand<0, F>([&]<class T, std::size_t K>() {
-        using E = tile_type<T, P>;
-        if (void* const place = arguments[L::gradients + K])
-            copy_few<width / 2>(
-                reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + whole);
-    });
     return total;
 }
 

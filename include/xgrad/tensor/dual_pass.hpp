@@ -27,16 +27,10 @@ public:
     AnyTensor gradient(std::size_t k);
 
 private:
-    /// Kernels compute whole batches. Upper bound of the elements of a batch.
+    /// Upper bound of the elements of a batch.
     static constexpr std::size_t max_lanes = 16;
-    struct PaddedTail {
-        alignas(64) std::byte elements[max_lanes * 16];
-    };
 
     bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
-
-    /// Tail of a tile: computed on a copy that is padded with zeros.
-    void compute_tail(void* const* at, std::size_t start, std::size_t count);
 
     FusedNode const& node_;
     KernelTable const& kernels_;
@@ -44,7 +38,7 @@ private:
     Shape space_;
     LocalArray<LoopOperand, 21> operands_;
     DualPlan plan_;
-    PaddedTail splat_;
+    alignas(64) std::byte splat_[max_lanes * 16];
     AnyArray grad_outputs_, tangent_;
     CachedVector<AnyArray> gradients_;
 };

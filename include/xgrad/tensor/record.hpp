@@ -119,7 +119,7 @@ Tensor<typename E::scalar> record_sum(
     check_defined(operation, e);
     FlattenedExpression<E> const flat(e);
     return Tensor<typename E::scalar>(
-        record_flat_sum(operation, flat.table, sum_kernel<typename FlattenedExpression<E>::F>(),
+        record_flat_sum(operation, flat.table, sum_kernel_of<typename FlattenedExpression<E>::F>(),
             &flat.expression, flat.operands, over, keepdims, mean)
             .handle());
 }

@@ -36,8 +36,8 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
     plan_.gradients = node_.gradients().only(wanted);
     grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
     if (grad_outputs_.numel == 1) {
-        kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
-        plan_.constant_grad_output = splat_.elements;
+        kernels_.result->gather(splat_, grad_outputs_.data, 0, max_lanes);
+        plan_.constant_grad_output = splat_;
     } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
     gradients_.resize(layout_.operand_count);
     for (std::size_t k = 0; k < layout_.operand_count; ++k) {
@@ -53,9 +53,7 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
 
 XGRAD_FUNCTION void DualPass::run() {
     auto body = [this](void* const* at, std::size_t count, LoopFacts) {
-        if (auto const done = kernels_.dual(node_.expression_object(), plan_, at, count);
-            done < count)
-            compute_tail(at, done, count - done);
+        run_dual(kernels_, node_.expression_object(), plan_, at, count);
     };
     NdLoop loop(space_, layout_.total());
     for (std::size_t k = 0; k < layout_.total(); ++k) loop.add(k, operands_[k]);
@@ -76,24 +74,6 @@ XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
     if (!makes_gradient(k)) return {};
     if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(gradients_[k]);
     return AnyTensor(TensorImpl::make(*node_.table().operand_types[k], std::move(gradients_[k])));
-}
-
-XGRAD_FUNCTION void DualPass::compute_tail(void* const* at, std::size_t start, std::size_t count) {
-    std::size_t const n = layout_.total();
-    LocalArray<PaddedTail, 12> tail(n);
-    LocalArray<void*, 12> pointers(n);
-    auto const in_tile = [&](std::size_t k) {
-        return static_cast<std::byte*>(at[k]) + start * operands_[k].transfer->tile_element;
-    };
-    for (std::size_t k = 0; k < n; ++k) {
-        pointers[k] = at[k] ? tail[k].elements : nullptr;
-        if (at[k] && !operands_[k].output)
-            std::memcpy(tail[k].elements, in_tile(k), count * operands_[k].transfer->tile_element);
-    }
-    kernels_.dual(node_.expression_object(), plan_, pointers.data(), max_lanes);
-    for (std::size_t k = 0; k < n; ++k)
-        if (at[k] && operands_[k].output)
-            std::memcpy(in_tile(k), tail[k].elements, count * operands_[k].transfer->tile_element);
 }
 
 } // namespace xgrad::detail

@@ -158,8 +158,8 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
         apply_in_loop(grad_outputs, results, added_to);
     else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
     else
-        kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at),
-            count, 0, added_to);
+        run_backward(kernels, expression_object(), plan.gradients,
+            reinterpret_cast<void* const*>(at), count, 0, added_to);
     return true;
 }
 
@@ -169,7 +169,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     kernel::Scratch<std::byte> splat(count * kernels.result->element);
     auto& grad_output = at[operand_count()];
     kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
-    kernels.backward(expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
+    run_backward(kernels, expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
         count, 0, added_to);
 }
 

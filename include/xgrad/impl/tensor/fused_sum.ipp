@@ -59,7 +59,8 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
         OperandMask const adds = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
         if (!grad_output) return run(at, count, facts.constant, adds);
-        kernels.backward(expression_object(), plan_.gradients, at, count, facts.constant, adds);
+        run_backward(
+            kernels, expression_object(), plan_.gradients, at, count, facts.constant, adds);
         return 0.;
     };
     double const sum = loop.run(loop_body(body));
@@ -80,8 +81,8 @@ XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool c
 
 XGRAD_FUNCTION double FusedSum::run(
     void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const {
-    return sum_->kernel(
-        expression_object(), plan_.gradients, at, sum_->scale, count, constant, added_to);
+    return run_sum(table().kernels, sum_->kernel, expression_object(), plan_.gradients, at,
+        sum_->scale, count, constant, added_to);
 }
 
 XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
