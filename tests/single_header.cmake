@@ -15,5 +15,4 @@ add_library(xgrad_single_compiled STATIC EXCLUDE_FROM_ALL headers/precompiled.cp
 target_link_libraries(xgrad_single_compiled PUBLIC xgrad_own_program xgrad::compiled)
 target_precompile_headers(xgrad_single_compiled PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<xgrad/xgrad.hpp$<ANGLE-R>>")
 target_include_directories(xgrad_single_compiled BEFORE PUBLIC "${single}")
-target_compile_options(xgrad_single_compiled PUBLIC $<$<CONFIG:Debug>:-O0>)
 add_dependencies(xgrad_single_compiled xgrad_single_header)

@@ -38,8 +38,10 @@
 #endif
 
 // A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
-// With a sanitizer it is slow anyway, and forced inlining would double the compile time.
-#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER
+// With a sanitizer or without optimisation it is slow anyway, and forced inlining would double the
+// compile time.
+#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER ||                                           \
+    (defined(__GNUC__) && !defined(__OPTIMIZE__))
 #    define XGRAD_INLINE inline
 #    define XGRAD_LAMBDA_INLINE
 #elif defined(__GNUC__)
