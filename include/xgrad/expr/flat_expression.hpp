@@ -65,34 +65,29 @@ template <class... X> consteval auto first_operands() {
     return first;
 }
 
-/// Calls f.template operator()<T, index>() for the scalar type T of each operand, from left to
-/// right.
-template <std::size_t At, class X, class F> constexpr void each_operand(F&& f) {
-    if constexpr (requires { typename X::operation; })
-        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
-            constexpr auto first = first_operands<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (each_operand<At + first[I], Y>(g), ...);
-            }(std::index_sequence_for<Y...>{});
-        }(std::type_identity<X>{}, f);
-    else if constexpr (X::operand_count == 1) f.template operator()<typename X::scalar, At>();
-}
+/// A list of scalar types.
+template <Scalar... T> struct Scalars {};
+template <class... Lists> struct JoinedScalars {
+    using type = Scalars<>;
+};
+template <class... T> struct JoinedScalars<Scalars<T...>> {
+    using type = Scalars<T...>;
+};
+template <class... T, class... U, class... More>
+struct JoinedScalars<Scalars<T...>, Scalars<U...>, More...>
+    : JoinedScalars<Scalars<T..., U...>, More...> {};
 
-/// The scalar type of operand K.
-template <class X, std::size_t K> struct OperandScalar {
-    using type = typename X::scalar;
+/// The scalar type of each operand, from left to right. What depends on an expression by its
+/// operands only is a template of this list: so expressions share it.
+template <class X> struct OperandScalars {
+    using type = Scalars<>;
 };
-template <class Op, class... X, std::size_t K> struct OperandScalar<Expression<Op, X...>, K> {
-    template <std::size_t I> static auto find() {
-        constexpr auto first = first_operands<X...>();
-        if constexpr (K < first[I + 1])
-            return std::type_identity<typename OperandScalar<
-                std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
-        else return find<I + 1>();
-    }
-    using type = typename decltype(find<0>())::type;
+template <class T> struct OperandScalars<Slot<T>> {
+    using type = Scalars<T>;
 };
-template <class F, std::size_t K> using operand_scalar = typename OperandScalar<F, K>::type;
+template <class Op, class... X>
+struct OperandScalars<Expression<Op, X...>> : JoinedScalars<typename OperandScalars<X>::type...> {};
+template <class F> using operand_scalars = typename OperandScalars<F>::type;
 
 /// One vertex of an expression, for printing. Vertices are listed in the order in which they are
 /// written: each before its operands.
@@ -282,17 +277,19 @@ XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
 }
 
 /// Evaluates again for a backward pass. If `saved`, the value of the root is loaded instead of
-/// evaluated.
-template <class P, class T, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&,
-    Values<Slot<T>, P>& v, OperandMask invariant) {
+/// evaluated: it comes after the operands and the gradient of the result.
+template <class P, class T, class Load>
+XGRAD_INLINE void evaluate_again(
+    Slot<T> const& f, Load const& load, bool, Values<Slot<T>, P>& v, OperandMask invariant) {
     evaluate<0, P, Pass::backward>(f, load, v, invariant);
 }
-template <class P, class Op, class... X, class Load, class LoadResult>
+template <class P, class Op, class... X, class Load>
 XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved,
-    LoadResult const& result, Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
+    Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
+    using E = Expression<Op, X...>;
     evaluate_operands<0, P, Pass::backward>(e, load, v, invariant, std::index_sequence_for<X...>{});
-    if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
+    if (saved && !FoundTogether<E, P>::value)
+        v.y = load.template operator()<typename E::scalar, E::operand_count + 1>();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
 
@@ -319,23 +316,34 @@ XGRAD_INLINE void backpropagate(
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
     Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
+    Destination const& destination);
+
+/// The part of operand I.
+template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination,
+    std::size_t... J>
+XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination, std::index_sequence<J...>) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_operands<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & operand_range<At + first[I], Xi::operand_count>)) return;
-            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
-                else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
-            }(std::index_sequence_for<X...>{});
-            backpropagate<At + first[I], P>(
-                get<I>(e.x), get<I>(v.x), project<typename Xi::kind>(gi), wanted, destination);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>)
-        XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+    if constexpr (wants_gradient<Xi>) {
+        constexpr std::size_t first = At + first_operands<X...>()[I];
+        if (!(wanted & operand_range<first, Xi::operand_count>)) return;
+        auto const pulled = [&](auto const& partial) XGRAD_LAMBDA_INLINE {
+            backpropagate<first, P>(get<I>(e.x), get<I>(v.x),
+                project<typename Xi::kind>(pull(g, partial)), wanted, destination);
+        };
+        if constexpr (FoundTogether<E, P>::value) pulled(v.partial);
+        else pulled(e.op.partial(wrt<I>{}, v.y, argument_again<E, J, P>(v)...));
+    }
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Destination>
+XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination) {
+    [&]<std::size_t... I>(std::index_sequence<I...> all) XGRAD_LAMBDA_INLINE {
+        (backpropagate_to<I, At, P>(e, v, g, wanted, destination, all), ...);
+    }(std::index_sequence_for<X...>{});
 }
 
 } // namespace xgrad::detail

@@ -124,22 +124,30 @@ XGRAD_INLINE void backpropagate_dual(Slot<T> const&, DualValues<Slot<T>, P> cons
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
     DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
+    Destination const& destination);
+
+template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination,
+    std::size_t... J>
+XGRAD_INLINE void backpropagate_dual_to(Expression<Op, X...> const& e,
+    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination, std::index_sequence<J...>) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_operands<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (is_dual_vertex<Xi>) {
-            if (!(wanted & operand_range<At + first[I], Xi::operand_count>)) return;
-            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
-            }(std::index_sequence_for<X...>{});
-            backpropagate_dual<At + first[I], P>(
-                get<I>(e.x), get<I>(v.x), project<typename Xi::kind, P>(gi), wanted, destination);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>)
-        XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+    if constexpr (is_dual_vertex<Xi>) {
+        constexpr std::size_t first = At + first_operands<X...>()[I];
+        if (!(wanted & operand_range<first, Xi::operand_count>)) return;
+        auto const gi = pull(g, e.op.partial(wrt<I>{}, v.y, dual_argument<E, J, P>(v)...));
+        backpropagate_dual<first, P>(
+            get<I>(e.x), get<I>(v.x), project<typename Xi::kind, P>(gi), wanted, destination);
+    }
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Destination>
+XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
+    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination) {
+    [&]<std::size_t... I>(std::index_sequence<I...> all) XGRAD_LAMBDA_INLINE {
+        (backpropagate_dual_to<I, At, P>(e, v, g, wanted, destination, all), ...);
+    }(std::index_sequence_for<X...>{});
 }
 
 /// Computes the tangents of the result and of the gradients for one tile.
@@ -153,7 +161,7 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void dual_kernel(
     void const* in[layout.gradients()];
     copy_pointers(arguments, layout.gradients(), in);
     auto* const tangent = static_cast<tile_type<Y, P>*>(arguments[layout.tangent()]);
-    GradientDestination<F, P> destination(plan.gradients, 0);
+    GradientDestination<P, operand_scalars<F>> destination(plan.gradients, 0);
     if (destination.wanted)
         destination.set_destinations(plan.gradients, arguments + layout.gradients());
     auto const moving = plan.moving;
@@ -167,7 +175,7 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void dual_kernel(
         else evaluate_dual<0, F::operand_count, P>(f, tile, v);
         if (wants_tangent) tangent_of(v.y).store(tangent + i);
         if (!destination.wanted) continue;
-        typename GradientDestination<F, P>::Batches batches[1]{};
+        typename decltype(destination)::Batches batches[1]{};
         backpropagate_dual<0, P>(f, v,
             load_batch<Y, P>(in[layout.grad_output()], has_constant_grad_output ? 0 : i),
             destination.wanted, destination.taking(batches[0], i));

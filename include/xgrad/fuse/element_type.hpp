@@ -99,15 +99,16 @@ struct KernelTable {
 /// False for a tensor that stands alone.
 template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
 
+template <class P, class Operands> inline constexpr int element_types = 0;
+template <class P, class... T>
+inline constexpr std::array<ElementType const*, sizeof...(T)> element_types<P, Scalars<T...>> = {
+    &element_type<T, tile_type<T, P>>...};
+
 template <class F> struct KernelTableOf {
     using P = compute_precision<F>;
     using Y = typename F::scalar;
 
-    template <std::size_t... K> static constexpr auto element_types(std::index_sequence<K...>) {
-        return std::array<ElementType const*, F::operand_count>{
-            &element_type<operand_scalar<F, K>, tile_type<operand_scalar<F, K>, P>>...};
-    }
-    static constexpr auto operand = element_types(std::make_index_sequence<F::operand_count>{});
+    static constexpr auto const& operand = element_types<P, operand_scalars<F>>;
     static constexpr auto backward() -> decltype(KernelTable::backward) {
         if constexpr (Differentiable<Y>) return &backward_kernel<F>;
         else return nullptr;

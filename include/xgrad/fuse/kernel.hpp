@@ -13,14 +13,16 @@ namespace xgrad::detail {
 
 /// The operands with the same values as in the previous batch: none in the first batch, later the
 /// operands that are constant in the tile.
-template <class F> struct InvariantOperands {
+template <bool exist> struct InvariantOperands {
     OperandMask constant, now = 0;
 
     XGRAD_INLINE OperandMask next() {
-        if constexpr (F::operand_count < 2 || !has_invariant_parts<F>) return 0;
+        if constexpr (!exist) return 0;
         return optimisation_barrier(std::exchange(now, constant)); // stops loop unswitching
     }
 };
+template <class F>
+using invariant_operands = InvariantOperands<(F::operand_count > 1 && has_invariant_parts<F>)>;
 
 XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** to) {
     for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
@@ -36,7 +38,7 @@ XGRAD_NOINLINE void forward_kernel(
     void const* in[F::operand_count];
     copy_pointers(arguments, F::operand_count, in);
     auto* const out = static_cast<typename F::scalar*>(arguments[F::operand_count]);
-    InvariantOperands<F> invariant{constant};
+    invariant_operands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
     for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
@@ -95,24 +97,27 @@ struct BackwardPlan {
 template <class T, class P>
 using gradient_batch =
     std::conditional_t<Differentiable<T>, simd::batch_of<tile_type<T, P>, P>, NoPartial>;
-template <class Indices, class F, class P> struct GradientBatches;
-template <std::size_t... K, class F, class P>
-struct GradientBatches<std::index_sequence<K...>, F, P>
-    : OperandAt<K, gradient_batch<operand_scalar<F, K>, P>>... {};
+template <class Indices, class P, class... T> struct GradientBatches {};
+template <std::size_t... K, class P, class... T>
+    requires(sizeof...(T) <= BackwardPlan::paired_operands)
+struct GradientBatches<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_batch<T, P>>... {
+};
 
-/// Writes the gradients of the operands of F to their destinations, batch by batch. Gradients of
-/// the same tensor are added in registers, or in memory if there are more than
+/// Writes the gradients of operands of these scalar types to their destinations, batch by batch.
+/// Gradients of the same tensor are added in registers, or in memory if there are more than
 /// BackwardPlan::paired_operands operands.
-template <class F, class P> struct GradientDestination {
-    static constexpr bool in_registers = F::operand_count <= BackwardPlan::paired_operands;
-    using Batches =
-        GradientBatches<std::make_index_sequence<in_registers ? F::operand_count : 0>, F, P>;
+template <class P, class Operands> struct GradientDestination;
+template <class P, class... T> struct GradientDestination<P, Scalars<T...>> {
+    static constexpr std::size_t count = sizeof...(T);
+    static constexpr bool in_registers = count <= BackwardPlan::paired_operands;
+    using Batches = GradientBatches<std::index_sequence_for<T...>, P, T...>;
+    template <std::size_t K> using scalar = std::tuple_element_t<K, std::tuple<T...>>;
 
     OperandMask const wanted, add, added_to;
     std::uint32_t const routes;
     simd::Batch<P> const factor;
     bool const scales;
-    void* out[F::operand_count] = {}; // unused where no gradient is wanted
+    void* out[count] = {}; // unused where no gradient is wanted
 
     /// `added_to_place`: operands whose gradient is added to what the destination has. `times`: a
     /// factor for all gradients.
@@ -125,7 +130,7 @@ template <class F, class P> struct GradientDestination {
 
     /// Sets the destination of each operand.
     XGRAD_INLINE void set_destinations(BackwardPlan const& plan, void* const* places) {
-        for (std::size_t k = 0; k < F::operand_count; ++k)
+        for (std::size_t k = 0; k < count; ++k)
             out[k] = optimisation_barrier(places[in_registers ? k : std::size_t{plan.target[k]}]);
     }
     /// The callable that backpropagate() gives the gradients of the batch at i.
@@ -134,18 +139,17 @@ template <class F, class P> struct GradientDestination {
         Batches& batches;
         std::size_t i;
 
-        template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const {
-            destination.template take<T, K>(batches, g, i);
+        template <class, std::size_t K> XGRAD_INLINE void operator()(auto g) const {
+            destination.template take<K>(batches, g, i);
         }
     };
     XGRAD_INLINE Taking taking(Batches& batches, std::size_t i) const {
         return {*this, batches, i};
     }
-    template <class T, std::size_t K>
-    XGRAD_INLINE void take(Batches& batches, auto g, std::size_t i) const {
+    template <std::size_t K> XGRAD_INLINE void take(Batches& batches, auto g, std::size_t i) const {
         if constexpr (in_registers) get<K>(batches) = g;
         else {
-            auto* const p = place<T, K>(i);
+            auto* const p = place<K>(i);
             if (scales) g = g * factor;
             if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
             else if (wanted >> K & 1) g.store(p);
@@ -162,30 +166,29 @@ template <class F, class P> struct GradientDestination {
                     if (scales) (scale_all<K>(batches), ...);
                     (add_place<K>(batches, i), ...);
                 }
-                (pass_on<F::operand_count - 1 - K>(batches, routes_now, i), ...);
-            }(std::make_index_sequence<F::operand_count>{});
+                (pass_on<count - 1 - K>(batches, routes_now, i), ...);
+            }(std::index_sequence_for<T...>{});
     }
 
 private:
     static constexpr std::uint32_t changes =
         std::uint32_t{1} << 31; // a bit of `routes`: gradients are scaled or accumulated
 
-    template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
-        return static_cast<tile_type<T, P>*>(out[K]) + i;
+    template <std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
+        return static_cast<tile_type<scalar<K>, P>*>(out[K]) + i;
     }
     /// Called from the last operand to the first: gradients that are added to an operand's gradient
     /// come from later operands, so it is complete when it is stored.
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void pass_on(
         Batches (&batches)[Together], std::uint32_t routes_now, std::size_t i) const {
-        using T = operand_scalar<F, K>;
-        if constexpr (Differentiable<T>) {
+        if constexpr (Differentiable<scalar<K>>) {
             if constexpr (K > 0)
                 if (routes_now & BackwardPlan::meets(K))
                     return add_to_nearest<K - 1, K>(batches, routes_now);
             if (routes_now & BackwardPlan::stored(K)) [[likely]]
                 kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                    get<K>(batches[u]).store(place<T, K>(i + u * simd::Batch<P>::width));
+                    get<K>(batches[u]).store(place<K>(i + u * simd::Batch<P>::width));
                 });
         }
     }
@@ -194,27 +197,26 @@ private:
         if constexpr (Earlier > 0)
             if (!(routes_now & BackwardPlan::pair(Earlier, K)))
                 return add_to_nearest<Earlier - 1, K>(batches, routes_now);
-        if constexpr (std::same_as<operand_scalar<F, Earlier>, operand_scalar<F, K>>)
+        if constexpr (std::same_as<scalar<Earlier>, scalar<K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                 get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]);
             });
     }
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const {
-        if constexpr (Differentiable<operand_scalar<F, K>>)
+        if constexpr (Differentiable<scalar<K>>)
             kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                 get<K>(batches[u]) = get<K>(batches[u]) * factor;
             });
     }
     template <std::size_t K, std::size_t Together>
     XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const {
-        using T = operand_scalar<F, K>;
-        if constexpr (Differentiable<T>)
+        if constexpr (Differentiable<scalar<K>>)
             if (added_to >> K & 1)
                 kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
                     get<K>(batches[u]) =
                         get<K>(batches[u]) +
-                        gradient_batch<T, P>::load(place<T, K>(i + u * simd::Batch<P>::width));
+                        gradient_batch<scalar<K>, P>::load(place<K>(i + u * simd::Batch<P>::width));
                 });
     }
 };
@@ -230,18 +232,15 @@ XGRAD_NOINLINE void backward_kernel(void const* expression, BackwardPlan const& 
     constexpr BackwardLayout layout{F::operand_count};
     void const* in[layout.gradients()];
     copy_pointers(arguments, layout.gradients(), in);
-    GradientDestination<F, P> destination(plan, added_to);
+    GradientDestination<P, operand_scalars<F>> destination(plan, added_to);
     destination.set_destinations(plan, arguments + layout.gradients());
     bool const saved = plan.saved_result;
-    InvariantOperands<F> invariant{constant};
+    invariant_operands<F> invariant{constant};
     Values<F, P> v{};
     set_constants(f, v);
     for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
-        evaluate_again<P>(
-            f, BatchLoader<P>{in, i}, saved,
-            [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[layout.result()], i); }, v,
-            invariant.next());
-        typename GradientDestination<F, P>::Batches batches[1]{};
+        evaluate_again<P>(f, BatchLoader<P>{in, i}, saved, v, invariant.next());
+        typename decltype(destination)::Batches batches[1]{};
         backpropagate<0, P>(f, v, load_batch<Y, P>(in[layout.grad_output()], i), destination.wanted,
             destination.taking(batches[0], i));
         destination.store(batches, i);
@@ -284,12 +283,12 @@ XGRAD_NOINLINE double sum_kernel(void const* expression, BackwardPlan const& pla
     constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
     void const* in[F::operand_count];
     copy_pointers(arguments, F::operand_count, in);
-    GradientDestination<F, P> destination(plan, added_to, factor);
+    GradientDestination<P, operand_scalars<F>> destination(plan, added_to, factor);
     destination.set_destinations(plan, arguments + BackwardLayout{F::operand_count}.gradients());
     simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
     auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], OperandMask invariant,
                              std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
-        typename GradientDestination<F, P>::Batches batches[Batches]{};
+        typename decltype(destination)::Batches batches[Batches]{};
         kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
             std::size_t const at = i + u * width;
             evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, at}, v[u], invariant);
@@ -299,7 +298,7 @@ XGRAD_NOINLINE double sum_kernel(void const* expression, BackwardPlan const& pla
         });
         destination.store(batches, i);
     };
-    InvariantOperands<F> invariant{constant};
+    invariant_operands<F> invariant{constant};
     Values<F, P> v[1]{};
     set_constants(f, v[0]);
     double total = 0;
@@ -308,7 +307,7 @@ XGRAD_NOINLINE double sum_kernel(void const* expression, BackwardPlan const& pla
         simd::Batch<P> sum(0);
         if constexpr (together > 1)
             if (i + together * width <= stop) {
-                InvariantOperands<F> invariant_in_all{constant};
+                invariant_operands<F> invariant_in_all{constant};
                 Values<F, P> all[together]{};
                 kernel::unroll<together>(
                     [&](auto u) XGRAD_LAMBDA_INLINE { set_constants(f, all[u]); });

@@ -35,13 +35,14 @@ void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out
 template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out);
 template <class Y, class P> struct TracedEnds;
 
+template <class Operands> inline constexpr int type_infos = 0;
+template <class... T>
+inline constexpr std::array<TypeInfo const*, sizeof...(T)> type_infos<Scalars<T...>> = {
+    &type_info<T>...};
+
 template <class F> struct RecordTableOf {
     using Y = typename F::scalar;
 
-    template <std::size_t... K> static constexpr auto operand_types(std::index_sequence<K...>) {
-        return std::array<TypeInfo const*, F::operand_count>{&type_info<operand_scalar<F, K>>...};
-    }
-    static constexpr auto types = operand_types(std::make_index_sequence<F::operand_count>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
@@ -49,8 +50,8 @@ template <class F> struct RecordTableOf {
         detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(expression), out);
     }
     static constexpr RecordTable make() {
-        RecordTable t{
-            KernelTableOf<F>::table, element_type<Y>, type_info<Y>, types.data(), sizeof(F)};
+        RecordTable t{KernelTableOf<F>::table, element_type<Y>, type_info<Y>,
+            type_infos<operand_scalars<F>>.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
             t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
