@@ -21,26 +21,34 @@ template <Scalar T> struct Slot {
     static constexpr std::size_t operand_count = 1;
 };
 
+/// flatten() makes the flattened expression, and writes the address of each tensor to `tensors`,
+/// from left to right.
 template <class X> struct FlatExpressionOf;
 template <class X> using flat_expression = typename FlatExpressionOf<X>::type;
 template <Number T> struct FlatExpressionOf<Constant<T>> {
     using type = Constant<T>;
-    static type make(Constant<T> const& c) { return c; }
+    template <class Address> static type flatten(Constant<T> const& c, Address*&) { return c; }
 };
 template <class X>
     requires requires { typename X::tensor_tag; }
 struct FlatExpressionOf<X> {
     using type = Slot<typename X::scalar>;
-    static type make(X const&) { return {}; }
-};
-template <class Op, class... X> struct FlatExpressionOf<Expression<Op, X...>> {
-    using type = Expression<Op, flat_expression<X>...>;
-    static type make(Expression<Op, X...> const& e) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return type(e.op, FlatExpressionOf<X>::make(get<I>(e.x))...);
-        }(std::index_sequence_for<X...>{});
+    template <class Address> static type flatten(X const& x, Address*& tensors) {
+        *tensors++ = &x;
+        return {};
     }
 };
+template <class Indices, class Op, class... X> struct FlatOperation;
+template <std::size_t... I, class Op, class... X>
+struct FlatOperation<std::index_sequence<I...>, Op, X...> {
+    using type = Expression<Op, flat_expression<X>...>;
+    template <class Address> static type flatten(Expression<Op, X...> const& e, Address*& tensors) {
+        return type{e.op, FlatExpressionOf<X>::flatten(get<I>(e.x), tensors)...};
+    }
+};
+template <class Op, class... X>
+struct FlatExpressionOf<Expression<Op, X...>>
+    : FlatOperation<std::index_sequence_for<X...>, Op, X...> {};
 
 /// The precision in which a whole expression is evaluated: the widest of its parts.
 template <class X> struct ComputePrecision {

@@ -66,7 +66,7 @@ protected:
         AnyTensor const& result)
         : plan_(plan), contiguous_(in.contiguous && plan.table.result.in_place),
           space_(in.space()) {
-        plan.table.copy(behind() + plan.expression_at, expression);
+        plan.table.copy_expression(behind() + plan.expression_at, expression);
         bool const plain = save_values(operands, in, result);
         std::size_t connected = 0;
         try {

@@ -51,7 +51,7 @@ void each_operand_with_gradient(
     std::size_t child = at + 1;
     for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
         if (auto const& x = vertices[child]; x.operand_mask && x.table->takes_gradients())
-            f(child, v.table->uses(v.object, i));
+            if (auto const uses = v.table->gradients[i].uses) f(child, uses(v.object));
 }
 [[gnu::cold]] void add_reads(
     std::vector<TracedVertex> const& vertices, std::size_t at, OperandMask above, Reads& reads);

@@ -15,24 +15,11 @@
 
 namespace xgrad::detail {
 
-/// Visits the tensors of an expression from left to right: f(index, tensor).
-template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) {
-    if constexpr (is_expression<X>)
-        []<class Op, class... Y>(Expression<Op, Y...> const& e, F& g) {
-            constexpr auto first = first_operands<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (each_tensor<At + first[I]>(get<I>(e.x), g), ...);
-            }(std::index_sequence_for<Y...>{});
-        }(x, f);
-    else if constexpr (X::operand_count == 1) f(At, x);
-}
-
 // Defined in traced.hpp.
 void traced_pass(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
     AnyTensor const& gradient, std::span<AnyTensor> results);
-template <class P, class Op, class... X>
-void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out);
+template <class X, class P>
+void list_vertices(void const* expression, std::vector<TracedVertex>& out);
 template <class Y, class P> struct TracedEnds;
 
 template <class Operands> inline constexpr int type_infos = 0;
@@ -46,18 +33,15 @@ template <class F> struct RecordTableOf {
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
-    static void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
-        detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(expression), out);
-    }
     static constexpr RecordTable make() {
         RecordTable t{KernelTableOf<F>::table, element_type<Y>, type_info<Y>,
             type_infos<operand_scalars<F>>.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
-            t.copy = &copy;
+            if constexpr (!std::is_trivially_copyable_v<F>) t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
             t.plans = &plans;
             t.traced = &traced_pass;
-            t.list_vertices = &list_vertices;
+            t.list_vertices = &list_vertices<F, compute_precision<F>>;
             t.traced_grad_output = &TracedEnds<Y, compute_precision<F>>::grad_output;
             t.traced_result = &TracedEnds<Y, compute_precision<F>>::result;
         }
@@ -88,12 +72,11 @@ template <class E> struct FlattenedExpression {
     using F = flat_expression<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
-    F expression;
     AnyTensor const* operands[E::operand_count];
+    AnyTensor const** end = operands; // of the tensors that were found
+    F expression;
 
-    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::make(e)) {
-        each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
-    }
+    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::flatten(e, end)) {}
 };
 
 /// Evaluates an expression in one pass and records it.

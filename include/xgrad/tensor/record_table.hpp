@@ -2,6 +2,8 @@
 // what recording needs. Functions that are no templates take it as an argument.
 #pragma once
 
+#include <cstring>
+
 #include <xgrad/autograd/any_tensor.hpp>
 #include <xgrad/fuse/element_type.hpp>
 
@@ -19,14 +21,17 @@ struct TracedTable {
     /// Computes the value from the values of the operands (of an operand: from its tensor).
     AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
     /// What the gradient of an operand reads, and that gradient. A tensor that it does not read may
-    /// be undefined.
-    Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
-    AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g,
-        AnyTensor const& y, AnyTensor const* x) = nullptr;
+    /// be undefined. Null where there is none.
+    struct Gradient {
+        Uses (*uses)(void const* operation) = nullptr;
+        AnyTensor (*pull)(void const* operation, AnyTensor const& g, AnyTensor const& y,
+            AnyTensor const* x) = nullptr;
+    };
+    Gradient const* gradients = nullptr; // of each operand
     /// Converts the gradient of an operand to its shape and element type.
     AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
 
-    bool takes_gradients() const noexcept { return pull || arrive; }
+    bool takes_gradients() const noexcept { return gradients || arrive; }
 };
 struct TracedVertex {
     TracedTable const* table;
@@ -45,7 +50,7 @@ struct RecordTable {
     TypeInfo const* const* operand_types;
     std::size_t expression_bytes;
     // The members below are null where no gradient exists.
-    void (*copy)(void* to, void const* from) = nullptr;
+    void (*copy)(void* to, void const* from) = nullptr;   // null where it is trivial
     void (*destroy)(void* expression) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
@@ -55,6 +60,12 @@ struct RecordTable {
     AnyTensor (*traced_grad_output)(
         AnyTensor const& gradient, SumOver const* sum, Shape const& space) = nullptr;
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
+
+    void copy_expression(void* to, void const* from) const {
+        if (copy) [[unlikely]]
+            copy(to, from);
+        else std::memcpy(to, from, expression_bytes);
+    }
 };
 
 /// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.

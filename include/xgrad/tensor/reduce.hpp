@@ -28,12 +28,9 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
 
 /// True where an operand of x requires a gradient.
 template <Operand X> bool needs_graph(X const& x) {
-    bool needed = false;
-    if (detail::recording())
-        detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) {
-            needed |= is_differentiable(t.dtype()) && t.requires_grad();
-        });
-    return needed;
+    AnyTensor const *tensors[X::operand_count], **next = tensors;
+    static_cast<void>(detail::FlatExpressionOf<X>::flatten(x, next));
+    return detail::wants_record(tensors);
 }
 template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 

@@ -114,61 +114,47 @@ template <class N, class P> struct TracedNumber {
 };
 
 /// Op with its signature in an expression of precision P, on operands of kinds L.
-template <class Op, class Signature, class P, class... L> struct TracedOperation;
-template <class Op, class Y, class... A, class P, class... L>
-struct TracedOperation<Op, Y(A...), P, L...> {
-    using indices = std::index_sequence_for<L...>;
+template <class Op, class Signature, class P, class Indices, class... L> struct TracedOperationAt;
+template <class Op, class Y, class... A, class P, std::size_t... I, class... L>
+struct TracedOperationAt<Op, Y(A...), P, std::index_sequence<I...>, L...> {
+    using signature = Y(A...);
+    using result = traced_scalar<Y, P>;
+    template <std::size_t J> using operand = std::tuple_element_t<J, std::tuple<L...>>;
 
     [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return cast<traced_scalar<Y, P>>(
-                express(*static_cast<Op const*>(op), traced_as<traced_scalar<L, P>>(x[I])...)
-                    .tensor);
-        }(indices{});
+        return cast<result>(record(Expression<Op, Tensor<traced_scalar<L, P>>...>(
+            *static_cast<Op const*>(op), x[I].template as<traced_scalar<L, P>>()...)));
     }
-    [[gnu::cold]] static Uses uses(void const* op, std::size_t operand) {
-        Uses found = 0;
-        each_operand(operand, [&]<std::size_t I, class>(wrt<I>) {
-            found = partial_uses<I>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
-        });
-        return found;
+    template <std::size_t J> [[gnu::cold]] static Uses uses(void const* op) {
+        return partial_uses<J>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
     }
-    [[gnu::cold]] static AnyTensor pull(void const* op, std::size_t operand, AnyTensor const& g,
-        AnyTensor const& y, AnyTensor const* x) {
-        AnyTensor result;
-        each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
-            [&]<std::size_t... J>(std::index_sequence<J...>) {
-                auto const d =
-                    static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y),
-                        promoted<A, P>(traced_as<traced_scalar<L, P>>(x[J]))...);
-                result = projected<traced_scalar<Li, P>>(
-                    detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
-            }(indices{});
-        });
-        return result;
+    template <std::size_t J>
+    [[gnu::cold]] static AnyTensor pull(
+        void const* op, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) {
+        auto const d = static_cast<Op const*>(op)->partial(wrt<J>{}, traced_as<result>(y),
+            promoted<A, P>(traced_as<traced_scalar<L, P>>(x[I]))...);
+        return projected<traced_scalar<operand<J>, P>>(detail::pull(traced_as<result>(g), d));
+    }
+    template <std::size_t J> static constexpr TracedTable::Gradient gradient() {
+        if constexpr (takes_gradients<std::tuple_element_t<J, std::tuple<A...>>> &&
+                      takes_gradients<operand<J>>)
+            return {&uses<J>, &pull<J>};
+        else return {};
     }
     static constexpr TracedTable make() {
         TracedTable t{sizeof...(L), false, &value};
-        if constexpr (takes_gradients<Y>) {
-            t.uses = &uses;
-            t.pull = &pull;
-        }
+        if constexpr (takes_gradients<Y>) t.gradients = gradients.data();
         return t;
     }
-    static constexpr TracedTable table = make();
-
-private:
-    /// Calls f for operand number `operand` if it can have a gradient.
-    template <class F> static void each_operand(std::size_t operand, F const& f) {
-        auto const one = [&]<std::size_t I, class Ai, class Li>(
-                             wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
-            if constexpr (takes_gradients<Ai> && takes_gradients<Li>)
-                if (operand == I) f.template operator()<I, Li>(argument);
-        };
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            (one(wrt<I>{}, std::type_identity<A>{}, std::type_identity<L>{}), ...);
-        }(indices{});
+    static constexpr std::array<TracedTable::Gradient, sizeof...(L)> make_gradients() {
+        if constexpr (takes_gradients<Y>) return {gradient<I>()...};
+        else return {};
     }
+    static constexpr auto gradients = make_gradients();
+    static constexpr TracedTable table = make();
+};
+template <class Op, class Signature, class P, class... L>
+struct TracedOperation : TracedOperationAt<Op, Signature, P, std::index_sequence_for<L...>, L...> {
 };
 
 /// The kind of a vertex; a scalar constant has the precision of the expression.
@@ -179,21 +165,33 @@ template <class N, class P> struct TracedKind<Constant<N>, P> {
     using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
 };
 
+/// What a vertex of an expression of precision P is.
+template <class X, class P> struct TracedVertexOf;
+template <class T, class P> struct TracedVertexOf<Slot<T>, P> {
+    using type = TracedOperand<T, P>;
+};
+template <class N, class P> struct TracedVertexOf<Constant<N>, P> {
+    using type = TracedNumber<N, P>;
+};
+template <class Op, class... X, class P> struct TracedVertexOf<Expression<Op, X...>, P> {
+    using type = TracedOperation<Op, typename Expression<Op, X...>::signature, P,
+        typename TracedKind<X, P>::type...>;
+};
+
+template <class P, std::size_t... I, class... X>
+[[gnu::cold]] void list_operands(
+    OperandPack<std::index_sequence<I...>, X...> const& x, std::vector<TracedVertex>& out) {
+    (list_vertices<X, P>(&get<I>(x), out), ...);
+}
 /// Lists the vertices in prefix order: each before its operands.
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedOperand<T, P>>(), nullptr});
-}
-template <class P, class N>
-void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedNumber<N, P>>(), &c});
-}
-template <class P, class Op, class... X>
-[[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P,
-                       typename TracedKind<X, P>::type...>>(),
-        &e.op});
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(
-        std::index_sequence_for<X...>{});
+template <class X, class P>
+[[gnu::cold]] void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
+    auto const* const table = table_of<typename TracedVertexOf<X, P>::type>();
+    if constexpr (has_operation<X>) {
+        auto const& e = *static_cast<X const*>(expression);
+        out.push_back({table, &e.op});
+        list_operands<P>(e.x, out);
+    } else out.push_back({table, expression});
 }
 
 /// Conversions at the root of an expression of type Y and precision P.
@@ -234,12 +232,14 @@ public:
         std::size_t child = at + 1;
         for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
             if (!(wanted_ & vertices_[child].operand_mask)) continue;
-            Uses const uses = table.uses(vertices_[at].object, i);
+            auto const gradient = table.gradients[i];
+            if (!gradient.pull) continue;
+            Uses const uses = gradient.uses(vertices_[at].object);
             std::vector<AnyTensor> x(table.operands);
             for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
                 if (uses & uses_argument(j)) x[j] = value(c);
-            AnyTensor const part = table.pull(
-                vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
+            AnyTensor const part = gradient.pull(
+                vertices_[at].object, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
             if (part.defined()) backpropagate(child, part, destination);
         }
     }
