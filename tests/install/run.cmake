@@ -55,9 +55,38 @@ if(WAY STREQUAL "flags")
     return()
 endif()
 
+if(WAY STREQUAL "libraries")
+    # Libraries that a program opens: each with its own copy of the headers, with and without hidden symbols; with the copy of the program;
+    # and all with the shared library, whose state is one also where the others hide their symbols.
+    set(parts "${CMAKE_CURRENT_LIST_DIR}/libraries")
+    file(READ "${SOURCE}/include/xgrad/core/config.hpp" other_version)
+    string(REGEX REPLACE "(define XGRAD_VERSION_MAJOR) [0-9]+" "\\1 99" other_version "${other_version}")
+    file(WRITE "${SCRATCH}/other_version/xgrad/core/config.hpp" "${other_version}")
+    file(WRITE "${SCRATCH}/xgrad_source.cpp" "#define XGRAD_IMPLEMENTATION\n#include <xgrad/xgrad.hpp>\n")
+    foreach(compiler IN LISTS COMPILER OTHER_COMPILER)
+        set(compile "${compiler}" -std=c++20 -I "${SOURCE}/include" ${includes})
+        must(${compile} -fPIC -shared "${parts}/library.cpp" -o "${SCRATCH}/visible.so" -pthread)
+        must(${compile} -fPIC -fvisibility=hidden -shared "${parts}/library.cpp" -o "${SCRATCH}/hidden.so" -pthread)
+        must(${compile} "${parts}/program.cpp" -o "${SCRATCH}/opens" -pthread -ldl)
+        must("${SCRATCH}/opens" twice "${SCRATCH}/visible.so" "${SCRATCH}/hidden.so")
+        must("${SCRATCH}/opens" twice "${SCRATCH}/hidden.so" "${SCRATCH}/visible.so")
+        must(${compile} -rdynamic "${parts}/program.cpp" -o "${SCRATCH}/exports" -pthread -ldl)
+        must("${SCRATCH}/exports" once "${SCRATCH}/visible.so")
+
+        must(${compile} -DXGRAD_SEPARATE_COMPILATION -fPIC -shared "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/libxgrad.so" -pthread)
+        set(shared -DXGRAD_SEPARATE_COMPILATION -fvisibility=hidden "-L${SCRATCH}" "-Wl,-rpath,${SCRATCH}")
+        must(${compile} -fPIC -shared "${parts}/library.cpp" -o "${SCRATCH}/library.so" ${shared} -lxgrad -pthread)
+        must(${compile} "${parts}/program.cpp" -o "${SCRATCH}/shares" ${shared} -lxgrad -pthread -ldl)
+        must("${SCRATCH}/shares" once "${SCRATCH}/library.so")
+    endforeach()
+    # A library with another version.
+    must("${COMPILER}" -std=c++20 -I "${SCRATCH}/other_version" -I "${SOURCE}/include" ${includes} -fPIC -shared "${parts}/library.cpp" -o "${SCRATCH}/newer.so" -pthread)
+    must("${SCRATCH}/opens" twice "${SCRATCH}/newer.so" "${SCRATCH}/visible.so")
+    return()
+endif()
+
 if(WAY STREQUAL "single_header")
     set(compile "${COMPILER}" -std=c++20 -I "${SOURCE}/single_include" ${includes})
-    set(header_only ${compile})
     must(${compile} "${consumer}/main.cpp" "${consumer}/second.cpp" -o "${SCRATCH}/header_only" -pthread)
     must("${SCRATCH}/header_only")
 
@@ -66,20 +95,6 @@ if(WAY STREQUAL "single_header")
     must(${compile} -fPIC -c "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/xgrad_source.o")
     must(${compile} "${consumer}/main.cpp" "${consumer}/second.cpp" "${SCRATCH}/xgrad_source.o" -o "${SCRATCH}/consumer" -pthread)
     must("${SCRATCH}/consumer")
-
-    # Libraries that a program opens: each with its own copy of the headers, and both with the shared library. Its state is one also where
-    # the others hide their symbols.
-    if(CMAKE_HOST_SYSTEM_NAME STREQUAL "Linux")
-        set(parts "${CMAKE_CURRENT_LIST_DIR}/libraries")
-        must(${header_only} -fPIC -shared "${parts}/library.cpp" -o "${SCRATCH}/own_copy.so" -pthread)
-        must(${header_only} "${parts}/program.cpp" -o "${SCRATCH}/opens_own_copy" -pthread -ldl)
-        must("${SCRATCH}/opens_own_copy" "${SCRATCH}/own_copy.so" twice)
-        must("${COMPILER}" -shared "${SCRATCH}/xgrad_source.o" -o "${SCRATCH}/libxgrad.so" -pthread)
-        set(shared -fvisibility=hidden "-L${SCRATCH}" "-Wl,-rpath,${SCRATCH}")
-        must(${compile} -fPIC -shared "${parts}/library.cpp" -o "${SCRATCH}/library.so" ${shared} -lxgrad -pthread)
-        must(${compile} "${parts}/program.cpp" -o "${SCRATCH}/opens" ${shared} -lxgrad -pthread -ldl)
-        must("${SCRATCH}/opens" "${SCRATCH}/library.so" once)
-    endif()
 
     # A program of each header, with the bodies of all of them.
     string(REPLACE "|" ";" lapack "${LAPACK}")

@@ -70,7 +70,7 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
 [[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t) {
     auto& impl = current(t.impl());
     if (!impl.grad_fn && !impl.requires_grad) return {};
-    if (impl.type->library != &library_identity) [[unlikely]]
+    if (impl.type->library != &library_identity<XGRAD_VERSION>) [[unlikely]]
         fail_two_libraries();
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
     return AccumulateGrad::edge(impl);

@@ -31,8 +31,9 @@ namespace detail {
 class AccumulateGrad;
 
 /// Its address stands for the state of xgrad (modes, hooks, passes). A program has it twice where a
-/// library that it opens brings headers of its own and the symbols are not shared.
-inline constinit char library_identity = 0;
+/// library that it opens brings headers of its own and the symbols are not shared, or are of another
+/// version.
+template <int version> inline constinit char library_identity = 0;
 
 /// Table of functions that the graph calls for one element type.
 struct TypeInfo {
@@ -49,7 +50,7 @@ struct TypeInfo {
     void (*scatter_add)(AnyArray const& to,
         AnyArray const& more); // to += more, also where elements of `to` overlap
     bool (*has_nan)(AnyArray const&);
-    char const* library = &library_identity;
+    char const* library = &library_identity<XGRAD_VERSION>;
 };
 
 struct TensorImpl;

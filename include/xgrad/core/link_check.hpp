@@ -1,5 +1,5 @@
 // Files of one program that were compiled for different instruction sets, with and without BLAS or
-// the address sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
+// a sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
 // of each inline function, and that could have instructions that another file was to avoid. Each
 // kind of file defines the symbol below in a section group of its own: files of one kind share the
 // group, two kinds define the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS
@@ -13,7 +13,9 @@
 #if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
     !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
 
-#    if defined(__AVX512F__)
+#    if defined(__AVX512BW__) && defined(__BMI2__)
+#        define XGRAD_BUILT_FOR avx512bw
+#    elif defined(__AVX512F__)
 #        define XGRAD_BUILT_FOR avx512
 #    elif defined(__AVX2__)
 #        define XGRAD_BUILT_FOR avx2
@@ -41,8 +43,10 @@
 #    endif
 #    if XGRAD_ADDRESS_SANITIZER
 #        define XGRAD_BUILT_WITH_SANITIZER address_sanitizer
+#    elif XGRAD_THREAD_SANITIZER
+#        define XGRAD_BUILT_WITH_SANITIZER thread_sanitizer
 #    else
-#        define XGRAD_BUILT_WITH_SANITIZER no_address_sanitizer
+#        define XGRAD_BUILT_WITH_SANITIZER no_sanitizer
 #    endif
 #    define XGRAD_JOIN_OF(a, b, c, d, e, f, g) a##_##b##_##c##_##d##_##e##_##f##_##g
 #    define XGRAD_JOIN(a, b, c, d, e, f, g) XGRAD_JOIN_OF(a, b, c, d, e, f, g)

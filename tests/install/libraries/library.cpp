@@ -11,6 +11,11 @@ EXPORTED void use_constant(D const& constant) {
     D const w({3., 4.}, xg::requires_grad);
     (sum(w * constant) + dot(w, constant) + sum(xg::cat({w, constant}))).backward();
 }
+EXPORTED void differentiate(D const& y) { y.backward(); }
+EXPORTED void make_leaf(D& x) { x = D({1., 2.}, xg::requires_grad); }
+EXPORTED void call_after(D& x, bool& called) {
+    x.register_hook([&called](D const&) { xg::queue_callback([&called] { called = true; }); });
+}
 EXPORTED bool records() { return xg::is_grad_enabled(); }
 EXPORTED void count_calls(D& x, int& calls) {
     x.register_hook([&calls](D const& g) {

@@ -1,5 +1,6 @@
-// program LIBRARY once|twice: opens a library, and exchanges tensors with it. `twice`: both have a
-// copy of xgrad; then the first tensor that is recorded across them is refused with a sentence.
+// program once|twice LIBRARY [LIBRARY]: opens libraries, and exchanges tensors with them. `twice`:
+// each has a copy of xgrad of its own; then the first tensor that is recorded across two of them is
+// refused with a sentence, in every direction.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -24,25 +25,50 @@ template <class F> F* function(void* library, char const* name) {
     return found;
 }
 
-int main(int count, char** arguments) {
-    must(count == 3, "usage: program LIBRARY once|twice");
-    void* const library = dlopen(arguments[1], RTLD_LOCAL | RTLD_NOW);
+void* opened(char const* name) {
+    void* const library = dlopen(name, RTLD_LOCAL | RTLD_NOW);
     if (!library) std::printf("%s\n", dlerror());
     must(library, "the library opens");
-    auto* const apply = function<void(D const&, D&)>(library, "apply");
+    return library;
+}
 
-    D x({1., 2.}, xg::requires_grad), y;
-    if (std::string(arguments[2]) == "twice") {
-        function<void(D const&)>(library, "use_constant")(x.detach()); // records nothing of ours
-        try {
-            apply(x, y);
-        } catch (xg::Error const& e) {
-            must(std::string(e.what()).starts_with("xgrad is there twice: "), e.what());
-            return 0;
-        }
-        must(false, "a tensor of another copy is refused");
+template <class F> void must_refuse(char const* what, F f) {
+    try {
+        f();
+    } catch (xg::Error const& e) {
+        must(std::string(e.what()).starts_with("xgrad is there twice: "), e.what());
+        return;
     }
+    must(false, what);
+}
 
+void exchange(void* library, void* other) {
+    using Apply = void(D const&, D&);
+    D x({1., 2.}, xg::requires_grad), y, theirs;
+    function<void(D const&)>(library, "use_constant")(x.detach()); // records nothing of ours
+    function<void(D&)>(library, "make_leaf")(theirs);
+    must_refuse("a tensor of the program", [&] { function<Apply>(library, "apply")(x, y); });
+    must_refuse("a tensor of the library", [&] { y = sum(sin(theirs) * theirs); });
+    // g++ lets two libraries have one state; then all is as with one copy.
+    try {
+        function<Apply>(other, "apply")(theirs, y);
+        function<void(D const&)>(other, "differentiate")(y);
+        must(std::abs(theirs.grad().data()[0] - (std::cos(1.) + std::sin(1.))) < 1e-14, "gradient");
+    } catch (xg::Error const& e) {
+        must(std::string(e.what()).starts_with("xgrad is there twice: "), e.what());
+    }
+}
+
+int main(int count, char** arguments) {
+    must(count == 3 || count == 4, "usage: program once|twice LIBRARY [LIBRARY]");
+    void* const library = opened(arguments[2]);
+    if (std::string(arguments[1]) == "twice") {
+        must(count == 4, "twice takes two libraries");
+        exchange(library, opened(arguments[3]));
+        return 0;
+    }
+    auto* const apply = function<void(D const&, D&)>(library, "apply");
+    D x({1., 2.}, xg::requires_grad), y;
     apply(x, y);
     D z = 2 * y;
     z.backward();
@@ -57,6 +83,15 @@ int main(int count, char** arguments) {
     x.zero_grad();
     sum(hooked).backward();
     must(calls == 1 && x.grad()(0).item() == 6, "hooks");
+    bool called = false;
+    D later = 3 * x;
+    function<void(D&, bool&)>(library, "call_after")(later, called);
+    sum(later).backward();
+    must(called, "callbacks");
+    D theirs;
+    function<void(D&)>(library, "make_leaf")(theirs);
+    sum(theirs * x).backward();
+    must(theirs.grad()(1).item() == 2, "a leaf of the library");
 
     D second, w;
     apply(D(1 * x), w);
