@@ -31,8 +31,7 @@ namespace detail {
 class AccumulateGrad;
 
 /// Its address stands for the state of xgrad (modes, hooks, passes). A program has it twice where a
-/// library that it opens brings headers of its own and the symbols are not shared, or are of another
-/// version.
+/// library that it opens brings headers of its own, of another version or with symbols of its own.
 template <int version> inline constinit char library_identity = 0;
 
 /// Table of functions that the graph calls for one element type.
