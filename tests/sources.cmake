@@ -71,6 +71,16 @@ target_link_libraries(dlpack_module PRIVATE xgrad_own_program)
 xgrad_add_test(dlpack LABEL source COMMAND "${numpy_python}" "${CMAKE_CURRENT_SOURCE_DIR}/data/dlpack.py" $<TARGET_FILE:dlpack_module>)
 set_property(TEST dlpack PROPERTY SKIP_RETURN_CODE 77)
 
+# A module of Python by xtensor-python, as a document shows it.
+find_path(XGRAD_XTENSOR_PYTHON xtensor-python/pyarray.hpp)
+find_path(XGRAD_PYBIND11 pybind11/pybind11.h)
+mark_as_advanced(XGRAD_XTENSOR_PYTHON XGRAD_PYBIND11)
+if(XGRAD_XTENSOR_PYTHON AND XGRAD_PYBIND11 AND EXISTS /usr/include/xtensor/xarray.hpp)
+    xgrad_add_test(numpy_module LABEL source COMMAND "${numpy_python}" "${CMAKE_CURRENT_SOURCE_DIR}/docs/numpy_module.py"
+        "${PROJECT_SOURCE_DIR}/docs/from_xtensor.md" "${CMAKE_CXX_COMPILER}" "${PROJECT_SOURCE_DIR}/include" "${XGRAD_XTENSOR_PYTHON}" "${XGRAD_PYBIND11}")
+    set_property(TEST numpy_module PROPERTY SKIP_RETURN_CODE 77)
+endif()
+
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
 set(documents README.md docs/architecture.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/layers.md docs/nn.md docs/package.md
     docs/tutorial.md docs/versions.md)

@@ -65,6 +65,20 @@ TEST_CASE("arithmetic beside arrays") {
     CHECK(same(x.grad(), xt::exp(m) * (m + 1)));
 }
 
+TEST_CASE("xtensor expressions as arguments") {
+    A const a = {{1., 2.}, {3., 4.}};
+    D x(a, xg::requires_grad);
+    CHECK(same(matmul(a * 2., x).detach(), {{14, 20}, {30, 44}}));
+    CHECK(dot(xt::row(a, 0) + 1., D({1., 2.})).item() == 8);
+    CHECK(allclose(xg::fft(a * 2.), fft(2. * x)));
+    CHECK(allclose(xg::rfft(a, 3, 0, "ortho"), rfft(x, 3, 0, "ortho")));
+    CHECK(allclose(xg::ifft2(a + 1.), ifft2(x + 1.)));
+    x.set_grad(a * 3.);
+    sum(x).backward();
+    CHECK(same(x.grad(), {{4, 7}, {10, 13}}));
+    CHECK_THROWS_AS(x.set_grad(xt::ones<double>({3})), xg::ShapeError);
+}
+
 TEST_CASE("members and reductions") {
     D x({{1., 2.}, {3., 4.}});
     CHECK(x.dimension() == 2);

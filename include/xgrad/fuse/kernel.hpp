@@ -1,7 +1,7 @@
 // Kernels: the loops over the batches of a tile, for the value, the gradients, or a sum with its
 // gradients. Only this header, flat_expression.hpp and dual_kernel.hpp are compiled for each
 // expression. A kernel computes whole batches: where n is no multiple of the lanes of a batch, the
-// arguments have room up to the next one. Read next: run_kernel.hpp, which brings the tail of a
+// arguments have capacity for whole batches. Read next: run_kernel.hpp, which brings the tail of a
 // tile to a kernel, and nd_loop.hpp, which calls kernels on tiles. Both are compiled once.
 #pragma once
 

@@ -295,6 +295,24 @@ template <Operand X> auto irfftn(X const& x, Choice<FftNorm> norm) {
     return irfftn(x, {}, {}, norm);
 }
 
+/// The transform of an xtensor expression alone: xtensor has none of its own.
+#define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
+    template <detail::XtensorExpression X, class... Options>                                       \
+    auto transform(X const& x, Options const&... options) {                                        \
+        return transform(detail::OperandTraits<X>::make(x), options...);                           \
+    }
+XGRAD_TRANSFORM_OF_XTENSOR(fft)
+XGRAD_TRANSFORM_OF_XTENSOR(ifft)
+XGRAD_TRANSFORM_OF_XTENSOR(fft2)
+XGRAD_TRANSFORM_OF_XTENSOR(ifft2)
+XGRAD_TRANSFORM_OF_XTENSOR(fftn)
+XGRAD_TRANSFORM_OF_XTENSOR(ifftn)
+XGRAD_TRANSFORM_OF_XTENSOR(rfft)
+XGRAD_TRANSFORM_OF_XTENSOR(irfft)
+XGRAD_TRANSFORM_OF_XTENSOR(rfftn)
+XGRAD_TRANSFORM_OF_XTENSOR(irfftn)
+#undef XGRAD_TRANSFORM_OF_XTENSOR
+
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION

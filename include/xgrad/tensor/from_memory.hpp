@@ -89,7 +89,8 @@ template <class A> auto tensor_of_xtensor(std::string_view operation, A& array) 
     static_assert(has_type, "no tensor has elements of this type");
     if constexpr (!is_const && has_type) {
         Shape const shape(array.shape().begin(), array.shape().end());
-        Strides const strides(array.strides().begin(), array.strides().end());
+        Strides strides(shape.size(), 0); // those of xtensor-python have no iterators of C++20
+        for (std::size_t d = 0; d < shape.size(); ++d) strides[d] = array.strides()[d];
         auto* const first = array.data() + array.data_offset();
         return external_tensor<T>({operation, shape, strides}, first);
     }

@@ -186,6 +186,7 @@ public:
     Tensor grad() const { return Tensor(AnyTensor::grad().handle()); }
     /// Replaces the accumulated gradient by a tensor of the same shape, or an undefined one.
     void set_grad(Tensor const& g) { AnyTensor::set_grad(g); }
+    template <detail::XtensorExpression E> void set_grad(E const& g) { set_grad(Tensor(g)); }
     void zero_grad() { AnyTensor::zero_grad(); }
 
     /// A tensor of the same memory and version without grad_fn.
