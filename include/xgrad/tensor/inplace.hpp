@@ -86,7 +86,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     if constexpr (kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>) {
         FlattenedExpression<E> flat(e);
         auto const& table = flat.table;
-        BoundOperands in(table, &flat.expression, flat.operands, true, operation);
+        BoundOperands in(table, flat.object(), flat.operands, true, operation);
         bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
@@ -95,7 +95,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if (std::same_as<typename E::operation, Copy> && t.is_view())
                 flat.operands[0] =
                     &old.overwritten(t); // CopySlices erases the gradient of the old values
-            in = BoundOperands(table, &flat.expression, flat.operands, true);
+            in = BoundOperands(table, flat.object(), flat.operands, true);
         }
         Array<T> const& out = t.array_of();
         if (!(in.space() == out.shape))
@@ -105,7 +105,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
         bool const use_temporary = !std::same_as<S, T> || needs_temporary(out, table, in.arrays) ||
                                    (recorded && in.plan && in.plan->gradients.saved_result);
         if (use_temporary) {
-            Tensor<S> const values(record_flat(table, &flat.expression, flat.operands).handle());
+            Tensor<S> const values(record_flat(table, flat.object(), flat.operands).handle());
             Tensor<T> const converted = cast<T>(values);
             std::optional<NewGradFn> new_grad_fn;
             if (recorded) new_grad_fn.emplace(t, gradient_edge(converted));
@@ -117,13 +117,13 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
                     if (in.plan)
                         written = {
-                            FusedNode::make(&flat.expression, flat.operands, in, nullptr, t), 0};
+                            FusedNode::make(flat.object(), flat.operands, in, nullptr, t), 0};
                     NewGradFn new_grad_fn(t, std::move(written));
-                    evaluate_into(table.kernels, &flat.expression, in.arrays, in.space(),
+                    evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
                         output_operand(out, element_type<T>));
                     return new_grad_fn.begin();
                 }
-            evaluate_into(table.kernels, &flat.expression, in.arrays, in.space(),
+            evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
                 output_operand(out, element_type<T>));
         }
         out.storage->bump();

@@ -76,6 +76,12 @@ template <class E> struct FlattenedExpression {
     AnyTensor const** end = operands; // of the tensors that were found
     F expression;
 
+    /// The expression as kernels take it. The barrier is for g++ 12, which suspects expressions
+    /// without constants of being uninitialised: they are padding.
+    void const* object() const {
+        return optimisation_barrier(static_cast<void const*>(&expression));
+    }
+
     explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::flatten(e, end)) {}
 };
 
@@ -83,16 +89,16 @@ template <class E> struct FlattenedExpression {
 template <class E> Tensor<typename E::scalar> record(E const& e) {
     FlattenedExpression<E> const flat(e);
     return Tensor<typename E::scalar>(
-        record_flat(flat.table, &flat.expression, flat.operands).handle());
+        record_flat(flat.table, flat.object(), flat.operands).handle());
 }
 
 /// Reduces an expression over axes without storing its values or recording.
 template <class Fold, class E>
 Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
     FlattenedExpression<E> const flat(e);
-    BoundOperands const in(flat.table, &flat.expression, flat.operands, false);
+    BoundOperands const in(flat.table, flat.object(), flat.operands, false);
     return reduce_expression<Fold, typename E::scalar>(
-        flat.table.kernels, &flat.expression, in.arrays, in.space(), axes, keep);
+        flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep);
 }
 
 /// Sums an expression over axes (over all without a list) without storing its values, and records
@@ -104,7 +110,7 @@ Tensor<typename E::scalar> record_sum(
     FlattenedExpression<E> const flat(e);
     return Tensor<typename E::scalar>(
         record_flat_sum(operation, flat.table, sum_kernel_of<typename FlattenedExpression<E>::F>(),
-            &flat.expression, flat.operands, over, keepdims, mean)
+            flat.object(), flat.operands, over, keepdims, mean)
             .handle());
 }
 
