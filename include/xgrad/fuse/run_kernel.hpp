@@ -9,35 +9,41 @@
 
 namespace xgrad::detail {
 
-/// Padded copies of the last elements of a kernel's arguments: each is a whole batch.
-class Tail {
-public:
-    /// The last n elements after the first `whole`.
-    Tail(void* const* arguments, std::size_t count, std::size_t whole, std::size_t n,
-        std::size_t lanes)
-        : from_(arguments), whole_(whole), n_(n), lanes_(lanes) {
-        std::fill_n(arguments_, count, nullptr);
-    }
-    Tail(Tail const&) = delete;
-    Tail& operator=(Tail const&) = delete;
+/// The last n elements of a kernel's arguments, after the first `whole`.
+struct TailRange {
+    void* const* arguments;
+    std::size_t whole, n, lanes;
 
-    /// The kernel reads argument k, whose elements have this many bytes. An argument may be null.
-    void read(std::size_t k, std::size_t element) noexcept;
+    TailRange(KernelTable const& kernels, void* const* all, std::size_t count) noexcept
+        : arguments(all), whole(kernels.in_whole_batches(count)), n(count - whole),
+          lanes(kernels.lanes) {}
+    std::byte* first(std::size_t k, std::size_t element) const noexcept {
+        return static_cast<std::byte*>(arguments[k]) + whole * element;
+    }
+};
+
+/// Padded copies of a tail: each is a whole batch. (The range is no member, so that compilers keep
+/// it in registers.)
+class TailCopies {
+public:
+    TailCopies() noexcept {} // leaves the copies to be filled
+    TailCopies(TailCopies const&) = delete;
+    TailCopies& operator=(TailCopies const&) = delete;
+
+    /// The kernel reads argument k, whose elements have this many bytes. An argument that is null,
+    /// or not named here, is none of this call.
+    void read(TailRange range, std::size_t k, std::size_t element) noexcept;
     /// The kernel writes argument k.
-    void write(std::size_t k, std::size_t element) noexcept;
+    void write(TailRange range, std::size_t k) noexcept;
+    /// Copies what the kernel wrote.
+    void copy_back(TailRange range, std::size_t k, std::size_t element) const noexcept;
     /// What the kernel takes.
     void* const* arguments() const noexcept { return arguments_; }
-    /// Copies what the kernel wrote.
-    void copy_back() const noexcept;
 
 private:
     static constexpr std::size_t most = 3 * 64; // arguments, of a dual kernel
     static constexpr std::size_t bytes = 128;   // of a batch: 8 complex numbers, or 16 of floats
 
-    void* const* from_;
-    std::size_t whole_, n_, lanes_;
-    std::size_t written_ = 0; // arguments
-    std::uint8_t index_[64 + 1], element_[64 + 1];
     void* arguments_[most];
     alignas(64) std::byte copies_[most][bytes];
 };

@@ -17,12 +17,18 @@ XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) 
     }
     if constexpr (Most > 1) copy_few<Most / 2>(from, n, to);
 }
+/// Copies the n elements that are left.
+XGRAD_INLINE void copy_elements_left(std::byte const* from, std::size_t bytes, std::byte* to) {
+    if (bytes == sizeof(double)) std::memcpy(to, from, sizeof(double)); // one number
+    else copy_few<64>(from, bytes, to);
+}
 
 #if defined(__AVX2__)
 /// Loads one element of 4, 8 or 16 bytes and zeros the rest.
 XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
+    if (element == 8) [[likely]]
+        return _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));
     if (element == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
-    if (element == 8) return _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));
     return _mm_castps_si128(_mm_load_ss(reinterpret_cast<float const*>(from)));
 }
 #endif
@@ -37,117 +43,118 @@ XGRAD_INLINE void fill_batch(
     std::size_t const bytes = n * element;
 #if defined(__AVX512BW__) && defined(__BMI2__)
     if (size % 64 == 0) {
-        for (std::size_t at = 0; at < size; at += 64) {
-            auto const mask = _bzhi_u64(~0ull, static_cast<unsigned>(bytes > at ? bytes - at : 0));
-            _mm512_storeu_si512(to + at, n == 1 && at == 0
-                                             ? _mm512_zextsi128_si512(load_one(from, element))
-                                             : _mm512_maskz_loadu_epi8(mask, from + at));
-        }
+        if (n == 1) _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from, element)));
+        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
+            _mm512_storeu_si512(
+                to + at, _mm512_maskz_loadu_epi8(
+                             _bzhi_u64(~0ull, static_cast<unsigned>(bytes > at ? bytes - at : 0)),
+                             from + at));
         return;
     }
 #elif defined(__AVX2__)
     if (size % 32 == 0) {
-        auto const words = _mm256_set1_epi32(static_cast<int>(bytes / 4));
-        for (std::size_t at = 0; at < size; at += 32) {
-            auto const word = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(at / 4)),
-                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + at),
-                n == 1 && at == 0 ? _mm256_zextsi128_si256(load_one(from, element))
-                                  : _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at),
-                                        _mm256_cmpgt_epi32(words, word)));
-        }
+        auto* const words = reinterpret_cast<__m256i*>(to);
+        if (n == 1) _mm256_storeu_si256(words, _mm256_zextsi128_si256(load_one(from, element)));
+        for (std::size_t at = n == 1 ? 32 : 0; at < size; at += 32)
+            _mm256_storeu_si256(words + at / 32,
+                _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at),
+                    _mm256_cmpgt_epi32(
+                        _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
+                        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))));
         return;
     }
 #endif
     std::memset(to, 0, size);
-    copy_few<64>(from, bytes, to);
+    copy_elements_left(from, bytes, to);
 }
 
-XGRAD_INLINE void Tail::read(std::size_t k, std::size_t element) noexcept {
-    if (!from_[k]) return;
-    fill_batch(copies_[k], static_cast<std::byte const*>(from_[k]) + whole_ * element, n_, element,
-        lanes_ * element);
+XGRAD_INLINE void TailCopies::read(TailRange range, std::size_t k, std::size_t element) noexcept {
+    if (!range.arguments[k]) return;
+    fill_batch(copies_[k], range.first(k, element), range.n, element, range.lanes * element);
     arguments_[k] = copies_[k];
 }
-XGRAD_INLINE void Tail::write(std::size_t k, std::size_t element) noexcept {
-    if (!from_[k]) return;
-    arguments_[k] = copies_[k];
-    index_[written_] = static_cast<std::uint8_t>(k);
-    element_[written_++] = static_cast<std::uint8_t>(element);
+XGRAD_INLINE void TailCopies::write(TailRange range, std::size_t k) noexcept {
+    if (range.arguments[k]) arguments_[k] = copies_[k];
 }
-XGRAD_INLINE void Tail::copy_back() const noexcept {
-    for (std::size_t i = 0; i < written_; ++i) {
-        auto const k = index_[i], element = element_[i];
-        copy_few<64>(
-            copies_[k], n_ * element, static_cast<std::byte*>(from_[k]) + whole_ * element);
-    }
+XGRAD_INLINE void TailCopies::copy_back(
+    TailRange range, std::size_t k, std::size_t element) const noexcept {
+    if (range.arguments[k])
+        copy_elements_left(copies_[k], range.n * element, range.first(k, element));
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(KernelTable const& kernels,
     void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
-    std::size_t const count = kernels.operand_count, whole = kernels.in_whole_batches(n);
-    Tail tail(arguments, count + 1, whole, n - whole, kernels.lanes);
-    for (std::size_t k = 0; k < count; ++k) tail.read(k, kernels.operand[k]->tile_element);
-    tail.write(count, kernels.result->element);
-    kernels.forward(expression, tail.arguments(), n - whole, constant);
-    tail.copy_back();
+    TailRange const range(kernels, arguments, n);
+    TailCopies copies;
+    std::size_t const count = kernels.operand_count;
+    for (std::size_t k = 0; k < count; ++k) copies.read(range, k, kernels.operand[k]->tile_element);
+    copies.write(range, count);
+    kernels.forward(expression, copies.arguments(), range.n, constant);
+    copies.copy_back(range, count, kernels.result->element);
 }
 
-/// What a backward kernel and a sum kernel have in common.
-XGRAD_INLINE void add_operands(
-    Tail& tail, KernelTable const& kernels, std::size_t gradients, OperandMask added_to) {
+/// The operands and gradients of a backward kernel or a sum kernel.
+XGRAD_INLINE void take_operands(TailCopies& copies, TailRange range, KernelTable const& kernels,
+    std::size_t gradients, OperandMask added_to) {
     for (std::size_t k = 0; k < kernels.operand_count; ++k) {
         auto const element = kernels.operand[k]->tile_element;
-        tail.read(k, element);
-        if (added_to >> k & 1) tail.read(gradients + k, element);
-        tail.write(gradients + k, element);
+        copies.read(range, k, element);
+        copies.write(range, gradients + k);
+        if (added_to >> k & 1) copies.read(range, gradients + k, element);
     }
+}
+XGRAD_INLINE void copy_gradients_back(
+    TailCopies const& copies, TailRange range, KernelTable const& kernels, std::size_t gradients) {
+    for (std::size_t k = 0; k < kernels.operand_count; ++k)
+        copies.copy_back(range, gradients + k, kernels.operand[k]->tile_element);
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_backward_tail(KernelTable const& kernels,
     void const* expression, BackwardPlan const& plan, void* const* arguments, std::size_t n,
     OperandMask constant, OperandMask added_to) {
     BackwardLayout const layout{kernels.operand_count};
-    std::size_t const whole = kernels.in_whole_batches(n);
-    Tail tail(arguments, layout.total(), whole, n - whole, kernels.lanes);
-    tail.read(layout.grad_output(), kernels.result->tile_element);
-    if (plan.saved_result) tail.read(layout.result(), kernels.result->tile_element);
-    add_operands(tail, kernels, layout.gradients(), added_to);
-    kernels.backward(expression, plan, tail.arguments(), n - whole, constant, added_to);
-    tail.copy_back();
+    TailRange const range(kernels, arguments, n);
+    TailCopies copies;
+    copies.read(range, layout.grad_output(), kernels.result->tile_element);
+    if (plan.saved_result) copies.read(range, layout.result(), kernels.result->tile_element);
+    take_operands(copies, range, kernels, layout.gradients(), added_to);
+    kernels.backward(expression, plan, copies.arguments(), range.n, constant, added_to);
+    copy_gradients_back(copies, range, kernels, layout.gradients());
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION double run_sum_tail(KernelTable const& kernels, SumKernel sum,
     void const* expression, BackwardPlan const& plan, void* const* arguments, double factor,
     std::size_t n, OperandMask constant, OperandMask added_to) {
     BackwardLayout const layout{kernels.operand_count};
-    std::size_t const whole = kernels.in_whole_batches(n);
-    Tail tail(arguments, layout.total(), whole, n - whole, kernels.lanes);
-    add_operands(tail, kernels, layout.gradients(), added_to);
+    TailRange const range(kernels, arguments, n);
+    TailCopies copies;
+    take_operands(copies, range, kernels, layout.gradients(), added_to);
     double const total =
-        sum(expression, plan, tail.arguments(), factor, n - whole, constant, added_to);
-    tail.copy_back();
+        sum(expression, plan, copies.arguments(), factor, range.n, constant, added_to);
+    copy_gradients_back(copies, range, kernels, layout.gradients());
     return total;
 }
 
 XGRAD_FUNCTION void run_dual(KernelTable const& kernels, void const* expression,
     DualPlan const& plan, void* const* arguments, std::size_t n) {
     DualLayout const layout{kernels.operand_count};
-    std::size_t const whole = kernels.in_whole_batches(n);
-    if (whole) kernels.dual(expression, plan, arguments, whole);
-    if (whole == n) return;
-    Tail tail(arguments, layout.total(), whole, n - whole, kernels.lanes);
+    TailRange const range(kernels, arguments, n);
+    if (range.whole) kernels.dual(expression, plan, arguments, range.whole);
+    if (range.n == 0) return;
+    TailCopies copies;
     for (std::size_t k = 0; k < layout.operand_count; ++k) {
         auto const element = kernels.operand[k]->tile_element;
-        tail.read(k, element);
-        tail.read(layout.tangents() + k, element);
-        tail.write(layout.gradients() + k, element);
+        copies.read(range, k, element);
+        copies.read(range, layout.tangents() + k, element);
+        copies.write(range, layout.gradients() + k);
     }
-    tail.read(layout.grad_output(), kernels.result->tile_element);
-    tail.read(layout.result(), kernels.result->tile_element);
-    tail.write(layout.tangent(), kernels.result->tile_element);
-    kernels.dual(expression, plan, tail.arguments(), n - whole);
-    tail.copy_back();
+    auto const element = kernels.result->tile_element;
+    copies.read(range, layout.grad_output(), element);
+    copies.read(range, layout.result(), element);
+    copies.write(range, layout.tangent());
+    kernels.dual(expression, plan, copies.arguments(), range.n);
+    copy_gradients_back(copies, range, kernels, layout.gradients());
+    copies.copy_back(range, layout.tangent(), element);
 }
 
 } // namespace xgrad::detail
