@@ -92,11 +92,16 @@ if(WAY STREQUAL "single_header")
 
     list(APPEND compile -DXGRAD_SEPARATE_COMPILATION)
     file(WRITE "${SCRATCH}/xgrad_source.cpp" "#define XGRAD_IMPLEMENTATION\n#include <xgrad/xgrad.hpp>\n")
-    must(${compile} -fPIC -c "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/xgrad_source.o")
-    must(${compile} "${consumer}/main.cpp" "${consumer}/second.cpp" "${SCRATCH}/xgrad_source.o" -o "${SCRATCH}/consumer" -pthread)
+    must(${compile} "${SCRATCH}/xgrad_source.cpp" "${consumer}/main.cpp" "${consumer}/second.cpp" -o "${SCRATCH}/consumer" -pthread)
     must("${SCRATCH}/consumer")
+    return()
+endif()
 
+if(WAY STREQUAL "single_headers")
     # A program of each header, with the bodies of all of them.
+    set(compile "${COMPILER}" -std=c++20 -I "${SOURCE}/single_include" ${includes} -DXGRAD_SEPARATE_COMPILATION)
+    file(WRITE "${SCRATCH}/xgrad_source.cpp" "#define XGRAD_IMPLEMENTATION\n#include <xgrad/xgrad.hpp>\n")
+    must(${compile} -c "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/xgrad_source.o")
     string(REPLACE "|" ";" lapack "${LAPACK}")
     set(bodies "${SCRATCH}/xgrad_source.o")
     foreach(name nn optim data package)
