@@ -212,8 +212,10 @@
 #endif
 
 // A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
-// With a sanitizer it is slow anyway, and forced inlining would double the compile time.
-#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER
+// With a sanitizer or without optimisation it is slow anyway, and forced inlining would double the
+// compile time.
+#if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER ||                                           \
+    (defined(__GNUC__) && !defined(__OPTIMIZE__))
 #    define XGRAD_INLINE inline
 #    define XGRAD_LAMBDA_INLINE
 #elif defined(__GNUC__)
@@ -769,7 +771,7 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 
 // ======== xgrad/core/link_check.hpp
 // Files of one program that were compiled for different instruction sets, with and without BLAS or
-// the address sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
+// a sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
 // of each inline function, and that could have instructions that another file was to avoid. Each
 // kind of file defines the symbol below in a section group of its own: files of one kind share the
 // group, two kinds define the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS
@@ -780,7 +782,9 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 #if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
     !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
 
-#    if defined(__AVX512F__)
+#    if defined(__AVX512BW__) && defined(__BMI2__)
+#        define XGRAD_BUILT_FOR avx512bw
+#    elif defined(__AVX512F__)
 #        define XGRAD_BUILT_FOR avx512
 #    elif defined(__AVX2__)
 #        define XGRAD_BUILT_FOR avx2
@@ -808,8 +812,10 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 #    endif
 #    if XGRAD_ADDRESS_SANITIZER
 #        define XGRAD_BUILT_WITH_SANITIZER address_sanitizer
+#    elif XGRAD_THREAD_SANITIZER
+#        define XGRAD_BUILT_WITH_SANITIZER thread_sanitizer
 #    else
-#        define XGRAD_BUILT_WITH_SANITIZER no_address_sanitizer
+#        define XGRAD_BUILT_WITH_SANITIZER no_sanitizer
 #    endif
 #    define XGRAD_JOIN_OF(a, b, c, d, e, f, g) a##_##b##_##c##_##d##_##e##_##f##_##g
 #    define XGRAD_JOIN(a, b, c, d, e, f, g) XGRAD_JOIN_OF(a, b, c, d, e, f, g)
@@ -3171,8 +3177,8 @@ namespace detail {
 class AccumulateGrad;
 
 /// Its address stands for the state of xgrad (modes, hooks, passes). A program has it twice where a
-/// library that it opens brings headers of its own and the symbols are not shared.
-inline constinit char library_identity = 0;
+/// library that it opens brings headers of its own, of another version or with symbols of its own.
+template <int version> inline constinit char library_identity = 0;
 
 /// Table of functions that the graph calls for one element type.
 struct TypeInfo {
@@ -3189,7 +3195,7 @@ struct TypeInfo {
     void (*scatter_add)(AnyArray const& to,
         AnyArray const& more); // to += more, also where elements of `to` overlap
     bool (*has_nan)(AnyArray const&);
-    char const* library = &library_identity;
+    char const* library = &library_identity<XGRAD_VERSION>;
 };
 
 struct TensorImpl;
@@ -3804,7 +3810,7 @@ inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_rel
 [[gnu::always_inline]] inline Edge gradient_edge(AnyTensor const& t) {
     auto& impl = current(t.impl());
     if (!impl.grad_fn && !impl.requires_grad) return {};
-    if (impl.type->library != &library_identity) [[unlikely]]
+    if (impl.type->library != &library_identity<XGRAD_VERSION>) [[unlikely]]
         fail_two_libraries();
     if (impl.grad_fn) return {impl.grad_fn, impl.output_nr};
     return AccumulateGrad::edge(impl);
@@ -9097,26 +9103,34 @@ template <Scalar T> struct Slot {
     static constexpr std::size_t operand_count = 1;
 };
 
+/// flatten() makes the flattened expression, and writes the address of each tensor to `tensors`,
+/// from left to right.
 template <class X> struct FlatExpressionOf;
 template <class X> using flat_expression = typename FlatExpressionOf<X>::type;
 template <Number T> struct FlatExpressionOf<Constant<T>> {
     using type = Constant<T>;
-    static type make(Constant<T> const& c) { return c; }
+    template <class Address> static type flatten(Constant<T> const& c, Address*&) { return c; }
 };
 template <class X>
     requires requires { typename X::tensor_tag; }
 struct FlatExpressionOf<X> {
     using type = Slot<typename X::scalar>;
-    static type make(X const&) { return {}; }
-};
-template <class Op, class... X> struct FlatExpressionOf<Expression<Op, X...>> {
-    using type = Expression<Op, flat_expression<X>...>;
-    static type make(Expression<Op, X...> const& e) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return type(e.op, FlatExpressionOf<X>::make(get<I>(e.x))...);
-        }(std::index_sequence_for<X...>{});
+    template <class Address> static type flatten(X const& x, Address*& tensors) {
+        *tensors++ = &x;
+        return {};
     }
 };
+template <class Indices, class Op, class... X> struct FlatOperation;
+template <std::size_t... I, class Op, class... X>
+struct FlatOperation<std::index_sequence<I...>, Op, X...> {
+    using type = Expression<Op, flat_expression<X>...>;
+    template <class Address> static type flatten(Expression<Op, X...> const& e, Address*& tensors) {
+        return type{e.op, FlatExpressionOf<X>::flatten(get<I>(e.x), tensors)...};
+    }
+};
+template <class Op, class... X>
+struct FlatExpressionOf<Expression<Op, X...>>
+    : FlatOperation<std::index_sequence_for<X...>, Op, X...> {};
 
 /// The precision in which a whole expression is evaluated: the widest of its parts.
 template <class X> struct ComputePrecision {
@@ -9141,34 +9155,29 @@ template <class... X> consteval auto first_operands() {
     return first;
 }
 
-/// Calls f.template operator()<T, index>() for the scalar type T of each operand, from left to
-/// right.
-template <std::size_t At, class X, class F> constexpr void each_operand(F&& f) {
-    if constexpr (requires { typename X::operation; })
-        []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, F& g) {
-            constexpr auto first = first_operands<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (each_operand<At + first[I], Y>(g), ...);
-            }(std::index_sequence_for<Y...>{});
-        }(std::type_identity<X>{}, f);
-    else if constexpr (X::operand_count == 1) f.template operator()<typename X::scalar, At>();
-}
+/// A list of scalar types.
+template <Scalar... T> struct Scalars {};
+template <class... Lists> struct JoinedScalars {
+    using type = Scalars<>;
+};
+template <class... T> struct JoinedScalars<Scalars<T...>> {
+    using type = Scalars<T...>;
+};
+template <class... T, class... U, class... More>
+struct JoinedScalars<Scalars<T...>, Scalars<U...>, More...>
+    : JoinedScalars<Scalars<T..., U...>, More...> {};
 
-/// The scalar type of operand K.
-template <class X, std::size_t K> struct OperandScalar {
-    using type = typename X::scalar;
+/// The scalar type of each operand, from left to right. What depends on an expression by its
+/// operands only is a template of this list: so expressions share it.
+template <class X> struct OperandScalars {
+    using type = Scalars<>;
 };
-template <class Op, class... X, std::size_t K> struct OperandScalar<Expression<Op, X...>, K> {
-    template <std::size_t I> static auto find() {
-        constexpr auto first = first_operands<X...>();
-        if constexpr (K < first[I + 1])
-            return std::type_identity<typename OperandScalar<
-                std::tuple_element_t<I, std::tuple<X...>>, K - first[I]>::type>{};
-        else return find<I + 1>();
-    }
-    using type = typename decltype(find<0>())::type;
+template <class T> struct OperandScalars<Slot<T>> {
+    using type = Scalars<T>;
 };
-template <class F, std::size_t K> using operand_scalar = typename OperandScalar<F, K>::type;
+template <class Op, class... X>
+struct OperandScalars<Expression<Op, X...>> : JoinedScalars<typename OperandScalars<X>::type...> {};
+template <class F> using operand_scalars = typename OperandScalars<F>::type;
 
 /// One vertex of an expression, for printing. Vertices are listed in the order in which they are
 /// written: each before its operands.
@@ -9358,17 +9367,19 @@ XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
 }
 
 /// Evaluates again for a backward pass. If `saved`, the value of the root is loaded instead of
-/// evaluated.
-template <class P, class T, class Load, class LoadResult>
-XGRAD_INLINE void evaluate_again(Slot<T> const& f, Load const& load, bool, LoadResult const&,
-    Values<Slot<T>, P>& v, OperandMask invariant) {
+/// evaluated: it comes after the operands and the gradient of the result.
+template <class P, class T, class Load>
+XGRAD_INLINE void evaluate_again(
+    Slot<T> const& f, Load const& load, bool, Values<Slot<T>, P>& v, OperandMask invariant) {
     evaluate<0, P, Pass::backward>(f, load, v, invariant);
 }
-template <class P, class Op, class... X, class Load, class LoadResult>
+template <class P, class Op, class... X, class Load>
 XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved,
-    LoadResult const& result, Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
+    Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
+    using E = Expression<Op, X...>;
     evaluate_operands<0, P, Pass::backward>(e, load, v, invariant, std::index_sequence_for<X...>{});
-    if (saved && !FoundTogether<Expression<Op, X...>, P>::value) v.y = result();
+    if (saved && !FoundTogether<E, P>::value)
+        v.y = load.template operator()<typename E::scalar, E::operand_count + 1>();
     else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
 }
 
@@ -9395,23 +9406,34 @@ XGRAD_INLINE void backpropagate(
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
     Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
+    Destination const& destination);
+
+/// The part of operand I.
+template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination,
+    std::size_t... J>
+XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination, std::index_sequence<J...>) {
     using E = Expression<Op, X...>;
-    constexpr auto first = first_operands<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (wants_gradient<Xi>) {
-            if (!(wanted & operand_range<At + first[I], Xi::operand_count>)) return;
-            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                if constexpr (FoundTogether<E, P>::value) return pull(g, v.partial);
-                else return pull(g, e.op.partial(which, v.y, argument_again<E, J, P>(v)...));
-            }(std::index_sequence_for<X...>{});
-            backpropagate<At + first[I], P>(
-                get<I>(e.x), get<I>(v.x), project<typename Xi::kind>(gi), wanted, destination);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>)
-        XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
+    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+    if constexpr (wants_gradient<Xi>) {
+        constexpr std::size_t first = At + first_operands<X...>()[I];
+        if (!(wanted & operand_range<first, Xi::operand_count>)) return;
+        auto const pulled = [&](auto const& partial) XGRAD_LAMBDA_INLINE {
+            backpropagate<first, P>(get<I>(e.x), get<I>(v.x),
+                project<typename Xi::kind>(pull(g, partial)), wanted, destination);
+        };
+        if constexpr (FoundTogether<E, P>::value) pulled(v.partial);
+        else pulled(e.op.partial(wrt<I>{}, v.y, argument_again<E, J, P>(v)...));
+    }
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Destination>
+XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination) {
+    [&]<std::size_t... I>(std::index_sequence<I...> all) XGRAD_LAMBDA_INLINE {
+        (backpropagate_to<I, At, P>(e, v, g, wanted, destination, all), ...);
+    }(std::index_sequence_for<X...>{});
 }
 
 } // namespace xgrad::detail
@@ -9623,910 +9645,6 @@ XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
 // ======== xgrad/fuse/evaluate_into.hpp
 // Evaluates an expression over an index space. Chooses the cheapest loop that the layout of the
 // operands allows.
-
-
-// ======== xgrad/fuse/element_type.hpp
-// What the loops, which are compiled once, know of a kernel: a KernelTable of function pointers for
-// each expression, and an ElementType for the scalar type of each operand.
-
-
-// ======== xgrad/fuse/dual_kernel.hpp
-// The kernel of second derivatives and of forward mode: forward over reverse. It evaluates an
-// expression on dual numbers and backpropagates the gradient of the result through them. The
-// tangent of the result is the derivative of the gradients with respect to grad_output; the
-// tangents of the operands' gradients are the derivatives with respect to the operands, since
-// second derivatives are symmetric. Read kernel.hpp first.
-
-
-// ======== xgrad/expr/dual.hpp
-// Dual numbers: a batch and its tangent, the derivative in one direction. The same rules that give
-// gradients, called with dual numbers, give tangents (forward mode) and second derivatives.
-//
-// Shapes: none are needed: an element is a number of a batch.
-// Gradients: the tangent is the derivative in the direction of the tangents of the arguments. Where
-// several arguments are dual numbers, one with the tangent 0 contributes 0, also if its derivative
-// is infinite.
-// Errors: none are thrown. Arguments outside of the domain of the operation do not compile.
-//
-// Read next: dual_kernel.hpp.
-
-namespace xgrad {
-
-namespace detail {
-
-// The kinds and the precisions of batches in rules.
-template <class P> struct RuleValue<simd::Mask<P>> {
-    using kind = B;
-    using precision = P;
-};
-template <class P> struct RuleValue<simd::Batch<P>> {
-    using kind = R;
-    using precision = P;
-};
-template <class P> struct RuleValue<simd::ComplexBatch<P>> {
-    using kind = C;
-    using precision = P;
-};
-} // namespace detail
-
-/// A batch and its tangent. The functions that rules call take it as they take a tensor: express()
-/// applies their operations at once.
-template <class Batch> struct Dual {
-    using operand_tag = void;
-    using evaluated_at_once = void;
-    using kind = typename detail::RuleValue<Batch>::kind;
-    using precision = typename detail::RuleValue<Batch>::precision;
-    Batch value, tangent; // `value` is the batch, `tangent` its directional derivative
-};
-template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
-
-namespace detail {
-
-template <class X> inline constexpr bool is_dual = false;
-template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
-template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
-
-template <class Batch> struct RuleValue<Dual<Batch>> : RuleValue<Batch> {};
-
-template <class X> XGRAD_INLINE X value_of(X x) { return x; }
-template <class Batch> XGRAD_INLINE Batch value_of(Dual<Batch> x) { return x.value; }
-
-/// Promotes a value to a batch of kind L.
-template <class L, class P, class X> XGRAD_INLINE batch_for<L, P> lifted(X x) {
-    return batch_for<L, P>(x);
-}
-template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> lifted(Dual<Batch> x) {
-    return {batch_for<L, P>(x.value), batch_for<L, P>(x.tangent)};
-}
-
-template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> project(Dual<Batch> g) {
-    return {project<L, P>(g.value), project<L, P>(g.tangent)};
-}
-
-template <std::size_t> using Integer = Z;
-/// True if a derivative may be infinite where the value is finite. An operation that maps integers
-/// to integers has no such poles.
-template <class Op, class Indices> inline constexpr bool has_poles = true;
-template <class Op, std::size_t... I>
-    requires(!std::same_as<signature_for<Op, Integer<I>...>, NoSignature>)
-inline constexpr bool has_poles<Op, std::index_sequence<I...>> =
-    !std::same_as<typename ResultOf<signature_for<Op, Integer<I>...>>::type, Z>;
-
-/// True if a derivative is finite for all arguments.
-template <class D>
-inline constexpr bool is_unit = std::same_as<D, One> || std::same_as<D, MinusOne> ||
-                                std::same_as<D, ImaginaryUnit> || std::same_as<D, Nothing>;
-template <class M, class W> inline constexpr bool is_unit<selected<M, W>> = is_unit<W>;
-
-XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
-XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
-XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
-
-/// Applies an operation to arguments of its signature, some of which are dual numbers.
-template <class Signature> struct OnDuals;
-template <class Y, class... L> struct OnDuals<Y(L...)> {
-    /// The value; it may differ by a rounding, as in any backward pass.
-    template <class P, class Op, class... X>
-    XGRAD_INLINE static batch_for<Y, P> value(Op const& op, X... x) {
-        if constexpr (requires { op.value_again(value_of(x)...); })
-            return batch_for<Y, P>(op.value_again(value_of(x)...));
-        else return batch_for<Y, P>(op.value(value_of(x)...));
-    }
-    /// The tangent of the result y. If `guarded`, an argument whose tangent is 0 contributes 0 even
-    /// if its derivative is infinite, because it may be a constant.
-    template <class P, bool guarded, class Op, class... X>
-    XGRAD_INLINE static batch_for<Y, P> tangent(Op const& op, batch_for<Y, P> y, X... x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-            return (Nothing{} + ... + part<I, P, guarded>(op, x, y, x...));
-        }(std::index_sequence_for<X...>{});
-    }
-    /// The result for arguments of any kinds, promoted as the signature says.
-    template <class P, class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X... x) {
-        return promoted<P>(op, lifted<L, P>(x)...);
-    }
-
-private:
-    template <class P, class Op, class... X>
-    XGRAD_INLINE static auto promoted(Op const& op, X... x) {
-        auto const y = value<P>(op, x...);
-        if constexpr (takes_gradients<Y> && count_duals<X...> > 0) {
-            constexpr bool guarded =
-                count_duals<X...> > 1 && has_poles<Op, std::index_sequence_for<X...>>;
-            return Dual<batch_for<Y, P>>{y, tangent<P, guarded>(op, y, x...)};
-        } else return y;
-    }
-    /// The contribution of argument I to the tangent.
-    template <std::size_t I, class P, bool guarded, class Op, class Xi, class... X>
-    XGRAD_INLINE static auto part(Op const& op, Xi xi, batch_for<Y, P> y, X... x) {
-        if constexpr (is_dual<Xi>) {
-            auto const d = op.partial(wrt<I>{}, y, value_of(x)...);
-            auto const t = project<Y, P>(push(xi.tangent, d));
-            if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
-                return where(xi.tangent == 0, zero_like(t), t);
-            else return t;
-        } else return nothing;
-    }
-};
-
-template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x) {
-    return OnDuals<signature_for<Op, typename RuleValue<X>::kind...>>::template result<
-        widest_precision<typename RuleValue<X>::precision...>>(op, x...);
-}
-
-} // namespace detail
-
-/// Called by express() where an argument is a dual number.
-template <class Op, class... X>
-    requires(detail::count_duals<X...> > 0)
-XGRAD_INLINE auto evaluate_at_once(Op const& op, X... x) {
-    return detail::on_duals(op, x...);
-}
-// A rule may combine a dual number with values that have no tangent.
-template <class P> struct detail::OperandTraits<simd::Mask<P>> {
-    using type = simd::Mask<P>;
-};
-template <class P> struct detail::OperandTraits<simd::Batch<P>> {
-    using type = simd::Batch<P>;
-};
-template <class P> struct detail::OperandTraits<simd::ComplexBatch<P>> {
-    using type = simd::ComplexBatch<P>;
-};
-
-} // namespace xgrad
-
-// ======== xgrad/fuse/kernel.hpp
-// Kernels: the loops over the batches of a tile, for the value, the gradients, or a sum with its
-// gradients. Only this header, flat_expression.hpp and dual_kernel.hpp are compiled for each
-// expression. Each loop runs over whole batches; the tail is copied to padded buffers and is one
-// more batch (Remainder in simd/tail.hpp). Invariant: a lane of the padding is never written to an
-// operand. Read next: nd_loop.hpp, which is compiled once and calls kernels on tiles.
-
-
-// ======== xgrad/simd/load_store.hpp
-// Loads and stores of kernels: batches of any scalar type in a tile.
-
-namespace xgrad::detail {
-
-/// The element of a tile of precision P for an operand of type T: std::complex<P> if T is complex,
-/// else P (masks are 0 and 1).
-template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
-
-template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::size_t i) {
-    auto const* const p = static_cast<tile_type<T, P> const*>(tile) + i;
-    if constexpr (std::same_as<T, bool>) return simd::Batch<P>::load(p) != 0;
-    else return simd::batch_of<T, P>::load(p);
-}
-
-/// Loads the operands at the batch that begins at i. A named type, and no lambda: functions that
-/// take it are instantiated once for all kernels.
-template <class P> struct BatchLoader {
-    void const* const* in;
-    std::size_t i;
-
-    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const {
-        return load_batch<T, P>(in[K], i);
-    }
-};
-
-/// Writes a result. A result narrower than the kernel's precision is rounded element by element.
-template <class T, class Batch> XGRAD_INLINE void store_batch(T* out, Batch const& y) {
-    if constexpr (requires { y.store(out); }) y.store(out);
-    else if constexpr (is_complex<T>) {
-        std::complex<typename Batch::precision> all[Batch::width];
-        y.store(all);
-        for (std::size_t i = 0; i < Batch::width; ++i) out[i] = static_cast<T>(all[i]);
-    } else {
-        typename Batch::precision all[Batch::width];
-        y.store(all);
-        for (std::size_t i = 0; i < Batch::width; ++i) out[i] = static_cast<T>(all[i]);
-    }
-}
-
-} // namespace xgrad::detail
-
-// ======== xgrad/simd/tail.hpp
-// The tail of a tile: the elements after its last whole batch. Remainder copies them to a padded
-// buffer, so that the kernel computes one more whole batch and touches nothing outside of the tile.
-
-namespace xgrad::detail {
-
-/// Copies n < 2 * Most elements in pieces whose sizes are compile-time constants. Most is a power
-/// of two.
-template <std::size_t Most, class E>
-XGRAD_INLINE void copy_few(E const* from, std::size_t n, E* to) {
-    if constexpr (Most > 0) {
-        if (n & Most) {
-            std::memcpy(static_cast<void*>(to), from, Most * sizeof(E));
-            from += Most;
-            to += Most;
-        }
-        copy_few<Most / 2>(from, n, to);
-    }
-}
-
-#if defined(__AVX2__)
-/// Loads one element into the lowest lane and zeros the rest.
-template <class E> XGRAD_INLINE __m128i load_one(E const* from) {
-    if constexpr (sizeof(E) == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
-    else if constexpr (sizeof(E) == 8)
-        return _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));
-    else return _mm_castps_si128(_mm_load_ss(reinterpret_cast<float const*>(from)));
-}
-#endif
-
-/// Copies n < width elements to a buffer of `width` and zeros the rest.
-///
-/// A masked store writes the buffer at once where the processor has one: store-to-load forwarding
-/// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
-/// load for the same reason: the previous step may have stored it alone just before.
-template <std::size_t width, class E>
-XGRAD_INLINE void fill_batch(E* to, E const* from, std::size_t n) {
-    constexpr std::size_t size = width * sizeof(E);
-#if defined(__AVX512BW__) && defined(__BMI2__)
-    if constexpr (size % 64 == 0) {
-        if (n == 1) {
-            _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from)));
-            for (std::size_t byte = 64; byte < size; byte += 64)
-                _mm512_storeu_si512(
-                    reinterpret_cast<std::byte*>(to) + byte, _mm512_setzero_si512());
-            return;
-        }
-        for (std::size_t byte = 0, bytes = n * sizeof(E); byte < size; byte += 64) {
-            auto const mask =
-                _bzhi_u64(~0ull, static_cast<unsigned>(bytes > byte ? bytes - byte : 0));
-            _mm512_storeu_si512(reinterpret_cast<std::byte*>(to) + byte,
-                _mm512_maskz_loadu_epi8(mask, reinterpret_cast<std::byte const*>(from) + byte));
-        }
-        return;
-    }
-#elif defined(__AVX2__)
-    if constexpr (size % 32 == 0 && sizeof(E) % 4 == 0) {
-        if (n == 1) {
-            _mm256_storeu_si256(
-                reinterpret_cast<__m256i*>(to), _mm256_zextsi128_si256(load_one(from)));
-            for (std::size_t byte = 32; byte < size; byte += 32)
-                _mm256_storeu_si256(
-                    reinterpret_cast<__m256i*>(reinterpret_cast<std::byte*>(to) + byte),
-                    _mm256_setzero_si256());
-            return;
-        }
-        auto const lanes = _mm256_set1_epi32(static_cast<int>(n * (sizeof(E) / 4)));
-        for (int lane = 0; lane < static_cast<int>(size / 4); lane += 8) {
-            auto const mask =
-                _mm256_cmpgt_epi32(lanes, _mm256_setr_epi32(lane, lane + 1, lane + 2, lane + 3,
-                                              lane + 4, lane + 5, lane + 6, lane + 7));
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + lane / 8,
-                _mm256_maskload_epi32(reinterpret_cast<int const*>(from) + lane, mask));
-        }
-        return;
-    }
-#endif
-    std::memset(static_cast<void*>(to), 0, size);
-    copy_few<width / 2>(from, n, to);
-}
-
-/// Padded copies of the last, incomplete batch of `Count` operands.
-template <class P, std::size_t Count> struct Remainder {
-    static constexpr std::size_t width = simd::Batch<P>::width;
-    alignas(64) std::byte buffer[Count][width * sizeof(std::complex<P>)];
-
-    /// Copies the n elements of operand k from index `at` on; returns the padded copy.
-    template <class E>
-    XGRAD_INLINE void const* copy(std::size_t k, void const* tile, std::size_t at, std::size_t n) {
-        fill_batch<width>(reinterpret_cast<E*>(buffer[k]), static_cast<E const*>(tile) + at, n);
-        return buffer[k];
-    }
-};
-
-} // namespace xgrad::detail
-
-namespace xgrad::detail {
-
-/// The operands with the same values as in the previous batch: none in the first batch, later the
-/// operands that are constant in the tile.
-template <class F> struct InvariantOperands {
-    OperandMask constant, now = 0;
-
-    XGRAD_INLINE OperandMask next() {
-        if constexpr (F::operand_count < 2 || !has_invariant_parts<F>) return 0;
-        return optimisation_barrier(std::exchange(now, constant)); // stops loop unswitching
-    }
-};
-
-XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** to) {
-    for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
-}
-
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. `constant`: the operands that have one value in
-/// the whole tile.
-template <class F>
-XGRAD_NOINLINE void forward_kernel(F const& expression, void* const* arguments,
-    typename F::scalar* out, std::size_t n, OperandMask constant) {
-    F const f = expression; // a copy that no output can alias
-    using P = compute_precision<F>;
-    constexpr std::size_t operand_count = F::operand_count, width = simd::Batch<P>::width;
-    void const* in[operand_count + 1];
-    copy_pointers(arguments, operand_count, in);
-    InvariantOperands<F> invariant{constant};
-    Values<F, P> v{};
-    set_constants(f, v);
-    Remainder<P, operand_count + 1> rest;
-    typename F::scalar last[width];
-    std::size_t const left = n % width, whole = n - left;
-    auto* to = out;
-    for (std::size_t end = whole;; end = width) {
-        for (std::size_t i = 0; i < end; i += width) {
-            evaluate<0, P, Pass::forward>(f, BatchLoader<P>{in, i}, v, invariant.next());
-            store_batch(to + i, v.y);
-        }
-        if (left == 0) return;
-        if (to == last) break;
-        each_operand<0, F>([&]<class T, std::size_t K>() {
-            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
-        });
-        to = last;
-    }
-    copy_few<width / 2>(last, left, out + whole);
-}
-
-/// The order of a backward kernel's arguments: the operands, the gradient of the result, the saved
-/// result, then one destination for the gradient of each operand.
-template <class F> struct BackwardLayout {
-    static constexpr std::size_t operand_count = F::operand_count, grad_output = operand_count,
-                                 result = operand_count + 1, gradients = operand_count + 2,
-                                 total = 2 * operand_count + 2;
-};
-
-/// Which gradients a backward kernel writes. `wanted`: the operands with a gradient. Operand k
-/// writes to the destination of operand target[k], an earlier operand if both are the same tensor;
-/// then `add` has bit k and the kernel adds. `routes` encodes the same for the first operands, so
-/// that the kernel tests bits of one register.
-struct BackwardPlan {
-    static constexpr std::size_t paired_operands = 6;
-    /// Bits of `routes`: stored(k): operand k writes its gradient; meets(k): it is added to that of
-    /// an earlier operand; pair(i, k): that operand is i (no bit for the first operand).
-    static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
-    static constexpr std::uint32_t meets(std::size_t k) {
-        return std::uint32_t{1} << (paired_operands + k);
-    }
-    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) {
-        return std::uint32_t{1} << (2 * paired_operands + later * (later - 1) / 2 + earlier);
-    }
-
-    OperandMask wanted = 0, add = 0;
-    std::uint32_t routes = 0;
-    bool saved_result = false;
-    std::uint8_t target[64];
-
-    BackwardPlan() noexcept {} // leaves `target` to be filled
-
-    /// True for an operand that writes a gradient instead of adding it to that of an earlier
-    /// operand.
-    bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
-    /// Operand k writes its own gradient.
-    void keep(std::size_t k) noexcept;
-    /// The gradient of operand k is added to that of `nearest`, the previous operand that is the
-    /// same tensor.
-    void send_to(std::size_t nearest, std::size_t k) noexcept;
-    /// The plan restricted to some operands. Of the operands of one tensor, `operands` has all or
-    /// none.
-    BackwardPlan only(OperandMask operands) const noexcept;
-};
-
-template <class T, class P>
-using gradient_batch =
-    std::conditional_t<Differentiable<T>, simd::batch_of<tile_type<T, P>, P>, NoPartial>;
-template <class Indices, class F, class P> struct GradientBatches;
-template <std::size_t... K, class F, class P>
-struct GradientBatches<std::index_sequence<K...>, F, P>
-    : OperandAt<K, gradient_batch<operand_scalar<F, K>, P>>... {};
-
-/// Writes the gradients of the operands of F to their destinations, batch by batch. Gradients of
-/// the same tensor are added in registers, or in memory if there are more than
-/// BackwardPlan::paired_operands operands.
-template <class F, class P> struct GradientDestination {
-    static constexpr bool in_registers = F::operand_count <= BackwardPlan::paired_operands;
-    using Batches =
-        GradientBatches<std::make_index_sequence<in_registers ? F::operand_count : 0>, F, P>;
-
-    OperandMask const wanted, add, added_to;
-    std::uint32_t const routes;
-    simd::Batch<P> const factor;
-    bool const scales;
-    void* out[F::operand_count] = {}; // unused where no gradient is wanted
-
-    /// `added_to_place`: operands whose gradient is added to what the destination has. `times`: a
-    /// factor for all gradients.
-    XGRAD_INLINE GradientDestination(
-        BackwardPlan const& plan, OperandMask added_to_place, double times = 1)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place),
-          added_to(added_to_place),
-          routes(plan.routes | (times != 1 || added_to_place ? changes : 0)), factor(times),
-          scales(times != 1) {}
-
-    /// Sets the destination of operand k to place(k).
-    XGRAD_INLINE void set_destinations(BackwardPlan const& plan, auto place) {
-        for (std::size_t k = 0; k < F::operand_count; ++k)
-            out[k] = optimisation_barrier(place(in_registers ? k : std::size_t{plan.target[k]}));
-    }
-    /// The callable that backpropagate() gives the gradients of the batch at i.
-    struct Taking {
-        GradientDestination const& destination;
-        Batches& batches;
-        std::size_t i;
-
-        template <class T, std::size_t K> XGRAD_INLINE void operator()(auto g) const {
-            destination.template take<T, K>(batches, g, i);
-        }
-    };
-    XGRAD_INLINE Taking taking(Batches& batches, std::size_t i) const {
-        return {*this, batches, i};
-    }
-    template <class T, std::size_t K>
-    XGRAD_INLINE void take(Batches& batches, auto g, std::size_t i) const {
-        if constexpr (in_registers) get<K>(batches) = g;
-        else {
-            auto* const p = place<T, K>(i);
-            if (scales) g = g * factor;
-            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else if (wanted >> K & 1) g.store(p);
-        }
-    }
-    /// Writes the gradients of adjacent batches after all operands have delivered theirs.
-    template <std::size_t Together>
-    XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
-        if constexpr (in_registers)
-            [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
-                // A barrier: else each bit gets a register of its own, and there are too few.
-                auto const routes_now = optimisation_barrier(routes);
-                if (routes_now & changes) [[unlikely]] {
-                    if (scales) (scale_all<K>(batches), ...);
-                    (add_place<K>(batches, i), ...);
-                }
-                (pass_on<F::operand_count - 1 - K>(batches, routes_now, i), ...);
-            }(std::make_index_sequence<F::operand_count>{});
-    }
-
-private:
-    static constexpr std::uint32_t changes =
-        std::uint32_t{1} << 31; // a bit of `routes`: gradients are scaled or accumulated
-
-    template <class T, std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
-        return static_cast<tile_type<T, P>*>(out[K]) + i;
-    }
-    /// Called from the last operand to the first: gradients that are added to an operand's gradient
-    /// come from later operands, so it is complete when it is stored.
-    template <std::size_t K, std::size_t Together>
-    XGRAD_INLINE void pass_on(
-        Batches (&batches)[Together], std::uint32_t routes_now, std::size_t i) const {
-        using T = operand_scalar<F, K>;
-        if constexpr (Differentiable<T>) {
-            if constexpr (K > 0)
-                if (routes_now & BackwardPlan::meets(K))
-                    return add_to_nearest<K - 1, K>(batches, routes_now);
-            if (routes_now & BackwardPlan::stored(K)) [[likely]]
-                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                    get<K>(batches[u]).store(place<T, K>(i + u * simd::Batch<P>::width));
-                });
-        }
-    }
-    template <std::size_t Earlier, std::size_t K, std::size_t Together>
-    XGRAD_INLINE void add_to_nearest(Batches (&batches)[Together], std::uint32_t routes_now) const {
-        if constexpr (Earlier > 0)
-            if (!(routes_now & BackwardPlan::pair(Earlier, K)))
-                return add_to_nearest<Earlier - 1, K>(batches, routes_now);
-        if constexpr (std::same_as<operand_scalar<F, Earlier>, operand_scalar<F, K>>)
-            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]);
-            });
-    }
-    template <std::size_t K, std::size_t Together>
-    XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const {
-        if constexpr (Differentiable<operand_scalar<F, K>>)
-            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                get<K>(batches[u]) = get<K>(batches[u]) * factor;
-            });
-    }
-    template <std::size_t K, std::size_t Together>
-    XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const {
-        using T = operand_scalar<F, K>;
-        if constexpr (Differentiable<T>)
-            if (added_to >> K & 1)
-                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                    get<K>(batches[u]) =
-                        get<K>(batches[u]) +
-                        gradient_batch<T, P>::load(place<T, K>(i + u * simd::Batch<P>::width));
-                });
-    }
-};
-
-/// Computes the gradients of all operands for one tile from the gradient of the result. The
-/// gradients of the operands in `added_to` are added to what the destination has.
-template <class F>
-XGRAD_NOINLINE void backward_kernel(F const& expression, BackwardPlan const& plan,
-    void* const* arguments, std::size_t n, OperandMask constant, OperandMask added_to) {
-    F const f = expression;
-    using P = compute_precision<F>;
-    using L = BackwardLayout<F>;
-    using Y = typename F::scalar;
-    constexpr std::size_t width = simd::Batch<P>::width;
-    void const* in[L::gradients];
-    copy_pointers(arguments, L::gradients, in);
-    GradientDestination<F, P> destination(plan, added_to);
-    destination.set_destinations(plan, [&](std::size_t k) { return arguments[L::gradients + k]; });
-    bool const saved = plan.saved_result;
-    InvariantOperands<F> invariant{constant};
-    Values<F, P> v{};
-    set_constants(f, v);
-    Remainder<P, L::gradients> rest;
-    Remainder<P, L::operand_count> last;
-    bool on_copies = false;
-    std::size_t const left = n % width, whole = n - left;
-    for (std::size_t end = whole;; end = width) {
-        for (std::size_t i = 0; i < end; i += width) {
-            evaluate_again<P>(
-                f, BatchLoader<P>{in, i}, saved,
-                [&]() XGRAD_LAMBDA_INLINE { return load_batch<Y, P>(in[L::result], i); }, v,
-                invariant.next());
-            typename GradientDestination<F, P>::Batches batches[1]{};
-            backpropagate<0, P>(f, v, load_batch<Y, P>(in[L::grad_output], i), destination.wanted,
-                destination.taking(batches[0], i));
-            destination.store(batches, i);
-        }
-        if (left == 0) return;
-        if (std::exchange(on_copies, true)) break;
-        each_operand<0, F>([&]<class T, std::size_t K>() {
-            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
-            if (added_to >> K & 1)
-                last.template copy<tile_type<T, P>>(K, arguments[L::gradients + K], whole, left);
-        });
-        destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
-        in[L::grad_output] =
-            rest.template copy<tile_type<Y, P>>(L::grad_output, in[L::grad_output], whole, left);
-        if (saved)
-            in[L::result] =
-                rest.template copy<tile_type<Y, P>>(L::result, in[L::result], whole, left);
-    }
-    each_operand<0, F>([&]<class T, std::size_t K>() {
-        using E = tile_type<T, P>;
-        if (plan.makes_gradient(K))
-            copy_few<width / 2>(reinterpret_cast<E const*>(last.buffer[K]), left,
-                static_cast<E*>(arguments[L::gradients + K]) + whole);
-    });
-}
-
-/// The number of batches that a kernel evaluates side by side: two for cheap expressions of several
-/// operands, where testing `routes` would otherwise be most of the work (bench_rational).
-template <class X> inline constexpr bool is_cheap = true;
-template <class Op, class... X>
-inline constexpr bool is_cheap<Expression<Op, X...>> =
-    !is_transcendental<Op> && (is_cheap<X> && ...);
-template <class F>
-inline constexpr std::size_t batches_together =
-    is_cheap<F> && F::operand_count > 1 &&
-            F::operand_count <=
-                BackwardPlan::paired_operands&& simd::Batch<compute_precision<F>>::width > 1
-        ? 2
-        : 1;
-
-/// Pairwise sum: shorter dependency chains than a sequential sum.
-template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes) {
-    if constexpr (n == 1) return static_cast<double>(*lanes);
-    else return sum_of_lanes<n / 2>(lanes) + sum_of_lanes<n / 2>(lanes + n / 2);
-}
-
-/// The number of batches that a kernel sums in its own precision before it adds the result to a
-/// double.
-inline constexpr std::size_t summed_batches = 32;
-
-/// The sum of f over n elements and, in the same pass, the gradients of `factor` times that sum
-/// (faster than two passes: bench_rational, rows "hand, 1 pass" and "hand, 2 passes"). Operands as
-/// for backward_kernel, without the gradient of the result and the saved result. Values may differ
-/// by a rounding, as in any backward pass.
-template <class F>
-XGRAD_NOINLINE double sum_and_gradient_kernel(F const& expression, BackwardPlan const& plan,
-    void* const* arguments, double factor, std::size_t n, OperandMask constant,
-    OperandMask added_to) {
-    F const f = expression;
-    using P = compute_precision<F>;
-    using L = BackwardLayout<F>;
-    constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
-    void const* in[L::operand_count];
-    copy_pointers(arguments, L::operand_count, in);
-    GradientDestination<F, P> destination(plan, added_to, factor);
-    destination.set_destinations(plan, [&](std::size_t k) { return arguments[L::gradients + k]; });
-    simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
-    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], OperandMask invariant,
-                             std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
-        typename GradientDestination<F, P>::Batches batches[Batches]{};
-        kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
-            std::size_t const at = i + u * width;
-            evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, at}, v[u], invariant);
-            backpropagate<0, P>(
-                f, v[u], grad_output, ~OperandMask{0}, destination.taking(batches[u], at));
-            sum = sum + v[u].y;
-        });
-        destination.store(batches, i);
-    };
-    InvariantOperands<F> invariant{constant};
-    Values<F, P> v[1]{};
-    set_constants(f, v[0]);
-    Remainder<P, L::operand_count> rest, last;
-    double total = 0;
-    bool on_copies = false;
-    std::size_t const left = n % width, whole = n - left;
-    for (std::size_t end = whole, summed = width;; end = width, summed = left) {
-        for (std::size_t i = 0; i < end;) {
-            std::size_t const stop = std::min(end, i + summed_batches * width);
-            simd::Batch<P> sum(0);
-            if constexpr (together > 1)
-                if (i + together * width <= stop) {
-                    InvariantOperands<F> invariant_in_all{constant};
-                    Values<F, P> all[together]{};
-                    kernel::unroll<together>(
-                        [&](auto u) XGRAD_LAMBDA_INLINE { set_constants(f, all[u]); });
-                    for (; i + together * width <= stop; i += together * width)
-                        compute(all, invariant_in_all.next(), i, sum);
-                }
-            for (; i < stop; i += width) compute(v, invariant.next(), i, sum);
-            P lanes[width];
-            sum.store(lanes);
-            if (summed == width) total += sum_of_lanes<width>(lanes);
-            else
-                for (std::size_t lane = 0; lane < summed; ++lane)
-                    total += static_cast<double>(lanes[lane]);
-        }
-        if (left == 0) return total;
-        if (std::exchange(on_copies, true)) break;
-        each_operand<0, F>([&]<class T, std::size_t K>() {
-            in[K] = rest.template copy<tile_type<T, P>>(K, in[K], whole, left);
-            if (added_to >> K & 1)
-                last.template copy<tile_type<T, P>>(K, arguments[L::gradients + K], whole, left);
-        });
-        destination.set_destinations(plan, [&](std::size_t k) { return last.buffer[k]; });
-    }
-    each_operand<0, F>([&]<class T, std::size_t K>() {
-        using E = tile_type<T, P>;
-        if (void* const place = arguments[L::gradients + K])
-            copy_few<width / 2>(
-                reinterpret_cast<E const*>(last.buffer[K]), left, static_cast<E*>(place) + whole);
-    });
-    return total;
-}
-
-} // namespace xgrad::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
-
-// ======== xgrad/impl/fuse/kernel.ipp
-// Bodies of kernel.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void BackwardPlan::keep(std::size_t k) noexcept {
-    target[k] = static_cast<std::uint8_t>(k);
-    if (k < paired_operands) routes |= stored(k);
-}
-
-XGRAD_FUNCTION void BackwardPlan::send_to(std::size_t nearest, std::size_t k) noexcept {
-    target[k] = target[nearest];
-    add |= OperandMask{1} << k;
-    if (k < paired_operands) routes |= meets(k) | pair(nearest, k);
-}
-
-XGRAD_FUNCTION BackwardPlan BackwardPlan::only(OperandMask operands) const noexcept {
-    BackwardPlan plan = *this;
-    auto const left_out = static_cast<std::uint32_t>(~operands) & (stored(paired_operands) - 1);
-    plan.wanted &= operands;
-    plan.add &= operands;
-    plan.routes &= ~(left_out | left_out << paired_operands);
-    return plan;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
-#endif
-
-namespace xgrad::detail {
-
-/// The order of the kernel's arguments: the values of the operands, their tangents, the gradient of
-/// the result, the saved result, then destinations for the gradients of the operands and for the
-/// tangent of the result.
-struct DualLayout {
-    std::size_t operand_count;
-    constexpr std::size_t tangents() const { return operand_count; }
-    constexpr std::size_t grad_output() const { return 2 * operand_count; }
-    constexpr std::size_t result() const { return 2 * operand_count + 1; }
-    constexpr std::size_t gradients() const { return 2 * operand_count + 2; }
-    constexpr std::size_t tangent() const { return 3 * operand_count + 2; }
-    constexpr std::size_t total() const { return 3 * operand_count + 3; }
-};
-
-/// `moving`: the operands with a tangent. `gradients`: the gradients that the kernel writes.
-struct DualPlan {
-    OperandMask moving = 0;
-    BackwardPlan gradients;
-    bool saved_result = false, wants_tangent = false;
-    void const* constant_grad_output =
-        nullptr; // a batch with the gradient of all elements, if it is one value
-};
-
-/// True if a vertex can have a tangent.
-template <class X> inline constexpr bool is_dual_vertex = false;
-template <class T> inline constexpr bool is_dual_vertex<Slot<T>> = Differentiable<T>;
-template <class Op, class... X>
-inline constexpr bool is_dual_vertex<Expression<Op, X...>> =
-    takes_gradients<typename Expression<Op, X...>::kind> && (is_dual_vertex<X> || ...);
-
-template <class E> inline constexpr std::size_t dual_operands = 0;
-template <class Op, class... X>
-inline constexpr std::size_t dual_operands<Expression<Op, X...>> =
-    (std::size_t{is_dual_vertex<X>} + ...);
-
-template <class X, class P>
-using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::kind, P>>,
-    batch_for<typename X::kind, P>>;
-
-/// The values and tangents at all vertices, filled in place like Values.
-template <class X, class P> struct DualValues {
-    dual_batch<X, P> y;
-};
-template <class Indices, class P, class... X> struct DualValuesOf;
-template <std::size_t... I, class P, class... X>
-struct DualValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
-template <class Op, class... X, class P> struct DualValues<Expression<Op, X...>, P> {
-    dual_batch<Expression<Op, X...>, P> y;
-    DualValuesOf<std::index_sequence_for<X...>, P, X...> x;
-};
-
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argument(V const& v) {
-    return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
-}
-
-/// The arguments of a kernel, and the index of a batch in them.
-struct DualTile {
-    void const* const* at;
-    std::size_t i;
-    OperandMask moving;
-};
-
-template <std::size_t At, std::size_t operand_count, class P, class T>
-XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v) {
-    if constexpr (Differentiable<T>) {
-        v.y.value = load_batch<T, P>(tile.at[At], tile.i);
-        v.y.tangent = load_batch<T, P>(tile.at[operand_count + At], tile.i);
-    } else v.y = load_batch<T, P>(tile.at[At], tile.i);
-}
-template <std::size_t At, std::size_t operand_count, class P, class T>
-XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
-    v.y = constant_batch<P>(c);
-}
-template <std::size_t At, std::size_t operand_count, class P, class Op, class... X,
-    std::size_t... J>
-XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved,
-    DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>) {
-    using E = Expression<Op, X...>;
-    using On = OnDuals<typename E::signature>;
-    auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
-                               tile.at[DualLayout{operand_count}.result()], tile.i)
-                         : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
-    if constexpr (is_dual_vertex<E>) {
-        constexpr bool alone = dual_operands<E> == 1;
-        v.y.value = y;
-        v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
-        if (alone && has_poles<Op, std::index_sequence_for<X...>> &&
-            !(tile.moving & operand_range<At, E::operand_count>))
-            v.y.tangent = 0; // even where the derivative is infinite
-    } else v.y = y;
-}
-template <std::size_t At, std::size_t operand_count, class P, class Op, class... X>
-XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
-    DualValues<Expression<Op, X...>, P>& v, bool saved = false) {
-    constexpr auto first = first_operands<X...>();
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        (evaluate_dual<At + first[I], operand_count, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
-        apply_dual<At, operand_count, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
-    }(std::index_sequence_for<X...>{});
-}
-
-/// The tangent of a gradient: 0 if the gradient is no dual number.
-template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
-template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
-
-/// Applies the chain rule from the root to the operands. `destination` gets the tangents of the
-/// operands' gradients.
-template <std::size_t At, class P, class T, class G, class Destination>
-XGRAD_INLINE void backpropagate_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g,
-    OperandMask, Destination const& destination) {
-    destination.template operator()<T, At>(tangent_of(g));
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Destination>
-XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
-    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
-    using E = Expression<Op, X...>;
-    constexpr auto first = first_operands<X...>();
-    auto const to_operand = [&]<std::size_t I>(wrt<I> which) XGRAD_LAMBDA_INLINE {
-        using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-        if constexpr (is_dual_vertex<Xi>) {
-            if (!(wanted & operand_range<At + first[I], Xi::operand_count>)) return;
-            auto const gi = [&]<std::size_t... J>(std::index_sequence<J...>) XGRAD_LAMBDA_INLINE {
-                return pull(g, e.op.partial(which, v.y, dual_argument<E, J, P>(v)...));
-            }(std::index_sequence_for<X...>{});
-            backpropagate_dual<At + first[I], P>(
-                get<I>(e.x), get<I>(v.x), project<typename Xi::kind, P>(gi), wanted, destination);
-        }
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>)
-        XGRAD_LAMBDA_INLINE { (to_operand(wrt<I>{}), ...); }(std::index_sequence_for<X...>{});
-}
-
-/// Evaluates the whole batches among n elements. Returns the number of elements that these are.
-template <class F>
-XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE std::size_t dual_kernel(
-    F const& expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
-    F const f = expression; // a copy that no output can alias
-    using P = compute_precision<F>;
-    using Y = typename F::scalar;
-    constexpr std::size_t width = simd::Batch<P>::width;
-    constexpr DualLayout layout{F::operand_count};
-    void const* in[layout.gradients()];
-    copy_pointers(arguments, layout.gradients(), in);
-    auto* const tangent = static_cast<tile_type<Y, P>*>(arguments[layout.tangent()]);
-    GradientDestination<F, P> destination(plan.gradients, 0);
-    if (destination.wanted)
-        destination.set_destinations(
-            plan.gradients, [&](std::size_t k) { return arguments[layout.gradients() + k]; });
-    auto const moving = plan.moving;
-    bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent,
-               has_constant_grad_output = plan.constant_grad_output;
-    if (has_constant_grad_output) in[layout.grad_output()] = plan.constant_grad_output;
-    std::size_t i = 0;
-    for (; i + width <= n; i += width) {
-        DualTile const tile{in, i, moving};
-        DualValues<F, P> v;
-        if constexpr (requires { v.x; }) evaluate_dual<0, F::operand_count, P>(f, tile, v, saved);
-        else evaluate_dual<0, F::operand_count, P>(f, tile, v);
-        if (wants_tangent) tangent_of(v.y).store(tangent + i);
-        if (!destination.wanted) continue;
-        typename GradientDestination<F, P>::Batches batches[1]{};
-        backpropagate_dual<0, P>(f, v,
-            load_batch<Y, P>(in[layout.grad_output()], has_constant_grad_output ? 0 : i),
-            destination.wanted, destination.taking(batches[0], i));
-        destination.store(batches, i);
-    }
-    return i;
-}
-
-} // namespace xgrad::detail
-
-// ======== xgrad/fuse/gather_scatter.hpp
-// Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
-// (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
-// accumulated in double, and long sums tile by tile, which bounds the rounding error. These
-// functions are instantiated for each pair of scalar types, not for each expression.
 
 
 // ======== xgrad/fuse/nd_loop.hpp
@@ -11677,6 +10795,766 @@ XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_ND_LOOP_IPP
 #endif
 
+// ======== xgrad/fuse/run_kernel.hpp
+// Calls of kernels. A kernel computes whole batches. The tail, the elements after the last whole
+// batch of a tile, is one more batch on padded copies. All kernels share this code, which is
+// compiled once.
+//
+// Invariant: a lane of the padding is never written to an operand.
+
+
+// ======== xgrad/fuse/element_type.hpp
+// What the loops, which are compiled once, know of a kernel: a KernelTable of function pointers for
+// each expression, and an ElementType for the scalar type of each operand.
+
+
+// ======== xgrad/fuse/dual_kernel.hpp
+// The kernel of second derivatives and of forward mode: forward over reverse. It evaluates an
+// expression on dual numbers and backpropagates the gradient of the result through them. The
+// tangent of the result is the derivative of the gradients with respect to grad_output; the
+// tangents of the operands' gradients are the derivatives with respect to the operands, since
+// second derivatives are symmetric. Read kernel.hpp first.
+
+
+// ======== xgrad/expr/dual.hpp
+// Dual numbers: a batch and its tangent, the derivative in one direction. The same rules that give
+// gradients, called with dual numbers, give tangents (forward mode) and second derivatives.
+//
+// Shapes: none are needed: an element is a number of a batch.
+// Gradients: the tangent is the derivative in the direction of the tangents of the arguments. Where
+// several arguments are dual numbers, one with the tangent 0 contributes 0, also if its derivative
+// is infinite.
+// Errors: none are thrown. Arguments outside of the domain of the operation do not compile.
+//
+// Read next: dual_kernel.hpp.
+
+namespace xgrad {
+
+namespace detail {
+
+// The kinds and the precisions of batches in rules.
+template <class P> struct RuleValue<simd::Mask<P>> {
+    using kind = B;
+    using precision = P;
+};
+template <class P> struct RuleValue<simd::Batch<P>> {
+    using kind = R;
+    using precision = P;
+};
+template <class P> struct RuleValue<simd::ComplexBatch<P>> {
+    using kind = C;
+    using precision = P;
+};
+} // namespace detail
+
+/// A batch and its tangent. The functions that rules call take it as they take a tensor: express()
+/// applies their operations at once.
+template <class Batch> struct Dual {
+    using operand_tag = void;
+    using evaluated_at_once = void;
+    using kind = typename detail::RuleValue<Batch>::kind;
+    using precision = typename detail::RuleValue<Batch>::precision;
+    Batch value, tangent; // `value` is the batch, `tangent` its directional derivative
+};
+template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
+
+namespace detail {
+
+template <class X> inline constexpr bool is_dual = false;
+template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
+template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
+
+template <class Batch> struct RuleValue<Dual<Batch>> : RuleValue<Batch> {};
+
+template <class X> XGRAD_INLINE X value_of(X x) { return x; }
+template <class Batch> XGRAD_INLINE Batch value_of(Dual<Batch> x) { return x.value; }
+
+/// Promotes a value to a batch of kind L.
+template <class L, class P, class X> XGRAD_INLINE batch_for<L, P> lifted(X x) {
+    return batch_for<L, P>(x);
+}
+template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> lifted(Dual<Batch> x) {
+    return {batch_for<L, P>(x.value), batch_for<L, P>(x.tangent)};
+}
+
+template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> project(Dual<Batch> g) {
+    return {project<L, P>(g.value), project<L, P>(g.tangent)};
+}
+
+template <std::size_t> using Integer = Z;
+/// True if a derivative may be infinite where the value is finite. An operation that maps integers
+/// to integers has no such poles.
+template <class Op, class Indices> inline constexpr bool has_poles = true;
+template <class Op, std::size_t... I>
+    requires(!std::same_as<signature_for<Op, Integer<I>...>, NoSignature>)
+inline constexpr bool has_poles<Op, std::index_sequence<I...>> =
+    !std::same_as<typename ResultOf<signature_for<Op, Integer<I>...>>::type, Z>;
+
+/// True if a derivative is finite for all arguments.
+template <class D>
+inline constexpr bool is_unit = std::same_as<D, One> || std::same_as<D, MinusOne> ||
+                                std::same_as<D, ImaginaryUnit> || std::same_as<D, Nothing>;
+template <class M, class W> inline constexpr bool is_unit<selected<M, W>> = is_unit<W>;
+
+XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
+XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
+XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
+
+/// Applies an operation to arguments of its signature, some of which are dual numbers.
+template <class Signature> struct OnDuals;
+template <class Y, class... L> struct OnDuals<Y(L...)> {
+    /// The value; it may differ by a rounding, as in any backward pass.
+    template <class P, class Op, class... X>
+    XGRAD_INLINE static batch_for<Y, P> value(Op const& op, X... x) {
+        if constexpr (requires { op.value_again(value_of(x)...); })
+            return batch_for<Y, P>(op.value_again(value_of(x)...));
+        else return batch_for<Y, P>(op.value(value_of(x)...));
+    }
+    /// The tangent of the result y. If `guarded`, an argument whose tangent is 0 contributes 0 even
+    /// if its derivative is infinite, because it may be a constant.
+    template <class P, bool guarded, class Op, class... X>
+    XGRAD_INLINE static batch_for<Y, P> tangent(Op const& op, batch_for<Y, P> y, X... x) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+            return (Nothing{} + ... + part<I, P, guarded>(op, x, y, x...));
+        }(std::index_sequence_for<X...>{});
+    }
+    /// The result for arguments of any kinds, promoted as the signature says.
+    template <class P, class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X... x) {
+        return promoted<P>(op, lifted<L, P>(x)...);
+    }
+
+private:
+    template <class P, class Op, class... X>
+    XGRAD_INLINE static auto promoted(Op const& op, X... x) {
+        auto const y = value<P>(op, x...);
+        if constexpr (takes_gradients<Y> && count_duals<X...> > 0) {
+            constexpr bool guarded =
+                count_duals<X...> > 1 && has_poles<Op, std::index_sequence_for<X...>>;
+            return Dual<batch_for<Y, P>>{y, tangent<P, guarded>(op, y, x...)};
+        } else return y;
+    }
+    /// The contribution of argument I to the tangent.
+    template <std::size_t I, class P, bool guarded, class Op, class Xi, class... X>
+    XGRAD_INLINE static auto part(Op const& op, Xi xi, batch_for<Y, P> y, X... x) {
+        if constexpr (is_dual<Xi>) {
+            auto const d = op.partial(wrt<I>{}, y, value_of(x)...);
+            auto const t = project<Y, P>(push(xi.tangent, d));
+            if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
+                return where(xi.tangent == 0, zero_like(t), t);
+            else return t;
+        } else return nothing;
+    }
+};
+
+template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x) {
+    return OnDuals<signature_for<Op, typename RuleValue<X>::kind...>>::template result<
+        widest_precision<typename RuleValue<X>::precision...>>(op, x...);
+}
+
+} // namespace detail
+
+/// Called by express() where an argument is a dual number.
+template <class Op, class... X>
+    requires(detail::count_duals<X...> > 0)
+XGRAD_INLINE auto evaluate_at_once(Op const& op, X... x) {
+    return detail::on_duals(op, x...);
+}
+// A rule may combine a dual number with values that have no tangent.
+template <class P> struct detail::OperandTraits<simd::Mask<P>> {
+    using type = simd::Mask<P>;
+};
+template <class P> struct detail::OperandTraits<simd::Batch<P>> {
+    using type = simd::Batch<P>;
+};
+template <class P> struct detail::OperandTraits<simd::ComplexBatch<P>> {
+    using type = simd::ComplexBatch<P>;
+};
+
+} // namespace xgrad
+
+// ======== xgrad/fuse/kernel.hpp
+// Kernels: the loops over the batches of a tile, for the value, the gradients, or a sum with its
+// gradients. Only this header, flat_expression.hpp and dual_kernel.hpp are compiled for each
+// expression. A kernel computes whole batches: where n is no multiple of the lanes of a batch, the
+// arguments have capacity for whole batches. Read next: run_kernel.hpp, which brings the tail of a
+// tile to a kernel, and nd_loop.hpp, which calls kernels on tiles. Both are compiled once.
+
+
+// ======== xgrad/simd/load_store.hpp
+// Loads and stores of kernels: batches of any scalar type in a tile.
+
+namespace xgrad::detail {
+
+/// The element of a tile of precision P for an operand of type T: std::complex<P> if T is complex,
+/// else P (masks are 0 and 1).
+template <class T, class P> using tile_type = std::conditional_t<is_complex<T>, std::complex<P>, P>;
+
+template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::size_t i) {
+    auto const* const p = static_cast<tile_type<T, P> const*>(tile) + i;
+    if constexpr (std::same_as<T, bool>) return simd::Batch<P>::load(p) != 0;
+    else return simd::batch_of<T, P>::load(p);
+}
+
+/// Loads the operands at the batch that begins at i. A named type, and no lambda: functions that
+/// take it are instantiated once for all kernels.
+template <class P> struct BatchLoader {
+    void const* const* in;
+    std::size_t i;
+
+    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const {
+        return load_batch<T, P>(in[K], i);
+    }
+};
+
+/// Writes a result. A result narrower than the kernel's precision is rounded element by element.
+template <class T, class Batch> XGRAD_INLINE void store_batch(T* out, Batch const& y) {
+    if constexpr (requires { y.store(out); }) y.store(out);
+    else if constexpr (is_complex<T>) {
+        std::complex<typename Batch::precision> all[Batch::width];
+        y.store(all);
+        for (std::size_t i = 0; i < Batch::width; ++i) out[i] = static_cast<T>(all[i]);
+    } else {
+        typename Batch::precision all[Batch::width];
+        y.store(all);
+        for (std::size_t i = 0; i < Batch::width; ++i) out[i] = static_cast<T>(all[i]);
+    }
+}
+
+} // namespace xgrad::detail
+
+namespace xgrad::detail {
+
+/// The operands with the same values as in the previous batch: none in the first batch, later the
+/// operands that are constant in the tile.
+template <bool exist> struct InvariantOperands {
+    OperandMask constant, now = 0;
+
+    XGRAD_INLINE OperandMask next() {
+        if constexpr (!exist) return 0;
+        return optimisation_barrier(std::exchange(now, constant)); // stops loop unswitching
+    }
+};
+template <class F>
+using invariant_operands = InvariantOperands<(F::operand_count > 1 && has_invariant_parts<F>)>;
+
+XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** to) {
+    for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
+}
+
+/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The arguments are the operands, then `out`.
+/// `constant`: the operands that have one value in the whole tile.
+template <class F>
+XGRAD_NOINLINE void forward_kernel(
+    void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
+    F const f = *static_cast<F const*>(expression); // a copy that no output can alias
+    using P = compute_precision<F>;
+    void const* in[F::operand_count];
+    copy_pointers(arguments, F::operand_count, in);
+    auto* const out = static_cast<typename F::scalar*>(arguments[F::operand_count]);
+    invariant_operands<F> invariant{constant};
+    Values<F, P> v{};
+    set_constants(f, v);
+    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
+        evaluate<0, P, Pass::forward>(f, BatchLoader<P>{in, i}, v, invariant.next());
+        store_batch(out + i, v.y);
+    }
+}
+
+/// The order of the arguments of a backward kernel and of a sum kernel: the operands, the gradient
+/// of the result, the saved result, then one destination for the gradient of each operand. A sum
+/// kernel reads neither the second nor the third.
+struct BackwardLayout {
+    std::size_t operand_count;
+    constexpr std::size_t grad_output() const { return operand_count; }
+    constexpr std::size_t result() const { return operand_count + 1; }
+    constexpr std::size_t gradients() const { return operand_count + 2; }
+    constexpr std::size_t total() const { return 2 * operand_count + 2; }
+};
+
+/// Which gradients a backward kernel writes. `wanted`: the operands with a gradient. Operand k
+/// writes to the destination of operand target[k], an earlier operand if both are the same tensor;
+/// then `add` has bit k and the kernel adds. `routes` encodes the same for the first operands, so
+/// that the kernel tests bits of one register.
+struct BackwardPlan {
+    static constexpr std::size_t paired_operands = 6;
+    /// Bits of `routes`: stored(k): operand k writes its gradient; meets(k): it is added to that of
+    /// an earlier operand; pair(i, k): that operand is i (no bit for the first operand).
+    static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
+    static constexpr std::uint32_t meets(std::size_t k) {
+        return std::uint32_t{1} << (paired_operands + k);
+    }
+    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) {
+        return std::uint32_t{1} << (2 * paired_operands + later * (later - 1) / 2 + earlier);
+    }
+
+    OperandMask wanted = 0, add = 0;
+    std::uint32_t routes = 0;
+    bool saved_result = false;
+    std::uint8_t target[64];
+
+    BackwardPlan() noexcept {} // leaves `target` to be filled
+
+    /// True for an operand that writes a gradient instead of adding it to that of an earlier
+    /// operand.
+    bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
+    /// Operand k writes its own gradient.
+    void keep(std::size_t k) noexcept;
+    /// The gradient of operand k is added to that of `nearest`, the previous operand that is the
+    /// same tensor.
+    void send_to(std::size_t nearest, std::size_t k) noexcept;
+    /// The plan restricted to some operands. Of the operands of one tensor, `operands` has all or
+    /// none.
+    BackwardPlan only(OperandMask operands) const noexcept;
+};
+
+template <class T, class P>
+using gradient_batch =
+    std::conditional_t<Differentiable<T>, simd::batch_of<tile_type<T, P>, P>, NoPartial>;
+template <class Indices, class P, class... T> struct GradientBatches {};
+template <std::size_t... K, class P, class... T>
+    requires(sizeof...(T) <= BackwardPlan::paired_operands)
+struct GradientBatches<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_batch<T, P>>... {
+};
+
+/// Writes the gradients of operands of these scalar types to their destinations, batch by batch.
+/// Gradients of the same tensor are added in registers, or in memory if there are more than
+/// BackwardPlan::paired_operands operands.
+template <class P, class Operands> struct GradientDestination;
+template <class P, class... T> struct GradientDestination<P, Scalars<T...>> {
+    static constexpr std::size_t count = sizeof...(T);
+    static constexpr bool in_registers = count <= BackwardPlan::paired_operands;
+    using Batches = GradientBatches<std::index_sequence_for<T...>, P, T...>;
+    template <std::size_t K> using scalar = std::tuple_element_t<K, std::tuple<T...>>;
+
+    OperandMask const wanted, add, added_to;
+    std::uint32_t const routes;
+    simd::Batch<P> const factor;
+    bool const scales;
+    void* out[count] = {}; // unused where no gradient is wanted
+
+    /// `added_to_place`: operands whose gradient is added to what the destination has. `times`: a
+    /// factor for all gradients.
+    XGRAD_INLINE GradientDestination(
+        BackwardPlan const& plan, OperandMask added_to_place, double times = 1)
+        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place),
+          added_to(added_to_place),
+          routes(plan.routes | (times != 1 || added_to_place ? changes : 0)), factor(times),
+          scales(times != 1) {}
+
+    /// Sets the destination of each operand.
+    XGRAD_INLINE void set_destinations(BackwardPlan const& plan, void* const* places) {
+        for (std::size_t k = 0; k < count; ++k)
+            out[k] = optimisation_barrier(places[in_registers ? k : std::size_t{plan.target[k]}]);
+    }
+    /// The callable that backpropagate() gives the gradients of the batch at i.
+    struct Taking {
+        GradientDestination const& destination;
+        Batches& batches;
+        std::size_t i;
+
+        template <class, std::size_t K> XGRAD_INLINE void operator()(auto g) const {
+            destination.template take<K>(batches, g, i);
+        }
+    };
+    XGRAD_INLINE Taking taking(Batches& batches, std::size_t i) const {
+        return {*this, batches, i};
+    }
+    template <std::size_t K> XGRAD_INLINE void take(Batches& batches, auto g, std::size_t i) const {
+        if constexpr (in_registers) get<K>(batches) = g;
+        else {
+            auto* const p = place<K>(i);
+            if (scales) g = g * factor;
+            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
+            else if (wanted >> K & 1) g.store(p);
+        }
+    }
+    /// Writes the gradients of adjacent batches after all operands have delivered theirs.
+    template <std::size_t Together>
+    XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
+        if constexpr (in_registers)
+            [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
+                // A barrier: else each bit gets a register of its own, and there are too few.
+                auto const routes_now = optimisation_barrier(routes);
+                if (routes_now & changes) [[unlikely]] {
+                    if (scales) (scale_all<K>(batches), ...);
+                    (add_place<K>(batches, i), ...);
+                }
+                (pass_on<count - 1 - K>(batches, routes_now, i), ...);
+            }(std::index_sequence_for<T...>{});
+    }
+
+private:
+    static constexpr std::uint32_t changes =
+        std::uint32_t{1} << 31; // a bit of `routes`: gradients are scaled or accumulated
+
+    template <std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
+        return static_cast<tile_type<scalar<K>, P>*>(out[K]) + i;
+    }
+    /// Called from the last operand to the first: gradients that are added to an operand's gradient
+    /// come from later operands, so it is complete when it is stored.
+    template <std::size_t K, std::size_t Together>
+    XGRAD_INLINE void pass_on(
+        Batches (&batches)[Together], std::uint32_t routes_now, std::size_t i) const {
+        if constexpr (Differentiable<scalar<K>>) {
+            if constexpr (K > 0)
+                if (routes_now & BackwardPlan::meets(K))
+                    return add_to_nearest<K - 1, K>(batches, routes_now);
+            if (routes_now & BackwardPlan::stored(K)) [[likely]]
+                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
+                    get<K>(batches[u]).store(place<K>(i + u * simd::Batch<P>::width));
+                });
+        }
+    }
+    template <std::size_t Earlier, std::size_t K, std::size_t Together>
+    XGRAD_INLINE void add_to_nearest(Batches (&batches)[Together], std::uint32_t routes_now) const {
+        if constexpr (Earlier > 0)
+            if (!(routes_now & BackwardPlan::pair(Earlier, K)))
+                return add_to_nearest<Earlier - 1, K>(batches, routes_now);
+        if constexpr (std::same_as<scalar<Earlier>, scalar<K>>)
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
+                get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]);
+            });
+    }
+    template <std::size_t K, std::size_t Together>
+    XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const {
+        if constexpr (Differentiable<scalar<K>>)
+            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
+                get<K>(batches[u]) = get<K>(batches[u]) * factor;
+            });
+    }
+    template <std::size_t K, std::size_t Together>
+    XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const {
+        if constexpr (Differentiable<scalar<K>>)
+            if (added_to >> K & 1)
+                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
+                    get<K>(batches[u]) =
+                        get<K>(batches[u]) +
+                        gradient_batch<scalar<K>, P>::load(place<K>(i + u * simd::Batch<P>::width));
+                });
+    }
+};
+
+/// Computes the gradients of all operands for one tile from the gradient of the result. The
+/// gradients of the operands in `added_to` are added to what the destination has.
+template <class F>
+XGRAD_NOINLINE void backward_kernel(void const* expression, BackwardPlan const& plan,
+    void* const* arguments, std::size_t n, OperandMask constant, OperandMask added_to) {
+    F const f = *static_cast<F const*>(expression);
+    using P = compute_precision<F>;
+    using Y = typename F::scalar;
+    constexpr BackwardLayout layout{F::operand_count};
+    void const* in[layout.gradients()];
+    copy_pointers(arguments, layout.gradients(), in);
+    GradientDestination<P, operand_scalars<F>> destination(plan, added_to);
+    destination.set_destinations(plan, arguments + layout.gradients());
+    bool const saved = plan.saved_result;
+    invariant_operands<F> invariant{constant};
+    Values<F, P> v{};
+    set_constants(f, v);
+    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
+        evaluate_again<P>(f, BatchLoader<P>{in, i}, saved, v, invariant.next());
+        typename decltype(destination)::Batches batches[1]{};
+        backpropagate<0, P>(f, v, load_batch<Y, P>(in[layout.grad_output()], i), destination.wanted,
+            destination.taking(batches[0], i));
+        destination.store(batches, i);
+    }
+}
+
+/// The number of batches that a kernel evaluates side by side: two for cheap expressions of several
+/// operands, where testing `routes` would otherwise be most of the work (bench_rational).
+template <class X> inline constexpr bool is_cheap = true;
+template <class Op, class... X>
+inline constexpr bool is_cheap<Expression<Op, X...>> =
+    !is_transcendental<Op> && (is_cheap<X> && ...);
+template <class F>
+inline constexpr std::size_t batches_together =
+    is_cheap<F> && F::operand_count > 1 &&
+            F::operand_count <=
+                BackwardPlan::paired_operands&& simd::Batch<compute_precision<F>>::width > 1
+        ? 2
+        : 1;
+
+/// Pairwise sum: shorter dependency chains than a sequential sum.
+template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes) {
+    if constexpr (n == 1) return static_cast<double>(*lanes);
+    else return sum_of_lanes<n / 2>(lanes) + sum_of_lanes<n / 2>(lanes + n / 2);
+}
+
+/// The number of batches that a kernel sums in its own precision before it adds the result to a
+/// double.
+inline constexpr std::size_t summed_batches = 32;
+
+/// The sum of f over n elements and, in the same pass, the gradients of `factor` times that sum
+/// (faster than two passes: bench_rational, rows "hand, 1 pass" and "hand, 2 passes"). Values may
+/// differ by a rounding, as in any backward pass.
+template <class F>
+XGRAD_NOINLINE double sum_kernel(void const* expression, BackwardPlan const& plan,
+    void* const* arguments, double factor, std::size_t n, OperandMask constant,
+    OperandMask added_to) {
+    F const f = *static_cast<F const*>(expression);
+    using P = compute_precision<F>;
+    constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
+    void const* in[F::operand_count];
+    copy_pointers(arguments, F::operand_count, in);
+    GradientDestination<P, operand_scalars<F>> destination(plan, added_to, factor);
+    destination.set_destinations(plan, arguments + BackwardLayout{F::operand_count}.gradients());
+    simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
+    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], OperandMask invariant,
+                             std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
+        typename decltype(destination)::Batches batches[Batches]{};
+        kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
+            std::size_t const at = i + u * width;
+            evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, at}, v[u], invariant);
+            backpropagate<0, P>(
+                f, v[u], grad_output, ~OperandMask{0}, destination.taking(batches[u], at));
+            sum = sum + v[u].y;
+        });
+        destination.store(batches, i);
+    };
+    invariant_operands<F> invariant{constant};
+    Values<F, P> v[1]{};
+    set_constants(f, v[0]);
+    double total = 0;
+    for (std::size_t i = 0; i < n;) {
+        std::size_t const stop = std::min(n, i + summed_batches * width);
+        simd::Batch<P> sum(0);
+        if constexpr (together > 1)
+            if (i + together * width <= stop) {
+                invariant_operands<F> invariant_in_all{constant};
+                Values<F, P> all[together]{};
+                kernel::unroll<together>(
+                    [&](auto u) XGRAD_LAMBDA_INLINE { set_constants(f, all[u]); });
+                for (; i + together * width <= stop; i += together * width)
+                    compute(all, invariant_in_all.next(), i, sum);
+            }
+        for (; i < stop; i += width) compute(v, invariant.next(), i, sum);
+        P lanes[width];
+        sum.store(lanes);
+        if (n >= width) total += sum_of_lanes<width>(lanes);
+        else
+            for (std::size_t lane = 0; lane < n; ++lane) total += static_cast<double>(lanes[lane]);
+    }
+    return total;
+}
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
+
+// ======== xgrad/impl/fuse/kernel.ipp
+// Bodies of kernel.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void BackwardPlan::keep(std::size_t k) noexcept {
+    target[k] = static_cast<std::uint8_t>(k);
+    if (k < paired_operands) routes |= stored(k);
+}
+
+XGRAD_FUNCTION void BackwardPlan::send_to(std::size_t nearest, std::size_t k) noexcept {
+    target[k] = target[nearest];
+    add |= OperandMask{1} << k;
+    if (k < paired_operands) routes |= meets(k) | pair(nearest, k);
+}
+
+XGRAD_FUNCTION BackwardPlan BackwardPlan::only(OperandMask operands) const noexcept {
+    BackwardPlan plan = *this;
+    auto const left_out = static_cast<std::uint32_t>(~operands) & (stored(paired_operands) - 1);
+    plan.wanted &= operands;
+    plan.add &= operands;
+    plan.routes &= ~(left_out | left_out << paired_operands);
+    return plan;
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
+#endif
+
+namespace xgrad::detail {
+
+/// The order of the kernel's arguments: the values of the operands, their tangents, the gradient of
+/// the result, the saved result, then destinations for the gradients of the operands and for the
+/// tangent of the result.
+struct DualLayout {
+    std::size_t operand_count;
+    constexpr std::size_t tangents() const { return operand_count; }
+    constexpr std::size_t grad_output() const { return 2 * operand_count; }
+    constexpr std::size_t result() const { return 2 * operand_count + 1; }
+    constexpr std::size_t gradients() const { return 2 * operand_count + 2; }
+    constexpr std::size_t tangent() const { return 3 * operand_count + 2; }
+    constexpr std::size_t total() const { return 3 * operand_count + 3; }
+};
+
+/// `moving`: the operands with a tangent. `gradients`: the gradients that the kernel writes.
+struct DualPlan {
+    OperandMask moving = 0;
+    BackwardPlan gradients;
+    bool saved_result = false, wants_tangent = false;
+    void const* constant_grad_output =
+        nullptr; // a batch with the gradient of all elements, if it is one value
+};
+
+/// True if a vertex can have a tangent.
+template <class X> inline constexpr bool is_dual_vertex = false;
+template <class T> inline constexpr bool is_dual_vertex<Slot<T>> = Differentiable<T>;
+template <class Op, class... X>
+inline constexpr bool is_dual_vertex<Expression<Op, X...>> =
+    takes_gradients<typename Expression<Op, X...>::kind> && (is_dual_vertex<X> || ...);
+
+template <class E> inline constexpr std::size_t dual_operands = 0;
+template <class Op, class... X>
+inline constexpr std::size_t dual_operands<Expression<Op, X...>> =
+    (std::size_t{is_dual_vertex<X>} + ...);
+
+template <class X, class P>
+using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::kind, P>>,
+    batch_for<typename X::kind, P>>;
+
+/// The values and tangents at all vertices, filled in place like Values.
+template <class X, class P> struct DualValues {
+    dual_batch<X, P> y;
+};
+template <class Indices, class P, class... X> struct DualValuesOf;
+template <std::size_t... I, class P, class... X>
+struct DualValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
+template <class Op, class... X, class P> struct DualValues<Expression<Op, X...>, P> {
+    dual_batch<Expression<Op, X...>, P> y;
+    DualValuesOf<std::index_sequence_for<X...>, P, X...> x;
+};
+
+template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argument(V const& v) {
+    return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
+}
+
+/// The arguments of a kernel, and the index of a batch in them.
+struct DualTile {
+    void const* const* at;
+    std::size_t i;
+    OperandMask moving;
+};
+
+template <std::size_t At, std::size_t operand_count, class P, class T>
+XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v) {
+    if constexpr (Differentiable<T>) {
+        v.y.value = load_batch<T, P>(tile.at[At], tile.i);
+        v.y.tangent = load_batch<T, P>(tile.at[operand_count + At], tile.i);
+    } else v.y = load_batch<T, P>(tile.at[At], tile.i);
+}
+template <std::size_t At, std::size_t operand_count, class P, class T>
+XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
+    v.y = constant_batch<P>(c);
+}
+template <std::size_t At, std::size_t operand_count, class P, class Op, class... X,
+    std::size_t... J>
+XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved,
+    DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>) {
+    using E = Expression<Op, X...>;
+    using On = OnDuals<typename E::signature>;
+    auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
+                               tile.at[DualLayout{operand_count}.result()], tile.i)
+                         : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
+    if constexpr (is_dual_vertex<E>) {
+        constexpr bool alone = dual_operands<E> == 1;
+        v.y.value = y;
+        v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
+        if (alone && has_poles<Op, std::index_sequence_for<X...>> &&
+            !(tile.moving & operand_range<At, E::operand_count>))
+            v.y.tangent = 0; // even where the derivative is infinite
+    } else v.y = y;
+}
+template <std::size_t At, std::size_t operand_count, class P, class Op, class... X>
+XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
+    DualValues<Expression<Op, X...>, P>& v, bool saved = false) {
+    constexpr auto first = first_operands<X...>();
+    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
+        (evaluate_dual<At + first[I], operand_count, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
+        apply_dual<At, operand_count, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
+    }(std::index_sequence_for<X...>{});
+}
+
+/// The tangent of a gradient: 0 if the gradient is no dual number.
+template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
+template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
+
+/// Applies the chain rule from the root to the operands. `destination` gets the tangents of the
+/// operands' gradients.
+template <std::size_t At, class P, class T, class G, class Destination>
+XGRAD_INLINE void backpropagate_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g,
+    OperandMask, Destination const& destination) {
+    destination.template operator()<T, At>(tangent_of(g));
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Destination>
+XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
+    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination);
+
+template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination,
+    std::size_t... J>
+XGRAD_INLINE void backpropagate_dual_to(Expression<Op, X...> const& e,
+    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination, std::index_sequence<J...>) {
+    using E = Expression<Op, X...>;
+    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+    if constexpr (is_dual_vertex<Xi>) {
+        constexpr std::size_t first = At + first_operands<X...>()[I];
+        if (!(wanted & operand_range<first, Xi::operand_count>)) return;
+        auto const gi = pull(g, e.op.partial(wrt<I>{}, v.y, dual_argument<E, J, P>(v)...));
+        backpropagate_dual<first, P>(
+            get<I>(e.x), get<I>(v.x), project<typename Xi::kind, P>(gi), wanted, destination);
+    }
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Destination>
+XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
+    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination) {
+    [&]<std::size_t... I>(std::index_sequence<I...> all) XGRAD_LAMBDA_INLINE {
+        (backpropagate_dual_to<I, At, P>(e, v, g, wanted, destination, all), ...);
+    }(std::index_sequence_for<X...>{});
+}
+
+/// Computes the tangents of the result and of the gradients for one tile.
+template <class F>
+XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void dual_kernel(
+    void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
+    F const f = *static_cast<F const*>(expression); // a copy that no output can alias
+    using P = compute_precision<F>;
+    using Y = typename F::scalar;
+    constexpr DualLayout layout{F::operand_count};
+    void const* in[layout.gradients()];
+    copy_pointers(arguments, layout.gradients(), in);
+    auto* const tangent = static_cast<tile_type<Y, P>*>(arguments[layout.tangent()]);
+    GradientDestination<P, operand_scalars<F>> destination(plan.gradients, 0);
+    if (destination.wanted)
+        destination.set_destinations(plan.gradients, arguments + layout.gradients());
+    auto const moving = plan.moving;
+    bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent,
+               has_constant_grad_output = plan.constant_grad_output;
+    if (has_constant_grad_output) in[layout.grad_output()] = plan.constant_grad_output;
+    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
+        DualTile const tile{in, i, moving};
+        DualValues<F, P> v;
+        if constexpr (requires { v.x; }) evaluate_dual<0, F::operand_count, P>(f, tile, v, saved);
+        else evaluate_dual<0, F::operand_count, P>(f, tile, v);
+        if (wants_tangent) tangent_of(v.y).store(tangent + i);
+        if (!destination.wanted) continue;
+        typename decltype(destination)::Batches batches[1]{};
+        backpropagate_dual<0, P>(f, v,
+            load_batch<Y, P>(in[layout.grad_output()], has_constant_grad_output ? 0 : i),
+            destination.wanted, destination.taking(batches[0], i));
+        destination.store(batches, i);
+    }
+}
+
+} // namespace xgrad::detail
+
+// ======== xgrad/fuse/gather_scatter.hpp
+// Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
+// (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
+// accumulated in double, and long sums tile by tile, which bounds the rounding error. These
+// functions are instantiated for each pair of scalar types, not for each expression.
+
 namespace xgrad::detail {
 
 /// The type in which sums of elements of type T are accumulated.
@@ -12049,48 +11927,46 @@ struct KernelTable {
     Vertex const* vertices;
     ElementType const* const* operand; // of each operand
     ElementType const* result; // of the gradient and the saved result, which a backward pass reads
-    // `constant`: the operands that have one value in the tile. `added_to`: the operands whose
-    // gradients are added to what the destination has.
+    // Call them by run_kernel.hpp. `constant`: the operands that have one value in the tile.
+    // `added_to`: the operands whose gradients are added to what the destination has. There is a
+    // backward kernel and a dual kernel where the result has gradients.
     void (*forward)(
         void const* expression, void* const* arguments, std::size_t n, OperandMask constant);
     void (*backward)(void const* expression, BackwardPlan const& plan, void* const* arguments,
         std::size_t n, OperandMask constant, OperandMask added_to);
-    std::size_t (*dual)(
+    void (*dual)(
         void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n);
-    bool is_identity; // one tensor and no operation
-    bool in_place;    // a kernel can read the elements of all operands where they are
+    std::size_t lanes; // of a batch, a power of two
+    bool is_identity;  // one tensor and no operation
+    bool in_place;     // a kernel can read the elements of all operands where they are
     OperandMask differentiable;
     std::size_t largest_element; // of an operand or the result
+
+    bool is_whole(std::size_t n) const noexcept { return (n & (lanes - 1)) == 0; }
+    /// The number of elements in the whole batches among n.
+    std::size_t in_whole_batches(std::size_t n) const noexcept { return n & ~(lanes - 1); }
 };
 
 /// False for a tensor that stands alone.
 template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
 
+template <class P, class Operands> inline constexpr int element_types = 0;
+template <class P, class... T>
+inline constexpr std::array<ElementType const*, sizeof...(T)> element_types<P, Scalars<T...>> = {
+    &element_type<T, tile_type<T, P>>...};
+
 template <class F> struct KernelTableOf {
     using P = compute_precision<F>;
     using Y = typename F::scalar;
 
-    template <std::size_t... K> static constexpr auto element_types(std::index_sequence<K...>) {
-        return std::array<ElementType const*, F::operand_count>{
-            &element_type<operand_scalar<F, K>, tile_type<operand_scalar<F, K>, P>>...};
+    static constexpr auto const& operand = element_types<P, operand_scalars<F>>;
+    static constexpr auto backward() -> decltype(KernelTable::backward) {
+        if constexpr (Differentiable<Y>) return &backward_kernel<F>;
+        else return nullptr;
     }
-    static constexpr auto operand = element_types(std::make_index_sequence<F::operand_count>{});
-    static void forward(
-        void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
-        forward_kernel(*static_cast<F const*>(expression), arguments,
-            static_cast<Y*>(arguments[F::operand_count]), n, constant);
-    }
-    static void backward(void const* expression, BackwardPlan const& plan, void* const* arguments,
-        std::size_t n, OperandMask constant, OperandMask added_to) {
-        if constexpr (Differentiable<Y>)
-            backward_kernel(
-                *static_cast<F const*>(expression), plan, arguments, n, constant, added_to);
-    }
-    static std::size_t dual(
-        void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
-        if constexpr (Differentiable<Y>)
-            return dual_kernel(*static_cast<F const*>(expression), plan, arguments, n);
-        else return n;
+    static constexpr auto dual() -> decltype(KernelTable::dual) {
+        if constexpr (Differentiable<Y>) return &dual_kernel<F>;
+        else return nullptr;
     }
     static constexpr bool in_place =
         std::ranges::all_of(operand, [](auto const* l) { return l->in_place; });
@@ -12103,8 +11979,8 @@ template <class F> struct KernelTableOf {
         return mask;
     }();
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), operand.data(),
-        &element_type<Y, tile_type<Y, P>>, &forward, &backward, &dual, !has_operation<F>, in_place,
-        differentiable, largest_element};
+        &element_type<Y, tile_type<Y, P>>, &forward_kernel<F>, backward(), dual(),
+        simd::Batch<P>::width, !has_operation<F>, in_place, differentiable, largest_element};
 };
 
 /// A sum and its gradients in one pass; only expressions that are summed have one.
@@ -12112,13 +11988,8 @@ using SumKernel = double (*)(void const* expression, BackwardPlan const& plan,
     void* const* arguments, double factor, std::size_t n, OperandMask constant,
     OperandMask added_to);
 /// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
-template <class F> constexpr SumKernel sum_kernel() {
-    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
-        return [](void const* expression, BackwardPlan const& plan, void* const* arguments,
-                   double factor, std::size_t n, OperandMask constant, OperandMask added_to) {
-            return sum_and_gradient_kernel(
-                *static_cast<F const*>(expression), plan, arguments, factor, n, constant, added_to);
-        };
+template <class F> constexpr SumKernel sum_kernel_of() {
+    if constexpr (has_operation<F> && RealScalar<typename F::scalar>) return &sum_kernel<F>;
     else return nullptr;
 }
 
@@ -12173,6 +12044,250 @@ XGRAD_FUNCTION AnyArray zeroed(Shape const& shape, std::size_t element) {
 
 namespace xgrad::detail {
 
+/// The last n elements of a kernel's arguments, after the first `whole`.
+struct TailRange {
+    void* const* arguments;
+    std::size_t whole, n, lanes;
+
+    TailRange(KernelTable const& kernels, void* const* all, std::size_t count) noexcept
+        : arguments(all), whole(kernels.in_whole_batches(count)), n(count - whole),
+          lanes(kernels.lanes) {}
+    std::byte* first(std::size_t k, std::size_t element) const noexcept {
+        return static_cast<std::byte*>(arguments[k]) + whole * element;
+    }
+};
+
+/// Padded copies of a tail: each is a whole batch. (The range is no member, so that compilers keep
+/// it in registers.)
+class TailCopies {
+public:
+    TailCopies() noexcept {} // leaves the copies to be filled
+    TailCopies(TailCopies const&) = delete;
+    TailCopies& operator=(TailCopies const&) = delete;
+
+    /// The kernel reads argument k, whose elements have this many bytes. An argument that is null,
+    /// or not named here, is none of this call.
+    void read(TailRange range, std::size_t k, std::size_t element) noexcept;
+    /// The kernel writes argument k.
+    void write(TailRange range, std::size_t k) noexcept;
+    /// Copies what the kernel wrote.
+    void copy_back(TailRange range, std::size_t k, std::size_t element) const noexcept;
+    /// What the kernel takes.
+    void* const* arguments() const noexcept { return arguments_; }
+
+private:
+    static constexpr std::size_t most = 3 * 64; // arguments, of a dual kernel
+    static constexpr std::size_t bytes = 128;   // of a batch: 8 complex numbers, or 16 of floats
+
+    void* arguments_[most];
+    alignas(64) std::byte copies_[most][bytes];
+};
+
+// Each calls a kernel on n elements. Arguments as for the kernel.
+
+void run_forward_tail(KernelTable const& kernels, void const* expression, void* const* arguments,
+    std::size_t n, OperandMask constant);
+void run_backward_tail(KernelTable const& kernels, void const* expression, BackwardPlan const& plan,
+    void* const* arguments, std::size_t n, OperandMask constant, OperandMask added_to);
+double run_sum_tail(KernelTable const& kernels, SumKernel sum, void const* expression,
+    BackwardPlan const& plan, void* const* arguments, double factor, std::size_t n,
+    OperandMask constant, OperandMask added_to);
+void run_dual(KernelTable const& kernels, void const* expression, DualPlan const& plan,
+    void* const* arguments, std::size_t n);
+
+inline void run_forward(KernelTable const& kernels, void const* expression, void* const* arguments,
+    std::size_t n, OperandMask constant) {
+    if (auto const whole = kernels.in_whole_batches(n))
+        kernels.forward(expression, arguments, whole, constant);
+    if (!kernels.is_whole(n)) run_forward_tail(kernels, expression, arguments, n, constant);
+}
+inline void run_backward(KernelTable const& kernels, void const* expression,
+    BackwardPlan const& plan, void* const* arguments, std::size_t n, OperandMask constant,
+    OperandMask added_to) {
+    if (auto const whole = kernels.in_whole_batches(n))
+        kernels.backward(expression, plan, arguments, whole, constant, added_to);
+    if (!kernels.is_whole(n))
+        run_backward_tail(kernels, expression, plan, arguments, n, constant, added_to);
+}
+inline double run_sum(KernelTable const& kernels, SumKernel sum, void const* expression,
+    BackwardPlan const& plan, void* const* arguments, double factor, std::size_t n,
+    OperandMask constant, OperandMask added_to) {
+    double total = 0;
+    if (auto const whole = kernels.in_whole_batches(n))
+        total = sum(expression, plan, arguments, factor, whole, constant, added_to);
+    if (!kernels.is_whole(n))
+        total +=
+            run_sum_tail(kernels, sum, expression, plan, arguments, factor, n, constant, added_to);
+    return total;
+}
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_RUN_KERNEL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_RUN_KERNEL_IPP
+
+// ======== xgrad/impl/fuse/run_kernel.ipp
+// Bodies of run_kernel.hpp.
+
+namespace xgrad::detail {
+
+/// Copies n < 2 * Most bytes in pieces whose sizes are compile-time constants.
+template <std::size_t Most>
+XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) {
+    if (n & Most) {
+        std::memcpy(to, from, Most);
+        from += Most;
+        to += Most;
+    }
+    if constexpr (Most > 1) copy_few<Most / 2>(from, n, to);
+}
+/// Copies the n elements that are left.
+XGRAD_INLINE void copy_elements_left(std::byte const* from, std::size_t bytes, std::byte* to) {
+    if (bytes == sizeof(double)) std::memcpy(to, from, sizeof(double)); // one number
+    else copy_few<64>(from, bytes, to);
+}
+
+#if defined(__AVX2__)
+/// Loads one element of 4, 8 or 16 bytes and zeros the rest.
+XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
+    if (element == 8) [[likely]]
+        return _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));
+    if (element == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
+    return _mm_castps_si128(_mm_load_ss(reinterpret_cast<float const*>(from)));
+}
+#endif
+
+/// Copies n elements to a batch of `size` bytes and zeros the rest.
+///
+/// A masked store writes the batch at once where the processor has one: store-to-load forwarding
+/// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
+/// load for the same reason: the previous step may have stored it alone just before.
+XGRAD_INLINE void fill_batch(
+    std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
+    std::size_t const bytes = n * element;
+#if defined(__AVX512BW__) && defined(__BMI2__)
+    if (size % 64 == 0) {
+        if (n == 1) _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from, element)));
+        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
+            _mm512_storeu_si512(
+                to + at, _mm512_maskz_loadu_epi8(
+                             _bzhi_u64(~0ull, static_cast<unsigned>(bytes > at ? bytes - at : 0)),
+                             from + at));
+        return;
+    }
+#elif defined(__AVX2__)
+    if (size % 32 == 0) {
+        auto* const words = reinterpret_cast<__m256i*>(to);
+        if (n == 1) _mm256_storeu_si256(words, _mm256_zextsi128_si256(load_one(from, element)));
+        for (std::size_t at = n == 1 ? 32 : 0; at < size; at += 32)
+            _mm256_storeu_si256(words + at / 32,
+                _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at),
+                    _mm256_cmpgt_epi32(
+                        _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
+                        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))));
+        return;
+    }
+#endif
+    std::memset(to, 0, size);
+    copy_elements_left(from, bytes, to);
+}
+
+XGRAD_INLINE void TailCopies::read(TailRange range, std::size_t k, std::size_t element) noexcept {
+    if (!range.arguments[k]) return;
+    fill_batch(copies_[k], range.first(k, element), range.n, element, range.lanes * element);
+    arguments_[k] = copies_[k];
+}
+XGRAD_INLINE void TailCopies::write(TailRange range, std::size_t k) noexcept {
+    if (range.arguments[k]) arguments_[k] = copies_[k];
+}
+XGRAD_INLINE void TailCopies::copy_back(
+    TailRange range, std::size_t k, std::size_t element) const noexcept {
+    if (range.arguments[k])
+        copy_elements_left(copies_[k], range.n * element, range.first(k, element));
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(KernelTable const& kernels,
+    void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
+    TailRange const range(kernels, arguments, n);
+    TailCopies copies;
+    std::size_t const count = kernels.operand_count;
+    for (std::size_t k = 0; k < count; ++k) copies.read(range, k, kernels.operand[k]->tile_element);
+    copies.write(range, count);
+    kernels.forward(expression, copies.arguments(), range.n, constant);
+    copies.copy_back(range, count, kernels.result->element);
+}
+
+/// The operands and gradients of a backward kernel or a sum kernel.
+XGRAD_INLINE void take_operands(TailCopies& copies, TailRange range, KernelTable const& kernels,
+    std::size_t gradients, OperandMask added_to) {
+    for (std::size_t k = 0; k < kernels.operand_count; ++k) {
+        auto const element = kernels.operand[k]->tile_element;
+        copies.read(range, k, element);
+        copies.write(range, gradients + k);
+        if (added_to >> k & 1) copies.read(range, gradients + k, element);
+    }
+}
+XGRAD_INLINE void copy_gradients_back(
+    TailCopies const& copies, TailRange range, KernelTable const& kernels, std::size_t gradients) {
+    for (std::size_t k = 0; k < kernels.operand_count; ++k)
+        copies.copy_back(range, gradients + k, kernels.operand[k]->tile_element);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION void run_backward_tail(KernelTable const& kernels,
+    void const* expression, BackwardPlan const& plan, void* const* arguments, std::size_t n,
+    OperandMask constant, OperandMask added_to) {
+    BackwardLayout const layout{kernels.operand_count};
+    TailRange const range(kernels, arguments, n);
+    TailCopies copies;
+    copies.read(range, layout.grad_output(), kernels.result->tile_element);
+    if (plan.saved_result) copies.read(range, layout.result(), kernels.result->tile_element);
+    take_operands(copies, range, kernels, layout.gradients(), added_to);
+    kernels.backward(expression, plan, copies.arguments(), range.n, constant, added_to);
+    copy_gradients_back(copies, range, kernels, layout.gradients());
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double run_sum_tail(KernelTable const& kernels, SumKernel sum,
+    void const* expression, BackwardPlan const& plan, void* const* arguments, double factor,
+    std::size_t n, OperandMask constant, OperandMask added_to) {
+    BackwardLayout const layout{kernels.operand_count};
+    TailRange const range(kernels, arguments, n);
+    TailCopies copies;
+    take_operands(copies, range, kernels, layout.gradients(), added_to);
+    double const total =
+        sum(expression, plan, copies.arguments(), factor, range.n, constant, added_to);
+    copy_gradients_back(copies, range, kernels, layout.gradients());
+    return total;
+}
+
+XGRAD_FUNCTION void run_dual(KernelTable const& kernels, void const* expression,
+    DualPlan const& plan, void* const* arguments, std::size_t n) {
+    DualLayout const layout{kernels.operand_count};
+    TailRange const range(kernels, arguments, n);
+    if (range.whole) kernels.dual(expression, plan, arguments, range.whole);
+    if (range.n == 0) return;
+    TailCopies copies;
+    for (std::size_t k = 0; k < layout.operand_count; ++k) {
+        auto const element = kernels.operand[k]->tile_element;
+        copies.read(range, k, element);
+        copies.read(range, layout.tangents() + k, element);
+        copies.write(range, layout.gradients() + k);
+    }
+    auto const element = kernels.result->tile_element;
+    copies.read(range, layout.grad_output(), element);
+    copies.read(range, layout.result(), element);
+    copies.write(range, layout.tangent());
+    kernels.dual(expression, plan, copies.arguments(), range.n);
+    copy_gradients_back(copies, range, kernels, layout.gradients());
+    copies.copy_back(range, layout.tangent(), element);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_RUN_KERNEL_IPP
+#endif
+
+namespace xgrad::detail {
+
 /// Evaluates an expression whose operands are all contiguous, like `out`.
 void evaluate_contiguous(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, AnyArray const& out);
@@ -12214,7 +12329,7 @@ XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* ex
     void* at[64];
     for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
     at[table.operand_count] = out.data;
-    if (out.numel) table.forward(expression, at, out.numel, 0);
+    if (out.numel) run_forward(table, expression, at, out.numel, 0);
 }
 
 XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
@@ -12258,7 +12373,7 @@ XGRAD_FUNCTION void reduce_contiguous(
     if (copies) result.from = 0;
     loop.add(n, result);
     auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
-        if (!copies) table.forward(expression, at, elements, facts.constant);
+        if (!copies) run_forward(table, expression, at, elements, facts.constant);
     };
     loop.run(loop_body(body));
 }
@@ -12272,7 +12387,7 @@ XGRAD_FUNCTION void reduce_all(KernelTable const& table, void const* expression,
     at[table.operand_count] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
-        table.forward(expression, at, elements, 0);
+        run_forward(table, expression, at, elements, 0);
         (*out.transfer)(tile.elements, out.array->data, 0, elements);
         for (std::size_t k = 0; k < table.operand_count; ++k)
             at[k] = static_cast<std::byte*>(at[k]) + elements * table.operand[k]->element;
@@ -12579,14 +12694,17 @@ struct TracedTable {
     /// Computes the value from the values of the operands (of an operand: from its tensor).
     AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
     /// What the gradient of an operand reads, and that gradient. A tensor that it does not read may
-    /// be undefined.
-    Uses (*uses)(void const* operation, std::size_t operand) = nullptr;
-    AnyTensor (*pull)(void const* operation, std::size_t operand, AnyTensor const& g,
-        AnyTensor const& y, AnyTensor const* x) = nullptr;
+    /// be undefined. Null where there is none.
+    struct Gradient {
+        Uses (*uses)(void const* operation) = nullptr;
+        AnyTensor (*pull)(void const* operation, AnyTensor const& g, AnyTensor const& y,
+            AnyTensor const* x) = nullptr;
+    };
+    Gradient const* gradients = nullptr; // of each operand
     /// Converts the gradient of an operand to its shape and element type.
     AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
 
-    bool takes_gradients() const noexcept { return pull || arrive; }
+    bool takes_gradients() const noexcept { return gradients || arrive; }
 };
 struct TracedVertex {
     TracedTable const* table;
@@ -12605,7 +12723,7 @@ struct RecordTable {
     TypeInfo const* const* operand_types;
     std::size_t expression_bytes;
     // The members below are null where no gradient exists.
-    void (*copy)(void* to, void const* from) = nullptr;
+    void (*copy)(void* to, void const* from) = nullptr;   // null where it is trivial
     void (*destroy)(void* expression) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
@@ -12615,6 +12733,12 @@ struct RecordTable {
     AnyTensor (*traced_grad_output)(
         AnyTensor const& gradient, SumOver const* sum, Shape const& space) = nullptr;
     AnyTensor (*traced_result)(AnyTensor const& result) = nullptr;
+
+    void copy_expression(void* to, void const* from) const {
+        if (copy) [[unlikely]]
+            copy(to, from);
+        else std::memcpy(to, from, expression_bytes);
+    }
 };
 
 /// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
@@ -12741,7 +12865,7 @@ void each_operand_with_gradient(
     std::size_t child = at + 1;
     for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
         if (auto const& x = vertices[child]; x.operand_mask && x.table->takes_gradients())
-            f(child, v.table->uses(v.object, i));
+            if (auto const uses = v.table->gradients[i].uses) f(child, uses(v.object));
 }
 [[gnu::cold]] void add_reads(
     std::vector<TracedVertex> const& vertices, std::size_t at, OperandMask above, Reads& reads);
@@ -13100,7 +13224,7 @@ protected:
         AnyTensor const& result)
         : plan_(plan), contiguous_(in.contiguous && plan.table.result.in_place),
           space_(in.space()) {
-        plan.table.copy(behind() + plan.expression_at, expression);
+        plan.table.copy_expression(behind() + plan.expression_at, expression);
         bool const plain = save_values(operands, in, result);
         std::size_t connected = 0;
         try {
@@ -13489,7 +13613,8 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
         OperandMask const adds = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
         if (!grad_output) return run(at, count, facts.constant, adds);
-        kernels.backward(expression_object(), plan_.gradients, at, count, facts.constant, adds);
+        run_backward(
+            kernels, expression_object(), plan_.gradients, at, count, facts.constant, adds);
         return 0.;
     };
     double const sum = loop.run(loop_body(body));
@@ -13510,8 +13635,8 @@ XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool c
 
 XGRAD_FUNCTION double FusedSum::run(
     void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const {
-    return sum_->kernel(
-        expression_object(), plan_.gradients, at, sum_->scale, count, constant, added_to);
+    return run_sum(table().kernels, sum_->kernel, expression_object(), plan_.gradients, at,
+        sum_->scale, count, constant, added_to);
 }
 
 XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
@@ -13787,8 +13912,8 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
         apply_in_loop(grad_outputs, results, added_to);
     else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
     else
-        kernels.backward(expression_object(), plan.gradients, reinterpret_cast<void* const*>(at),
-            count, 0, added_to);
+        run_backward(kernels, expression_object(), plan.gradients,
+            reinterpret_cast<void* const*>(at), count, 0, added_to);
     return true;
 }
 
@@ -13798,7 +13923,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     kernel::Scratch<std::byte> splat(count * kernels.result->element);
     auto& grad_output = at[operand_count()];
     kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
-    kernels.backward(expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
+    run_backward(kernels, expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
         count, 0, added_to);
 }
 
@@ -13863,16 +13988,10 @@ public:
     AnyTensor gradient(std::size_t k);
 
 private:
-    /// Kernels compute whole batches. Upper bound of the elements of a batch.
+    /// Upper bound of the elements of a batch.
     static constexpr std::size_t max_lanes = 16;
-    struct PaddedTail {
-        alignas(64) std::byte elements[max_lanes * 16];
-    };
 
     bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
-
-    /// Tail of a tile: computed on a copy that is padded with zeros.
-    void compute_tail(void* const* at, std::size_t start, std::size_t count);
 
     FusedNode const& node_;
     KernelTable const& kernels_;
@@ -13880,7 +13999,7 @@ private:
     Shape space_;
     LocalArray<LoopOperand, 21> operands_;
     DualPlan plan_;
-    PaddedTail splat_;
+    alignas(64) std::byte splat_[max_lanes * 16];
     AnyArray grad_outputs_, tangent_;
     CachedVector<AnyArray> gradients_;
 };
@@ -13927,8 +14046,8 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
     plan_.gradients = node_.gradients().only(wanted);
     grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
     if (grad_outputs_.numel == 1) {
-        kernels_.result->gather(splat_.elements, grad_outputs_.data, 0, max_lanes);
-        plan_.constant_grad_output = splat_.elements;
+        kernels_.result->gather(splat_, grad_outputs_.data, 0, max_lanes);
+        plan_.constant_grad_output = splat_;
     } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
     gradients_.resize(layout_.operand_count);
     for (std::size_t k = 0; k < layout_.operand_count; ++k) {
@@ -13944,9 +14063,7 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
 
 XGRAD_FUNCTION void DualPass::run() {
     auto body = [this](void* const* at, std::size_t count, LoopFacts) {
-        if (auto const done = kernels_.dual(node_.expression_object(), plan_, at, count);
-            done < count)
-            compute_tail(at, done, count - done);
+        run_dual(kernels_, node_.expression_object(), plan_, at, count);
     };
     NdLoop loop(space_, layout_.total());
     for (std::size_t k = 0; k < layout_.total(); ++k) loop.add(k, operands_[k]);
@@ -13967,24 +14084,6 @@ XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
     if (!makes_gradient(k)) return {};
     if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(gradients_[k]);
     return AnyTensor(TensorImpl::make(*node_.table().operand_types[k], std::move(gradients_[k])));
-}
-
-XGRAD_FUNCTION void DualPass::compute_tail(void* const* at, std::size_t start, std::size_t count) {
-    std::size_t const n = layout_.total();
-    LocalArray<PaddedTail, 12> tail(n);
-    LocalArray<void*, 12> pointers(n);
-    auto const in_tile = [&](std::size_t k) {
-        return static_cast<std::byte*>(at[k]) + start * operands_[k].transfer->tile_element;
-    };
-    for (std::size_t k = 0; k < n; ++k) {
-        pointers[k] = at[k] ? tail[k].elements : nullptr;
-        if (at[k] && !operands_[k].output)
-            std::memcpy(tail[k].elements, in_tile(k), count * operands_[k].transfer->tile_element);
-    }
-    kernels_.dual(node_.expression_object(), plan_, pointers.data(), max_lanes);
-    for (std::size_t k = 0; k < n; ++k)
-        if (at[k] && operands_[k].output)
-            std::memcpy(in_tile(k), tail[k].elements, count * operands_[k].transfer->tile_element);
 }
 
 } // namespace xgrad::detail
@@ -17490,6 +17589,7 @@ public:
     Tensor grad() const { return Tensor(AnyTensor::grad().handle()); }
     /// Replaces the accumulated gradient by a tensor of the same shape, or an undefined one.
     void set_grad(Tensor const& g) { AnyTensor::set_grad(g); }
+    template <detail::XtensorExpression E> void set_grad(E const& g) { set_grad(Tensor(g)); }
     void zero_grad() { AnyTensor::zero_grad(); }
 
     /// A tensor of the same memory and version without grad_fn.
@@ -17704,48 +17804,33 @@ auto operator>>(A&&, B&&) {
 
 namespace xgrad::detail {
 
-/// Visits the tensors of an expression from left to right: f(index, tensor).
-template <std::size_t At, class X, class F> void each_tensor(X const& x, F&& f) {
-    if constexpr (is_expression<X>)
-        []<class Op, class... Y>(Expression<Op, Y...> const& e, F& g) {
-            constexpr auto first = first_operands<Y...>();
-            [&]<std::size_t... I>(std::index_sequence<I...>) {
-                (each_tensor<At + first[I]>(get<I>(e.x), g), ...);
-            }(std::index_sequence_for<Y...>{});
-        }(x, f);
-    else if constexpr (X::operand_count == 1) f(At, x);
-}
-
 // Defined in traced.hpp.
 void traced_pass(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
     AnyTensor const& gradient, std::span<AnyTensor> results);
-template <class P, class Op, class... X>
-void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out);
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out);
+template <class X, class P>
+void list_vertices(void const* expression, std::vector<TracedVertex>& out);
 template <class Y, class P> struct TracedEnds;
+
+template <class Operands> inline constexpr int type_infos = 0;
+template <class... T>
+inline constexpr std::array<TypeInfo const*, sizeof...(T)> type_infos<Scalars<T...>> = {
+    &type_info<T>...};
 
 template <class F> struct RecordTableOf {
     using Y = typename F::scalar;
 
-    template <std::size_t... K> static constexpr auto operand_types(std::index_sequence<K...>) {
-        return std::array<TypeInfo const*, F::operand_count>{&type_info<operand_scalar<F, K>>...};
-    }
-    static constexpr auto types = operand_types(std::make_index_sequence<F::operand_count>{});
     static void copy(void* to, void const* from) { ::new (to) F(*static_cast<F const*>(from)); }
     static void destroy(void* expression) noexcept { static_cast<F*>(expression)->~F(); }
     static inline std::atomic<OperandPlan const*> plans{nullptr};
-    static void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
-        detail::list_vertices<compute_precision<F>>(*static_cast<F const*>(expression), out);
-    }
     static constexpr RecordTable make() {
-        RecordTable t{
-            KernelTableOf<F>::table, element_type<Y>, type_info<Y>, types.data(), sizeof(F)};
+        RecordTable t{KernelTableOf<F>::table, element_type<Y>, type_info<Y>,
+            type_infos<operand_scalars<F>>.data(), sizeof(F)};
         if constexpr (Differentiable<Y>) {
-            t.copy = &copy;
+            if constexpr (!std::is_trivially_copyable_v<F>) t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
             t.plans = &plans;
             t.traced = &traced_pass;
-            t.list_vertices = &list_vertices;
+            t.list_vertices = &list_vertices<F, compute_precision<F>>;
             t.traced_grad_output = &TracedEnds<Y, compute_precision<F>>::grad_output;
             t.traced_result = &TracedEnds<Y, compute_precision<F>>::result;
         }
@@ -17776,28 +17861,33 @@ template <class E> struct FlattenedExpression {
     using F = flat_expression<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
-    F expression;
     AnyTensor const* operands[E::operand_count];
+    AnyTensor const** end = operands; // of the tensors that were found
+    F expression;
 
-    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::make(e)) {
-        each_tensor<0>(e, [this](std::size_t k, AnyTensor const& t) { operands[k] = &t; });
+    /// The expression as kernels take it. The barrier is for g++ 12, which suspects expressions
+    /// without constants of being uninitialised: they are padding.
+    void const* object() const {
+        return optimisation_barrier(static_cast<void const*>(&expression));
     }
+
+    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::flatten(e, end)) {}
 };
 
 /// Evaluates an expression in one pass and records it.
 template <class E> Tensor<typename E::scalar> record(E const& e) {
     FlattenedExpression<E> const flat(e);
     return Tensor<typename E::scalar>(
-        record_flat(flat.table, &flat.expression, flat.operands).handle());
+        record_flat(flat.table, flat.object(), flat.operands).handle());
 }
 
 /// Reduces an expression over axes without storing its values or recording.
 template <class Fold, class E>
 Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
     FlattenedExpression<E> const flat(e);
-    BoundOperands const in(flat.table, &flat.expression, flat.operands, false);
+    BoundOperands const in(flat.table, flat.object(), flat.operands, false);
     return reduce_expression<Fold, typename E::scalar>(
-        flat.table.kernels, &flat.expression, in.arrays, in.space(), axes, keep);
+        flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep);
 }
 
 /// Sums an expression over axes (over all without a list) without storing its values, and records
@@ -17808,8 +17898,8 @@ Tensor<typename E::scalar> record_sum(
     check_defined(operation, e);
     FlattenedExpression<E> const flat(e);
     return Tensor<typename E::scalar>(
-        record_flat_sum(operation, flat.table, sum_kernel<typename FlattenedExpression<E>::F>(),
-            &flat.expression, flat.operands, over, keepdims, mean)
+        record_flat_sum(operation, flat.table, sum_kernel_of<typename FlattenedExpression<E>::F>(),
+            flat.object(), flat.operands, over, keepdims, mean)
             .handle());
 }
 
@@ -18347,61 +18437,47 @@ template <class N, class P> struct TracedNumber {
 };
 
 /// Op with its signature in an expression of precision P, on operands of kinds L.
-template <class Op, class Signature, class P, class... L> struct TracedOperation;
-template <class Op, class Y, class... A, class P, class... L>
-struct TracedOperation<Op, Y(A...), P, L...> {
-    using indices = std::index_sequence_for<L...>;
+template <class Op, class Signature, class P, class Indices, class... L> struct TracedOperationAt;
+template <class Op, class Y, class... A, class P, std::size_t... I, class... L>
+struct TracedOperationAt<Op, Y(A...), P, std::index_sequence<I...>, L...> {
+    using signature = Y(A...);
+    using result = traced_scalar<Y, P>;
+    template <std::size_t J> using operand = std::tuple_element_t<J, std::tuple<L...>>;
 
     [[gnu::cold]] static AnyTensor value(void const* op, AnyTensor const* x) {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return cast<traced_scalar<Y, P>>(
-                express(*static_cast<Op const*>(op), traced_as<traced_scalar<L, P>>(x[I])...)
-                    .tensor);
-        }(indices{});
+        return cast<result>(record(Expression<Op, Tensor<traced_scalar<L, P>>...>(
+            *static_cast<Op const*>(op), x[I].template as<traced_scalar<L, P>>()...)));
     }
-    [[gnu::cold]] static Uses uses(void const* op, std::size_t operand) {
-        Uses found = 0;
-        each_operand(operand, [&]<std::size_t I, class>(wrt<I>) {
-            found = partial_uses<I>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
-        });
-        return found;
+    template <std::size_t J> [[gnu::cold]] static Uses uses(void const* op) {
+        return partial_uses<J>(*static_cast<Op const*>(op), std::type_identity<Y(A...)>{});
     }
-    [[gnu::cold]] static AnyTensor pull(void const* op, std::size_t operand, AnyTensor const& g,
-        AnyTensor const& y, AnyTensor const* x) {
-        AnyTensor result;
-        each_operand(operand, [&]<std::size_t I, class Li>(wrt<I> argument) {
-            [&]<std::size_t... J>(std::index_sequence<J...>) {
-                auto const d =
-                    static_cast<Op const*>(op)->partial(argument, traced_as<traced_scalar<Y, P>>(y),
-                        promoted<A, P>(traced_as<traced_scalar<L, P>>(x[J]))...);
-                result = projected<traced_scalar<Li, P>>(
-                    detail::pull(traced_as<traced_scalar<Y, P>>(g), d));
-            }(indices{});
-        });
-        return result;
+    template <std::size_t J>
+    [[gnu::cold]] static AnyTensor pull(
+        void const* op, AnyTensor const& g, AnyTensor const& y, AnyTensor const* x) {
+        auto const d = static_cast<Op const*>(op)->partial(wrt<J>{}, traced_as<result>(y),
+            promoted<A, P>(traced_as<traced_scalar<L, P>>(x[I]))...);
+        return projected<traced_scalar<operand<J>, P>>(detail::pull(traced_as<result>(g), d));
+    }
+    template <std::size_t J> static constexpr TracedTable::Gradient gradient() {
+        if constexpr (takes_gradients<std::tuple_element_t<J, std::tuple<A...>>> &&
+                      takes_gradients<operand<J>>)
+            return {&uses<J>, &pull<J>};
+        else return {};
     }
     static constexpr TracedTable make() {
         TracedTable t{sizeof...(L), false, &value};
-        if constexpr (takes_gradients<Y>) {
-            t.uses = &uses;
-            t.pull = &pull;
-        }
+        if constexpr (takes_gradients<Y>) t.gradients = gradients.data();
         return t;
     }
-    static constexpr TracedTable table = make();
-
-private:
-    /// Calls f for operand number `operand` if it can have a gradient.
-    template <class F> static void each_operand(std::size_t operand, F const& f) {
-        auto const one = [&]<std::size_t I, class Ai, class Li>(
-                             wrt<I> argument, std::type_identity<Ai>, std::type_identity<Li>) {
-            if constexpr (takes_gradients<Ai> && takes_gradients<Li>)
-                if (operand == I) f.template operator()<I, Li>(argument);
-        };
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-            (one(wrt<I>{}, std::type_identity<A>{}, std::type_identity<L>{}), ...);
-        }(indices{});
+    static constexpr std::array<TracedTable::Gradient, sizeof...(L)> make_gradients() {
+        if constexpr (takes_gradients<Y>) return {gradient<I>()...};
+        else return {};
     }
+    static constexpr auto gradients = make_gradients();
+    static constexpr TracedTable table = make();
+};
+template <class Op, class Signature, class P, class... L>
+struct TracedOperation : TracedOperationAt<Op, Signature, P, std::index_sequence_for<L...>, L...> {
 };
 
 /// The kind of a vertex; a scalar constant has the precision of the expression.
@@ -18412,21 +18488,33 @@ template <class N, class P> struct TracedKind<Constant<N>, P> {
     using type = kind_of<typename decltype(traced_operand<P>(N{}))::value_type>;
 };
 
+/// What a vertex of an expression of precision P is.
+template <class X, class P> struct TracedVertexOf;
+template <class T, class P> struct TracedVertexOf<Slot<T>, P> {
+    using type = TracedOperand<T, P>;
+};
+template <class N, class P> struct TracedVertexOf<Constant<N>, P> {
+    using type = TracedNumber<N, P>;
+};
+template <class Op, class... X, class P> struct TracedVertexOf<Expression<Op, X...>, P> {
+    using type = TracedOperation<Op, typename Expression<Op, X...>::signature, P,
+        typename TracedKind<X, P>::type...>;
+};
+
+template <class P, std::size_t... I, class... X>
+[[gnu::cold]] void list_operands(
+    OperandPack<std::index_sequence<I...>, X...> const& x, std::vector<TracedVertex>& out) {
+    (list_vertices<X, P>(&get<I>(x), out), ...);
+}
 /// Lists the vertices in prefix order: each before its operands.
-template <class P, class T> void list_vertices(Slot<T> const&, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedOperand<T, P>>(), nullptr});
-}
-template <class P, class N>
-void list_vertices(Constant<N> const& c, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedNumber<N, P>>(), &c});
-}
-template <class P, class Op, class... X>
-[[gnu::cold]] void list_vertices(Expression<Op, X...> const& e, std::vector<TracedVertex>& out) {
-    out.push_back({table_of<TracedOperation<Op, typename Expression<Op, X...>::signature, P,
-                       typename TracedKind<X, P>::type...>>(),
-        &e.op});
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (list_vertices<P>(get<I>(e.x), out), ...); }(
-        std::index_sequence_for<X...>{});
+template <class X, class P>
+[[gnu::cold]] void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
+    auto const* const table = table_of<typename TracedVertexOf<X, P>::type>();
+    if constexpr (has_operation<X>) {
+        auto const& e = *static_cast<X const*>(expression);
+        out.push_back({table, &e.op});
+        list_operands<P>(e.x, out);
+    } else out.push_back({table, expression});
 }
 
 /// Conversions at the root of an expression of type Y and precision P.
@@ -18467,12 +18555,14 @@ public:
         std::size_t child = at + 1;
         for (std::size_t i = 0; i < table.operands; ++i, child = vertices_[child].end) {
             if (!(wanted_ & vertices_[child].operand_mask)) continue;
-            Uses const uses = table.uses(vertices_[at].object, i);
+            auto const gradient = table.gradients[i];
+            if (!gradient.pull) continue;
+            Uses const uses = gradient.uses(vertices_[at].object);
             std::vector<AnyTensor> x(table.operands);
             for (std::size_t j = 0, c = at + 1; j < table.operands; ++j, c = vertices_[c].end)
                 if (uses & uses_argument(j)) x[j] = value(c);
-            AnyTensor const part = table.pull(
-                vertices_[at].object, i, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
+            AnyTensor const part = gradient.pull(
+                vertices_[at].object, g, uses & uses_result ? value(at) : AnyTensor(), x.data());
             if (part.defined()) backpropagate(child, part, destination);
         }
     }
@@ -23265,6 +23355,24 @@ template <Operand X> auto irfftn(X const& x, Choice<FftNorm> norm) {
     return irfftn(x, {}, {}, norm);
 }
 
+/// The transform of an xtensor expression alone: xtensor has none of its own.
+#define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
+    template <detail::XtensorExpression X, class... Options>                                       \
+    auto transform(X const& x, Options const&... options) {                                        \
+        return transform(detail::OperandTraits<X>::make(x), options...);                           \
+    }
+XGRAD_TRANSFORM_OF_XTENSOR(fft)
+XGRAD_TRANSFORM_OF_XTENSOR(ifft)
+XGRAD_TRANSFORM_OF_XTENSOR(fft2)
+XGRAD_TRANSFORM_OF_XTENSOR(ifft2)
+XGRAD_TRANSFORM_OF_XTENSOR(fftn)
+XGRAD_TRANSFORM_OF_XTENSOR(ifftn)
+XGRAD_TRANSFORM_OF_XTENSOR(rfft)
+XGRAD_TRANSFORM_OF_XTENSOR(irfft)
+XGRAD_TRANSFORM_OF_XTENSOR(rfftn)
+XGRAD_TRANSFORM_OF_XTENSOR(irfftn)
+#undef XGRAD_TRANSFORM_OF_XTENSOR
+
 } // namespace xgrad
 
 #ifdef XGRAD_IMPLEMENTATION
@@ -24120,12 +24228,9 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
 
 /// True where an operand of x requires a gradient.
 template <Operand X> bool needs_graph(X const& x) {
-    bool needed = false;
-    if (detail::recording())
-        detail::each_tensor<0>(x, [&](std::size_t, AnyTensor const& t) {
-            needed |= is_differentiable(t.dtype()) && t.requires_grad();
-        });
-    return needed;
+    AnyTensor const *tensors[X::operand_count], **next = tensors;
+    static_cast<void>(detail::FlatExpressionOf<X>::flatten(x, next));
+    return detail::wants_record(tensors);
 }
 template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 
@@ -26129,7 +26234,8 @@ template <class A> auto tensor_of_xtensor(std::string_view operation, A& array) 
     static_assert(has_type, "no tensor has elements of this type");
     if constexpr (!is_const && has_type) {
         Shape const shape(array.shape().begin(), array.shape().end());
-        Strides const strides(array.strides().begin(), array.strides().end());
+        Strides strides(shape.size(), 0); // those of xtensor-python have no iterators of C++20
+        for (std::size_t d = 0; d < shape.size(); ++d) strides[d] = array.strides()[d];
         auto* const first = array.data() + array.data_offset();
         return external_tensor<T>({operation, shape, strides}, first);
     }
@@ -26852,7 +26958,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
     if constexpr (kind_rank<kind_of<S>> <= kind_rank<kind_of<T>>) {
         FlattenedExpression<E> flat(e);
         auto const& table = flat.table;
-        BoundOperands in(table, &flat.expression, flat.operands, true, operation);
+        BoundOperands in(table, flat.object(), flat.operands, true, operation);
         bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
         OldOperands old;
@@ -26861,7 +26967,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if (std::same_as<typename E::operation, Copy> && t.is_view())
                 flat.operands[0] =
                     &old.overwritten(t); // CopySlices erases the gradient of the old values
-            in = BoundOperands(table, &flat.expression, flat.operands, true);
+            in = BoundOperands(table, flat.object(), flat.operands, true);
         }
         Array<T> const& out = t.array_of();
         if (!(in.space() == out.shape))
@@ -26871,7 +26977,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
         bool const use_temporary = !std::same_as<S, T> || needs_temporary(out, table, in.arrays) ||
                                    (recorded && in.plan && in.plan->gradients.saved_result);
         if (use_temporary) {
-            Tensor<S> const values(record_flat(table, &flat.expression, flat.operands).handle());
+            Tensor<S> const values(record_flat(table, flat.object(), flat.operands).handle());
             Tensor<T> const converted = cast<T>(values);
             std::optional<NewGradFn> new_grad_fn;
             if (recorded) new_grad_fn.emplace(t, gradient_edge(converted));
@@ -26883,13 +26989,13 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
                     if (in.plan)
                         written = {
-                            FusedNode::make(&flat.expression, flat.operands, in, nullptr, t), 0};
+                            FusedNode::make(flat.object(), flat.operands, in, nullptr, t), 0};
                     NewGradFn new_grad_fn(t, std::move(written));
-                    evaluate_into(table.kernels, &flat.expression, in.arrays, in.space(),
+                    evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
                         output_operand(out, element_type<T>));
                     return new_grad_fn.begin();
                 }
-            evaluate_into(table.kernels, &flat.expression, in.arrays, in.space(),
+            evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
                 output_operand(out, element_type<T>));
         }
         out.storage->bump();
