@@ -171,7 +171,7 @@ template <Scalar T> Tensor<T> column_stack(std::vector<Tensor<T>> x) {
     template <Scalar T> Tensor<T> f(std::initializer_list<Tensor<T>> x) {                          \
         return f(std::vector<Tensor<T>>(x));                                                       \
     }                                                                                              \
-    inline Tensor<double> f(std::initializer_list<Tensor<double>> x) {                             \
+    template <class = void> Tensor<double> f(std::initializer_list<Tensor<double>> x) {            \
         return f(std::vector<Tensor<double>>(x));                                                  \
     }
 XGRAD_LIST_IN_BRACES(vstack)

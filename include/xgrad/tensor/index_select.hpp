@@ -26,6 +26,9 @@ Array<std::int64_t> checked_index(
 /// The indices as positions of an axis: negative ones count from the end. Throws IndexError where
 /// one is out of range.
 Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
+/// Positions in two adjacent axes as positions in the joined axis; `extent` is that of the second.
+Tensor<std::int64_t> joined_positions(
+    Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent);
 
 template <Operand X>
 IndexSelect picked_slices(
@@ -35,8 +38,8 @@ IndexSelect picked_slices(
     auto const d = normalize_axis(name, axis, x.shape());
     if (index.dim() > 1)
         fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
-    return {{},
-        checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
+    return {
+        {}, checked_index(name, index.dim() == 0 ? index.reshape({1}) : index, d, x.shape()[d]), d};
 }
 
 template <Operand X>

@@ -128,10 +128,13 @@ template <Scalar T> Tensor<T> cat(std::initializer_list<Tensor<T>> x, std::ptrdi
 template <Scalar T> Tensor<T> stack(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<T>>(x), axis);
 }
-inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+// (Templates, so that only programs that call them compile them.)
+template <class = void>
+Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
     return cat(std::vector<Tensor<double>>(x), axis);
 }
-inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+template <class = void>
+Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<double>>(x), axis);
 }
 template <Operand A, Operand... More>

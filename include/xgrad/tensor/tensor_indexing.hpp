@@ -161,9 +161,8 @@ IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
         std::size_t axis = 0;
         auto const add = [&](auto const& i) {
             merged[0] *= extents[axis];
-            auto const extent = static_cast<std::int64_t>(extents[axis]);
-            auto const in_axis = detail::positions(i, extents[axis]);
-            place = place * extent + in_axis;
+            place =
+                detail::joined_positions(place, detail::positions(i, extents[axis]), extents[axis]);
             ++axis;
         };
         (add(index), ...);

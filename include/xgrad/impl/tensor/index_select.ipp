@@ -1,6 +1,7 @@
 // Bodies of index_select.hpp.
 #pragma once
 
+#include <xgrad/ops/arithmetic.hpp>
 #include <xgrad/tensor/index_select.hpp>
 
 namespace xgrad::detail {
@@ -29,6 +30,11 @@ XGRAD_FUNCTION Tensor<std::int64_t> positions(
         if (i < 0) i += n;
     }
     return Tensor<std::int64_t>(std::move(all));
+}
+
+XGRAD_FUNCTION Tensor<std::int64_t> joined_positions(
+    Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent) {
+    return first * static_cast<std::int64_t>(extent) + second;
 }
 
 } // namespace xgrad::detail
