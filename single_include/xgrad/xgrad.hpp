@@ -24937,6 +24937,9 @@ Array<std::int64_t> checked_index(
 /// The indices as positions of an axis: negative ones count from the end. Throws IndexError where
 /// one is out of range.
 Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
+/// Positions in two adjacent axes as positions in the joined axis; `extent` is that of the second.
+Tensor<std::int64_t> joined_positions(
+    Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent);
 
 template <Operand X>
 IndexSelect picked_slices(
@@ -24946,8 +24949,8 @@ IndexSelect picked_slices(
     auto const d = normalize_axis(name, axis, x.shape());
     if (index.dim() > 1)
         fail<ShapeError>(name, ": the index is a vector, not an array of shape ", index.shape());
-    return {{},
-        checked_index(name, index.dim() == 0 ? reshape(index, {1}) : index, d, x.shape()[d]), d};
+    return {
+        {}, checked_index(name, index.dim() == 0 ? index.reshape({1}) : index, d, x.shape()[d]), d};
 }
 
 template <Operand X>
@@ -25067,6 +25070,11 @@ XGRAD_FUNCTION Tensor<std::int64_t> positions(
         if (i < 0) i += n;
     }
     return Tensor<std::int64_t>(std::move(all));
+}
+
+XGRAD_FUNCTION Tensor<std::int64_t> joined_positions(
+    Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent) {
+    return first * static_cast<std::int64_t>(extent) + second;
 }
 
 } // namespace xgrad::detail
@@ -25530,10 +25538,13 @@ template <Scalar T> Tensor<T> cat(std::initializer_list<Tensor<T>> x, std::ptrdi
 template <Scalar T> Tensor<T> stack(std::initializer_list<Tensor<T>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<T>>(x), axis);
 }
-inline Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+// (Templates, so that only programs that call them compile them.)
+template <class = void>
+Tensor<double> cat(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
     return cat(std::vector<Tensor<double>>(x), axis);
 }
-inline Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
+template <class = void>
+Tensor<double> stack(std::initializer_list<Tensor<double>> x, std::ptrdiff_t axis = 0) {
     return stack(std::vector<Tensor<double>>(x), axis);
 }
 template <Operand A, Operand... More>
@@ -26106,7 +26117,7 @@ template <Scalar T> Tensor<T> column_stack(std::vector<Tensor<T>> x) {
     template <Scalar T> Tensor<T> f(std::initializer_list<Tensor<T>> x) {                          \
         return f(std::vector<Tensor<T>>(x));                                                       \
     }                                                                                              \
-    inline Tensor<double> f(std::initializer_list<Tensor<double>> x) {                             \
+    template <class = void> Tensor<double> f(std::initializer_list<Tensor<double>> x) {            \
         return f(std::vector<Tensor<double>>(x));                                                  \
     }
 XGRAD_LIST_IN_BRACES(vstack)
@@ -28582,9 +28593,8 @@ IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
         std::size_t axis = 0;
         auto const add = [&](auto const& i) {
             merged[0] *= extents[axis];
-            auto const extent = static_cast<std::int64_t>(extents[axis]);
-            auto const in_axis = detail::positions(i, extents[axis]);
-            place = place * extent + in_axis;
+            place =
+                detail::joined_positions(place, detail::positions(i, extents[axis]), extents[axis]);
             ++axis;
         };
         (add(index), ...);
