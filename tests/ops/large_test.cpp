@@ -94,3 +94,28 @@ TEST_CASE("whichever parts are written past the caches, results are the same to 
     }
     xg::set_num_threads(1);
 }
+
+TEST_CASE_TEMPLATE("masks of more elements than a part of a loop", T, double, float, std::int64_t) {
+    for (std::size_t const n : {32768u, 32769u, 200003u}) {
+        CAPTURE(n);
+        std::vector<T> numbers(n);
+        for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<T>(i % 7);
+        xg::Tensor<T> const x(numbers);
+        xg::Tensor<bool> mask = x < 4;
+        xg::Tensor<bool> const opposite = !mask;
+        std::size_t wrong = 0, count = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            wrong += mask.data()[i] != (i % 7 < 4);
+            wrong += opposite.data()[i] == (i % 7 < 4);
+            count += i % 7 < 4;
+        }
+        CHECK(sum(xg::cast<std::int64_t>(x < 4)).item() == static_cast<std::int64_t>(count));
+        CHECK(sum(mask).item() == static_cast<std::int64_t>(count));
+        mask.copy_(x > 1);
+        for (std::size_t i = 0; i < n; ++i) wrong += mask.data()[i] != (i % 7 > 1);
+        mask.copy_(x.view(-1, 1).expand(-1, 1).squeeze(1) > x.roll(1, 0));
+        for (std::size_t i = 0; i < n; ++i)
+            wrong += mask.data()[i] != (numbers[i] > numbers[i == 0 ? n - 1 : i - 1]);
+        CHECK(wrong == 0);
+    }
+}

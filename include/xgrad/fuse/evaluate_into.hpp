@@ -9,7 +9,7 @@ namespace xgrad::detail {
 
 /// Evaluates an expression whose operands are all contiguous, like `out`.
 void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, AnyArray const& out);
+    AnyArray const* const* operands, LoopOperand const& out);
 
 /// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
 std::optional<std::array<std::size_t, 3>> reduced_extents(Shape const& space, Shape const& kept);

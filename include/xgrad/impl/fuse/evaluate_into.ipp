@@ -7,10 +7,10 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, AnyArray const& out) {
+    AnyArray const* const* operands, LoopOperand const& result) {
+    auto const& out = *result.array;
     if (out.numel > part_size)
-        return evaluate_in_loop(
-            table, expression, operands, out.shape, output_operand(out, *table.result));
+        return evaluate_in_loop(table, expression, operands, out.shape, result);
     void* at[64];
     for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
     at[table.operand_count] = out.data;
@@ -92,7 +92,7 @@ XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expressi
         if (auto const extent = reduced_extents(space, out.array->shape))
             return reduce_contiguous(operands[0]->data, *extent, out);
     if (contiguous && out.in_place() && out.array->contiguous)
-        return evaluate_contiguous(table, expression, operands, *out.array);
+        return evaluate_contiguous(table, expression, operands, out);
     evaluate_in_loop(table, expression, operands, space, out);
 }
 

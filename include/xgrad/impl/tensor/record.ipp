@@ -15,7 +15,8 @@ XGRAD_FUNCTION AnyTensor record_flat(
             : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
     if (in.contiguous && table.result.in_place)
-        evaluate_contiguous(table.kernels, expression, in.arrays, out);
+        evaluate_contiguous(
+            table.kernels, expression, in.arrays, output_operand(out, table.result));
     else
         evaluate_into(
             table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
