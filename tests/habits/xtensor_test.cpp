@@ -72,6 +72,8 @@ TEST_CASE("xtensor expressions as arguments") {
     CHECK(dot(xt::row(a, 0) + 1., D({1., 2.})).item() == 8);
     CHECK(allclose(xg::fft(a * 2.), fft(2. * x)));
     CHECK(allclose(xg::rfft(a, 3, 0, "ortho"), rfft(x, 3, 0, "ortho")));
+    CHECK(allclose(xg::fft(a, {}, 0), fft(x, {}, 0)));
+    CHECK(allclose(xg::fftn(a, {0}), fftn(x, {0})));
     CHECK(allclose(xg::ifft2(a + 1.), ifft2(x + 1.)));
     x.set_grad(a * 3.);
     sum(x).backward();

@@ -13,7 +13,7 @@
 #if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
     !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
 
-#    if defined(__AVX512BW__) && defined(__BMI2__)
+#    if defined(__AVX512BW__)
 #        define XGRAD_BUILT_FOR avx512bw
 #    elif defined(__AVX512F__)
 #        define XGRAD_BUILT_FOR avx512

@@ -13,16 +13,17 @@
 
 namespace xgrad::detail {
 
-/// Stands for a tensor in a flattened expression.
-template <Scalar T> struct Slot {
+/// Stands for a tensor in a flattened expression. The number of lanes is in its name, and so in the
+/// names of all kernels and tables: files for different instruction sets share none of them.
+template <Scalar T, std::size_t lanes = simd::Batch<float>::width> struct Slot {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     using scalar = T;
     static constexpr std::size_t operand_count = 1;
 };
 
-/// flatten() makes the flattened expression, and writes the address of each tensor to `tensors`,
-/// from left to right.
+/// flatten() makes the flattened expression, and writes the address of each tensor, from left to
+/// right.
 template <class X> struct FlatExpressionOf;
 template <class X> using flat_expression = typename FlatExpressionOf<X>::type;
 template <Number T> struct FlatExpressionOf<Constant<T>> {

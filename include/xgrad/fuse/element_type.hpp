@@ -70,12 +70,15 @@ inline LoopOperand absent_input(ElementType const& info) {
     return input_operand(zero_array(), info);
 }
 
+inline constexpr std::size_t max_operands = 63;
+inline constexpr std::size_t max_batch_bytes = 128; // 8 complex numbers, 16 of float
+
 /// All that is compiled for one expression, behind function pointers.
 struct KernelTable {
     std::size_t operand_count;
     Vertex const* vertices;
     ElementType const* const* operand; // of each operand
-    ElementType const* result; // of the gradient and the saved result, which a backward pass reads
+    ElementType const* result; // as a backward pass reads it: a forward kernel writes it as it is
     // Call them by run_kernel.hpp. `constant`: the operands that have one value in the tile.
     // `added_to`: the operands whose gradients are added to what the destination has. There is a
     // backward kernel and a dual kernel where the result has gradients.
@@ -91,7 +94,6 @@ struct KernelTable {
     OperandMask differentiable;
     std::size_t largest_element; // of an operand or the result
 
-    bool is_whole(std::size_t n) const noexcept { return (n & (lanes - 1)) == 0; }
     /// The number of elements in the whole batches among n.
     std::size_t in_whole_batches(std::size_t n) const noexcept { return n & ~(lanes - 1); }
 };
@@ -108,6 +110,9 @@ template <class F> struct KernelTableOf {
     using P = compute_precision<F>;
     using Y = typename F::scalar;
 
+    static_assert(F::operand_count <= max_operands);
+    static_assert(
+        simd::Batch<P>::width * std::max(sizeof(Y), sizeof(std::complex<P>)) <= max_batch_bytes);
     static constexpr auto const& operand = element_types<P, operand_scalars<F>>;
     static constexpr auto backward() -> decltype(KernelTable::backward) {
         if constexpr (Differentiable<Y>) return &backward_kernel<F>;

@@ -295,23 +295,45 @@ template <Operand X> auto irfftn(X const& x, Choice<FftNorm> norm) {
     return irfftn(x, {}, {}, norm);
 }
 
-/// The transform of an xtensor expression alone: xtensor has none of its own.
+/// The transform of an xtensor expression alone, along one axis.
 #define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
-    template <detail::XtensorExpression X, class... Options>                                       \
-    auto transform(X const& x, Options const&... options) {                                        \
-        return transform(detail::OperandTraits<X>::make(x), options...);                           \
+    template <detail::XtensorExpression X>                                                         \
+    auto transform(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,        \
+        Choice<FftNorm> norm = FftNorm::backward) {                                                \
+        return transform(detail::OperandTraits<X>::make(x), n, axis, norm);                        \
+    }                                                                                              \
+    template <detail::XtensorExpression X> auto transform(X const& x, Choice<FftNorm> norm) {      \
+        return transform(detail::OperandTraits<X>::make(x), norm);                                 \
     }
 XGRAD_TRANSFORM_OF_XTENSOR(fft)
 XGRAD_TRANSFORM_OF_XTENSOR(ifft)
-XGRAD_TRANSFORM_OF_XTENSOR(fft2)
-XGRAD_TRANSFORM_OF_XTENSOR(ifft2)
-XGRAD_TRANSFORM_OF_XTENSOR(fftn)
-XGRAD_TRANSFORM_OF_XTENSOR(ifftn)
 XGRAD_TRANSFORM_OF_XTENSOR(rfft)
 XGRAD_TRANSFORM_OF_XTENSOR(irfft)
+#undef XGRAD_TRANSFORM_OF_XTENSOR
+/// The same along several axes.
+#define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
+    template <detail::XtensorExpression X>                                                         \
+    auto transform(X const& x, AxisList const& axes = {}, Shape const& lengths = {},               \
+        Choice<FftNorm> norm = FftNorm::backward) {                                                \
+        return transform(detail::OperandTraits<X>::make(x), axes, lengths, norm);                  \
+    }                                                                                              \
+    template <detail::XtensorExpression X> auto transform(X const& x, Choice<FftNorm> norm) {      \
+        return transform(detail::OperandTraits<X>::make(x), norm);                                 \
+    }
+XGRAD_TRANSFORM_OF_XTENSOR(fftn)
+XGRAD_TRANSFORM_OF_XTENSOR(ifftn)
 XGRAD_TRANSFORM_OF_XTENSOR(rfftn)
 XGRAD_TRANSFORM_OF_XTENSOR(irfftn)
 #undef XGRAD_TRANSFORM_OF_XTENSOR
+/// The same along the last two axes.
+template <detail::XtensorExpression X>
+auto fft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
+    return fft2(detail::OperandTraits<X>::make(x), norm);
+}
+template <detail::XtensorExpression X>
+auto ifft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
+    return ifft2(detail::OperandTraits<X>::make(x), norm);
+}
 
 } // namespace xgrad
 

@@ -67,13 +67,12 @@ AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, 
 
 /// A flattened expression and pointers to its operands.
 template <class E> struct FlattenedExpression {
-    static_assert(E::operand_count < 64,
+    static_assert(E::operand_count <= max_operands,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
     using F = flat_expression<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
     AnyTensor const* operands[E::operand_count];
-    AnyTensor const** end = operands; // of the tensors that were found
     F expression;
 
     /// The expression as kernels take it. The barrier is for g++ 12, which suspects expressions
@@ -82,7 +81,11 @@ template <class E> struct FlattenedExpression {
         return optimisation_barrier(static_cast<void const*>(&expression));
     }
 
-    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::flatten(e, end)) {}
+    explicit FlattenedExpression(E const& e) : FlattenedExpression(e, operands) {}
+
+private:
+    FlattenedExpression(E const& e, AnyTensor const** next)
+        : expression(FlatExpressionOf<E>::flatten(e, next)) {}
 };
 
 /// Evaluates an expression in one pass and records it.

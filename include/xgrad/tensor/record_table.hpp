@@ -49,9 +49,10 @@ struct RecordTable {
     TypeInfo const& result_type;
     TypeInfo const* const* operand_types;
     std::size_t expression_bytes;
+    // Null where they are trivial.
+    void (*copy)(void* to, void const* from) = nullptr;
+    void (*destroy)(void* expression) noexcept = nullptr;
     // The members below are null where no gradient exists.
-    void (*copy)(void* to, void const* from) = nullptr;   // null where it is trivial
-    void (*destroy)(void* expression) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
     void (*traced)(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,

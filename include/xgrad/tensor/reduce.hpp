@@ -28,6 +28,7 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
 
 /// True where an operand of x requires a gradient.
 template <Operand X> bool needs_graph(X const& x) {
+    if (!detail::recording()) return false;
     AnyTensor const *tensors[X::operand_count], **next = tensors;
     static_cast<void>(detail::FlatExpressionOf<X>::flatten(x, next));
     return detail::wants_record(tensors);

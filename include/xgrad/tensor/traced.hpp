@@ -117,7 +117,6 @@ template <class N, class P> struct TracedNumber {
 template <class Op, class Signature, class P, class Indices, class... L> struct TracedOperationAt;
 template <class Op, class Y, class... A, class P, std::size_t... I, class... L>
 struct TracedOperationAt<Op, Y(A...), P, std::index_sequence<I...>, L...> {
-    using signature = Y(A...);
     using result = traced_scalar<Y, P>;
     template <std::size_t J> using operand = std::tuple_element_t<J, std::tuple<L...>>;
 

@@ -41,14 +41,15 @@ XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
 XGRAD_INLINE void fill_batch(
     std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
     std::size_t const bytes = n * element;
-#if defined(__AVX512BW__) && defined(__BMI2__)
+#if defined(__AVX512BW__)
     if (size % 64 == 0) {
         if (n == 1) _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from, element)));
         for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
-            _mm512_storeu_si512(
-                to + at, _mm512_maskz_loadu_epi8(
-                             _bzhi_u64(~0ull, static_cast<unsigned>(bytes > at ? bytes - at : 0)),
-                             from + at));
+            _mm512_storeu_si512(to + at,
+                _mm512_maskz_loadu_epi8(bytes >= at + 64 ? ~std::uint64_t{0}
+                                        : bytes > at     ? (std::uint64_t{1} << (bytes - at)) - 1
+                                                         : 0,
+                    from + at));
         return;
     }
 #elif defined(__AVX2__)
@@ -69,12 +70,12 @@ XGRAD_INLINE void fill_batch(
 }
 
 XGRAD_INLINE void TailCopies::read(TailRange range, std::size_t k, std::size_t element) noexcept {
-    if (!range.arguments[k]) return;
-    fill_batch(copies_[k], range.first(k, element), range.n, element, range.lanes * element);
-    arguments_[k] = copies_[k];
+    write(range, k);
+    if (range.arguments[k])
+        fill_batch(copies_[k], range.first(k, element), range.n, element, range.lanes * element);
 }
 XGRAD_INLINE void TailCopies::write(TailRange range, std::size_t k) noexcept {
-    if (range.arguments[k]) arguments_[k] = copies_[k];
+    arguments_[k] = range.arguments[k] ? copies_[k] : nullptr;
 }
 XGRAD_INLINE void TailCopies::copy_back(
     TailRange range, std::size_t k, std::size_t element) const noexcept {
@@ -82,14 +83,13 @@ XGRAD_INLINE void TailCopies::copy_back(
         copy_elements_left(copies_[k], range.n * element, range.first(k, element));
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(KernelTable const& kernels,
-    void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
-    TailRange const range(kernels, arguments, n);
+[[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(
+    KernelTable const& kernels, void const* expression, TailRange range) {
     TailCopies copies;
     std::size_t const count = kernels.operand_count;
     for (std::size_t k = 0; k < count; ++k) copies.read(range, k, kernels.operand[k]->tile_element);
     copies.write(range, count);
-    kernels.forward(expression, copies.arguments(), range.n, constant);
+    kernels.forward(expression, copies.arguments(), range.n, 0);
     copies.copy_back(range, count, kernels.result->element);
 }
 
@@ -99,8 +99,8 @@ XGRAD_INLINE void take_operands(TailCopies& copies, TailRange range, KernelTable
     for (std::size_t k = 0; k < kernels.operand_count; ++k) {
         auto const element = kernels.operand[k]->tile_element;
         copies.read(range, k, element);
-        copies.write(range, gradients + k);
         if (added_to >> k & 1) copies.read(range, gradients + k, element);
+        else copies.write(range, gradients + k);
     }
 }
 XGRAD_INLINE void copy_gradients_back(
@@ -110,27 +110,23 @@ XGRAD_INLINE void copy_gradients_back(
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_backward_tail(KernelTable const& kernels,
-    void const* expression, BackwardPlan const& plan, void* const* arguments, std::size_t n,
-    OperandMask constant, OperandMask added_to) {
+    void const* expression, BackwardPlan const& plan, TailRange range, OperandMask added_to) {
     BackwardLayout const layout{kernels.operand_count};
-    TailRange const range(kernels, arguments, n);
     TailCopies copies;
     copies.read(range, layout.grad_output(), kernels.result->tile_element);
-    if (plan.saved_result) copies.read(range, layout.result(), kernels.result->tile_element);
+    copies.read(range, layout.result(), kernels.result->tile_element);
     take_operands(copies, range, kernels, layout.gradients(), added_to);
-    kernels.backward(expression, plan, copies.arguments(), range.n, constant, added_to);
+    kernels.backward(expression, plan, copies.arguments(), range.n, 0, added_to);
     copy_gradients_back(copies, range, kernels, layout.gradients());
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION double run_sum_tail(KernelTable const& kernels, SumKernel sum,
-    void const* expression, BackwardPlan const& plan, void* const* arguments, double factor,
-    std::size_t n, OperandMask constant, OperandMask added_to) {
+    void const* expression, BackwardPlan const& plan, TailRange range, double factor,
+    OperandMask added_to) {
     BackwardLayout const layout{kernels.operand_count};
-    TailRange const range(kernels, arguments, n);
     TailCopies copies;
     take_operands(copies, range, kernels, layout.gradients(), added_to);
-    double const total =
-        sum(expression, plan, copies.arguments(), factor, range.n, constant, added_to);
+    double const total = sum(expression, plan, copies.arguments(), factor, range.n, 0, added_to);
     copy_gradients_back(copies, range, kernels, layout.gradients());
     return total;
 }
@@ -138,7 +134,8 @@ XGRAD_INLINE void copy_gradients_back(
 XGRAD_FUNCTION void run_dual(KernelTable const& kernels, void const* expression,
     DualPlan const& plan, void* const* arguments, std::size_t n) {
     DualLayout const layout{kernels.operand_count};
-    TailRange const range(kernels, arguments, n);
+    TailRange range{arguments, kernels.in_whole_batches(n), 0, kernels.lanes};
+    range.n = n - range.whole;
     if (range.whole) kernels.dual(expression, plan, arguments, range.whole);
     if (range.n == 0) return;
     TailCopies copies;

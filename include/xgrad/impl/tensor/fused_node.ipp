@@ -153,7 +153,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
         at[first_gradient + k] = results[i].handle()->array.data;
     }
     at[grad_output] = grad_outputs.data;
-    if (plan.gradients.saved_result) at[result] = saved_result_data();
+    at[result] = plan.gradients.saved_result ? saved_result_data() : nullptr;
     if (count > (plan.reads_all && !broadcasts_grad_output ? part_size : zero_elements))
         apply_in_loop(grad_outputs, results, added_to);
     else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
