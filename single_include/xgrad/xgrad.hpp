@@ -213,9 +213,9 @@
 
 // A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
 // With a sanitizer or without optimisation it is slow anyway, and forced inlining would double the
-// compile time.
+// compile time; but functions that are no part of their callers must be the same in all files.
 #if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER ||                                           \
-    (defined(__GNUC__) && !defined(__OPTIMIZE__))
+    (defined(__GNUC__) && !defined(__OPTIMIZE__) && !defined(XGRAD_ALLOW_MIXED_FLAGS))
 #    define XGRAD_INLINE inline
 #    define XGRAD_LAMBDA_INLINE
 #elif defined(__GNUC__)
@@ -782,7 +782,7 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 #if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
     !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
 
-#    if defined(__AVX512BW__) && defined(__BMI2__)
+#    if defined(__AVX512BW__)
 #        define XGRAD_BUILT_FOR avx512bw
 #    elif defined(__AVX512F__)
 #        define XGRAD_BUILT_FOR avx512
@@ -9095,16 +9095,17 @@ XGRAD_FUNCTION Axes Permute::normalized(Shape const& shape) const {
 
 namespace xgrad::detail {
 
-/// Stands for a tensor in a flattened expression.
-template <Scalar T> struct Slot {
+/// Stands for a tensor in a flattened expression. The number of lanes is in its name, and so in the
+/// names of all kernels and tables: files for different instruction sets share none of them.
+template <Scalar T, std::size_t lanes = simd::Batch<float>::width> struct Slot {
     using kind = kind_of<T>;
     using precision = precision_of<T>;
     using scalar = T;
     static constexpr std::size_t operand_count = 1;
 };
 
-/// flatten() makes the flattened expression, and writes the address of each tensor to `tensors`,
-/// from left to right.
+/// flatten() makes the flattened expression, and writes the address of each tensor, from left to
+/// right.
 template <class X> struct FlatExpressionOf;
 template <class X> using flat_expression = typename FlatExpressionOf<X>::type;
 template <Number T> struct FlatExpressionOf<Constant<T>> {
@@ -11921,12 +11922,15 @@ inline LoopOperand absent_input(ElementType const& info) {
     return input_operand(zero_array(), info);
 }
 
+inline constexpr std::size_t max_operands = 63;
+inline constexpr std::size_t max_batch_bytes = 128; // 8 complex numbers, 16 of float
+
 /// All that is compiled for one expression, behind function pointers.
 struct KernelTable {
     std::size_t operand_count;
     Vertex const* vertices;
     ElementType const* const* operand; // of each operand
-    ElementType const* result; // of the gradient and the saved result, which a backward pass reads
+    ElementType const* result; // as a backward pass reads it: a forward kernel writes it as it is
     // Call them by run_kernel.hpp. `constant`: the operands that have one value in the tile.
     // `added_to`: the operands whose gradients are added to what the destination has. There is a
     // backward kernel and a dual kernel where the result has gradients.
@@ -11942,7 +11946,6 @@ struct KernelTable {
     OperandMask differentiable;
     std::size_t largest_element; // of an operand or the result
 
-    bool is_whole(std::size_t n) const noexcept { return (n & (lanes - 1)) == 0; }
     /// The number of elements in the whole batches among n.
     std::size_t in_whole_batches(std::size_t n) const noexcept { return n & ~(lanes - 1); }
 };
@@ -11959,6 +11962,9 @@ template <class F> struct KernelTableOf {
     using P = compute_precision<F>;
     using Y = typename F::scalar;
 
+    static_assert(F::operand_count <= max_operands);
+    static_assert(
+        simd::Batch<P>::width * std::max(sizeof(Y), sizeof(std::complex<P>)) <= max_batch_bytes);
     static constexpr auto const& operand = element_types<P, operand_scalars<F>>;
     static constexpr auto backward() -> decltype(KernelTable::backward) {
         if constexpr (Differentiable<Y>) return &backward_kernel<F>;
@@ -12044,14 +12050,11 @@ XGRAD_FUNCTION AnyArray zeroed(Shape const& shape, std::size_t element) {
 
 namespace xgrad::detail {
 
-/// The last n elements of a kernel's arguments, after the first `whole`.
+/// The last n elements of a kernel's arguments, after the first `whole`; n is less than `lanes`.
 struct TailRange {
     void* const* arguments;
     std::size_t whole, n, lanes;
 
-    TailRange(KernelTable const& kernels, void* const* all, std::size_t count) noexcept
-        : arguments(all), whole(kernels.in_whole_batches(count)), n(count - whole),
-          lanes(kernels.lanes) {}
     std::byte* first(std::size_t k, std::size_t element) const noexcept {
         return static_cast<std::byte*>(arguments[k]) + whole * element;
     }
@@ -12065,8 +12068,8 @@ public:
     TailCopies(TailCopies const&) = delete;
     TailCopies& operator=(TailCopies const&) = delete;
 
-    /// The kernel reads argument k, whose elements have this many bytes. An argument that is null,
-    /// or not named here, is none of this call.
+    /// The kernel reads argument k, whose elements have this many bytes. A null argument stays
+    /// null.
     void read(TailRange range, std::size_t k, std::size_t element) noexcept;
     /// The kernel writes argument k.
     void write(TailRange range, std::size_t k) noexcept;
@@ -12076,48 +12079,48 @@ public:
     void* const* arguments() const noexcept { return arguments_; }
 
 private:
-    static constexpr std::size_t most = 3 * 64; // arguments, of a dual kernel
-    static constexpr std::size_t bytes = 128;   // of a batch: 8 complex numbers, or 16 of floats
+    static constexpr std::size_t most = DualLayout{max_operands}.total();
 
     void* arguments_[most];
-    alignas(64) std::byte copies_[most][bytes];
+    alignas(64) std::byte copies_[most][max_batch_bytes];
 };
 
-// Each calls a kernel on n elements. Arguments as for the kernel.
+// Each calls a kernel on n elements. Arguments as for the kernel. In a tail, which is one batch, no
+// operand has the values of an earlier batch.
 
-void run_forward_tail(KernelTable const& kernels, void const* expression, void* const* arguments,
-    std::size_t n, OperandMask constant);
+void run_forward_tail(KernelTable const& kernels, void const* expression, TailRange range);
 void run_backward_tail(KernelTable const& kernels, void const* expression, BackwardPlan const& plan,
-    void* const* arguments, std::size_t n, OperandMask constant, OperandMask added_to);
+    TailRange range, OperandMask added_to);
 double run_sum_tail(KernelTable const& kernels, SumKernel sum, void const* expression,
-    BackwardPlan const& plan, void* const* arguments, double factor, std::size_t n,
-    OperandMask constant, OperandMask added_to);
+    BackwardPlan const& plan, TailRange range, double factor, OperandMask added_to);
 void run_dual(KernelTable const& kernels, void const* expression, DualPlan const& plan,
     void* const* arguments, std::size_t n);
 
 inline void run_forward(KernelTable const& kernels, void const* expression, void* const* arguments,
     std::size_t n, OperandMask constant) {
-    if (auto const whole = kernels.in_whole_batches(n))
-        kernels.forward(expression, arguments, whole, constant);
-    if (!kernels.is_whole(n)) run_forward_tail(kernels, expression, arguments, n, constant);
+    auto const whole = kernels.in_whole_batches(n);
+    if (whole) kernels.forward(expression, arguments, whole, constant);
+    if (whole != n)
+        run_forward_tail(kernels, expression, {arguments, whole, n - whole, kernels.lanes});
 }
 inline void run_backward(KernelTable const& kernels, void const* expression,
     BackwardPlan const& plan, void* const* arguments, std::size_t n, OperandMask constant,
     OperandMask added_to) {
-    if (auto const whole = kernels.in_whole_batches(n))
-        kernels.backward(expression, plan, arguments, whole, constant, added_to);
-    if (!kernels.is_whole(n))
-        run_backward_tail(kernels, expression, plan, arguments, n, constant, added_to);
+    auto const whole = kernels.in_whole_batches(n);
+    if (whole) kernels.backward(expression, plan, arguments, whole, constant, added_to);
+    if (whole != n)
+        run_backward_tail(
+            kernels, expression, plan, {arguments, whole, n - whole, kernels.lanes}, added_to);
 }
 inline double run_sum(KernelTable const& kernels, SumKernel sum, void const* expression,
     BackwardPlan const& plan, void* const* arguments, double factor, std::size_t n,
     OperandMask constant, OperandMask added_to) {
+    auto const whole = kernels.in_whole_batches(n);
     double total = 0;
-    if (auto const whole = kernels.in_whole_batches(n))
-        total = sum(expression, plan, arguments, factor, whole, constant, added_to);
-    if (!kernels.is_whole(n))
-        total +=
-            run_sum_tail(kernels, sum, expression, plan, arguments, factor, n, constant, added_to);
+    if (whole) total = sum(expression, plan, arguments, factor, whole, constant, added_to);
+    if (whole != n)
+        total += run_sum_tail(kernels, sum, expression, plan,
+            {arguments, whole, n - whole, kernels.lanes}, factor, added_to);
     return total;
 }
 
@@ -12166,14 +12169,15 @@ XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
 XGRAD_INLINE void fill_batch(
     std::byte* to, std::byte const* from, std::size_t n, std::size_t element, std::size_t size) {
     std::size_t const bytes = n * element;
-#if defined(__AVX512BW__) && defined(__BMI2__)
+#if defined(__AVX512BW__)
     if (size % 64 == 0) {
         if (n == 1) _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from, element)));
         for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
-            _mm512_storeu_si512(
-                to + at, _mm512_maskz_loadu_epi8(
-                             _bzhi_u64(~0ull, static_cast<unsigned>(bytes > at ? bytes - at : 0)),
-                             from + at));
+            _mm512_storeu_si512(to + at,
+                _mm512_maskz_loadu_epi8(bytes >= at + 64 ? ~std::uint64_t{0}
+                                        : bytes > at     ? (std::uint64_t{1} << (bytes - at)) - 1
+                                                         : 0,
+                    from + at));
         return;
     }
 #elif defined(__AVX2__)
@@ -12194,12 +12198,12 @@ XGRAD_INLINE void fill_batch(
 }
 
 XGRAD_INLINE void TailCopies::read(TailRange range, std::size_t k, std::size_t element) noexcept {
-    if (!range.arguments[k]) return;
-    fill_batch(copies_[k], range.first(k, element), range.n, element, range.lanes * element);
-    arguments_[k] = copies_[k];
+    write(range, k);
+    if (range.arguments[k])
+        fill_batch(copies_[k], range.first(k, element), range.n, element, range.lanes * element);
 }
 XGRAD_INLINE void TailCopies::write(TailRange range, std::size_t k) noexcept {
-    if (range.arguments[k]) arguments_[k] = copies_[k];
+    arguments_[k] = range.arguments[k] ? copies_[k] : nullptr;
 }
 XGRAD_INLINE void TailCopies::copy_back(
     TailRange range, std::size_t k, std::size_t element) const noexcept {
@@ -12207,14 +12211,13 @@ XGRAD_INLINE void TailCopies::copy_back(
         copy_elements_left(copies_[k], range.n * element, range.first(k, element));
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(KernelTable const& kernels,
-    void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
-    TailRange const range(kernels, arguments, n);
+[[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(
+    KernelTable const& kernels, void const* expression, TailRange range) {
     TailCopies copies;
     std::size_t const count = kernels.operand_count;
     for (std::size_t k = 0; k < count; ++k) copies.read(range, k, kernels.operand[k]->tile_element);
     copies.write(range, count);
-    kernels.forward(expression, copies.arguments(), range.n, constant);
+    kernels.forward(expression, copies.arguments(), range.n, 0);
     copies.copy_back(range, count, kernels.result->element);
 }
 
@@ -12224,8 +12227,8 @@ XGRAD_INLINE void take_operands(TailCopies& copies, TailRange range, KernelTable
     for (std::size_t k = 0; k < kernels.operand_count; ++k) {
         auto const element = kernels.operand[k]->tile_element;
         copies.read(range, k, element);
-        copies.write(range, gradients + k);
         if (added_to >> k & 1) copies.read(range, gradients + k, element);
+        else copies.write(range, gradients + k);
     }
 }
 XGRAD_INLINE void copy_gradients_back(
@@ -12235,27 +12238,23 @@ XGRAD_INLINE void copy_gradients_back(
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_backward_tail(KernelTable const& kernels,
-    void const* expression, BackwardPlan const& plan, void* const* arguments, std::size_t n,
-    OperandMask constant, OperandMask added_to) {
+    void const* expression, BackwardPlan const& plan, TailRange range, OperandMask added_to) {
     BackwardLayout const layout{kernels.operand_count};
-    TailRange const range(kernels, arguments, n);
     TailCopies copies;
     copies.read(range, layout.grad_output(), kernels.result->tile_element);
-    if (plan.saved_result) copies.read(range, layout.result(), kernels.result->tile_element);
+    copies.read(range, layout.result(), kernels.result->tile_element);
     take_operands(copies, range, kernels, layout.gradients(), added_to);
-    kernels.backward(expression, plan, copies.arguments(), range.n, constant, added_to);
+    kernels.backward(expression, plan, copies.arguments(), range.n, 0, added_to);
     copy_gradients_back(copies, range, kernels, layout.gradients());
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION double run_sum_tail(KernelTable const& kernels, SumKernel sum,
-    void const* expression, BackwardPlan const& plan, void* const* arguments, double factor,
-    std::size_t n, OperandMask constant, OperandMask added_to) {
+    void const* expression, BackwardPlan const& plan, TailRange range, double factor,
+    OperandMask added_to) {
     BackwardLayout const layout{kernels.operand_count};
-    TailRange const range(kernels, arguments, n);
     TailCopies copies;
     take_operands(copies, range, kernels, layout.gradients(), added_to);
-    double const total =
-        sum(expression, plan, copies.arguments(), factor, range.n, constant, added_to);
+    double const total = sum(expression, plan, copies.arguments(), factor, range.n, 0, added_to);
     copy_gradients_back(copies, range, kernels, layout.gradients());
     return total;
 }
@@ -12263,7 +12262,8 @@ XGRAD_INLINE void copy_gradients_back(
 XGRAD_FUNCTION void run_dual(KernelTable const& kernels, void const* expression,
     DualPlan const& plan, void* const* arguments, std::size_t n) {
     DualLayout const layout{kernels.operand_count};
-    TailRange const range(kernels, arguments, n);
+    TailRange range{arguments, kernels.in_whole_batches(n), 0, kernels.lanes};
+    range.n = n - range.whole;
     if (range.whole) kernels.dual(expression, plan, arguments, range.whole);
     if (range.n == 0) return;
     TailCopies copies;
@@ -12290,7 +12290,7 @@ namespace xgrad::detail {
 
 /// Evaluates an expression whose operands are all contiguous, like `out`.
 void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, AnyArray const& out);
+    AnyArray const* const* operands, LoopOperand const& out);
 
 /// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
 std::optional<std::array<std::size_t, 3>> reduced_extents(Shape const& space, Shape const& kept);
@@ -12322,10 +12322,10 @@ void evaluate_into(KernelTable const& table, void const* expression,
 namespace xgrad::detail {
 
 XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, AnyArray const& out) {
+    AnyArray const* const* operands, LoopOperand const& result) {
+    auto const& out = *result.array;
     if (out.numel > part_size)
-        return evaluate_in_loop(
-            table, expression, operands, out.shape, output_operand(out, *table.result));
+        return evaluate_in_loop(table, expression, operands, out.shape, result);
     void* at[64];
     for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
     at[table.operand_count] = out.data;
@@ -12407,7 +12407,7 @@ XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expressi
         if (auto const extent = reduced_extents(space, out.array->shape))
             return reduce_contiguous(operands[0]->data, *extent, out);
     if (contiguous && out.in_place() && out.array->contiguous)
-        return evaluate_contiguous(table, expression, operands, *out.array);
+        return evaluate_contiguous(table, expression, operands, out);
     evaluate_in_loop(table, expression, operands, space, out);
 }
 
@@ -12722,9 +12722,10 @@ struct RecordTable {
     TypeInfo const& result_type;
     TypeInfo const* const* operand_types;
     std::size_t expression_bytes;
+    // Null where they are trivial.
+    void (*copy)(void* to, void const* from) = nullptr;
+    void (*destroy)(void* expression) noexcept = nullptr;
     // The members below are null where no gradient exists.
-    void (*copy)(void* to, void const* from) = nullptr;   // null where it is trivial
-    void (*destroy)(void* expression) noexcept = nullptr; // null where it is trivial
     std::atomic<OperandPlan const*>* plans = nullptr;
     // Gradients as recorded operations, for derivatives of third and higher order; see traced.hpp.
     void (*traced)(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
@@ -13907,7 +13908,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
         at[first_gradient + k] = results[i].handle()->array.data;
     }
     at[grad_output] = grad_outputs.data;
-    if (plan.gradients.saved_result) at[result] = saved_result_data();
+    at[result] = plan.gradients.saved_result ? saved_result_data() : nullptr;
     if (count > (plan.reads_all && !broadcasts_grad_output ? part_size : zero_elements))
         apply_in_loop(grad_outputs, results, added_to);
     else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
@@ -17856,13 +17857,12 @@ AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, 
 
 /// A flattened expression and pointers to its operands.
 template <class E> struct FlattenedExpression {
-    static_assert(E::operand_count < 64,
+    static_assert(E::operand_count <= max_operands,
         "an expression may name at most 63 tensors: assign a part of it to a Tensor first");
     using F = flat_expression<E>;
     static constexpr RecordTable const& table = RecordTableOf<F>::table;
 
     AnyTensor const* operands[E::operand_count];
-    AnyTensor const** end = operands; // of the tensors that were found
     F expression;
 
     /// The expression as kernels take it. The barrier is for g++ 12, which suspects expressions
@@ -17871,7 +17871,11 @@ template <class E> struct FlattenedExpression {
         return optimisation_barrier(static_cast<void const*>(&expression));
     }
 
-    explicit FlattenedExpression(E const& e) : expression(FlatExpressionOf<E>::flatten(e, end)) {}
+    explicit FlattenedExpression(E const& e) : FlattenedExpression(e, operands) {}
+
+private:
+    FlattenedExpression(E const& e, AnyTensor const** next)
+        : expression(FlatExpressionOf<E>::flatten(e, next)) {}
 };
 
 /// Evaluates an expression in one pass and records it.
@@ -17938,7 +17942,8 @@ XGRAD_FUNCTION AnyTensor record_flat(
             : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
     if (in.contiguous && table.result.in_place)
-        evaluate_contiguous(table.kernels, expression, in.arrays, out);
+        evaluate_contiguous(
+            table.kernels, expression, in.arrays, output_operand(out, table.result));
     else
         evaluate_into(
             table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
@@ -18440,7 +18445,6 @@ template <class N, class P> struct TracedNumber {
 template <class Op, class Signature, class P, class Indices, class... L> struct TracedOperationAt;
 template <class Op, class Y, class... A, class P, std::size_t... I, class... L>
 struct TracedOperationAt<Op, Y(A...), P, std::index_sequence<I...>, L...> {
-    using signature = Y(A...);
     using result = traced_scalar<Y, P>;
     template <std::size_t J> using operand = std::tuple_element_t<J, std::tuple<L...>>;
 
@@ -23355,23 +23359,45 @@ template <Operand X> auto irfftn(X const& x, Choice<FftNorm> norm) {
     return irfftn(x, {}, {}, norm);
 }
 
-/// The transform of an xtensor expression alone: xtensor has none of its own.
+/// The transform of an xtensor expression alone, along one axis.
 #define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
-    template <detail::XtensorExpression X, class... Options>                                       \
-    auto transform(X const& x, Options const&... options) {                                        \
-        return transform(detail::OperandTraits<X>::make(x), options...);                           \
+    template <detail::XtensorExpression X>                                                         \
+    auto transform(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,        \
+        Choice<FftNorm> norm = FftNorm::backward) {                                                \
+        return transform(detail::OperandTraits<X>::make(x), n, axis, norm);                        \
+    }                                                                                              \
+    template <detail::XtensorExpression X> auto transform(X const& x, Choice<FftNorm> norm) {      \
+        return transform(detail::OperandTraits<X>::make(x), norm);                                 \
     }
 XGRAD_TRANSFORM_OF_XTENSOR(fft)
 XGRAD_TRANSFORM_OF_XTENSOR(ifft)
-XGRAD_TRANSFORM_OF_XTENSOR(fft2)
-XGRAD_TRANSFORM_OF_XTENSOR(ifft2)
-XGRAD_TRANSFORM_OF_XTENSOR(fftn)
-XGRAD_TRANSFORM_OF_XTENSOR(ifftn)
 XGRAD_TRANSFORM_OF_XTENSOR(rfft)
 XGRAD_TRANSFORM_OF_XTENSOR(irfft)
+#undef XGRAD_TRANSFORM_OF_XTENSOR
+/// The same along several axes.
+#define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
+    template <detail::XtensorExpression X>                                                         \
+    auto transform(X const& x, AxisList const& axes = {}, Shape const& lengths = {},               \
+        Choice<FftNorm> norm = FftNorm::backward) {                                                \
+        return transform(detail::OperandTraits<X>::make(x), axes, lengths, norm);                  \
+    }                                                                                              \
+    template <detail::XtensorExpression X> auto transform(X const& x, Choice<FftNorm> norm) {      \
+        return transform(detail::OperandTraits<X>::make(x), norm);                                 \
+    }
+XGRAD_TRANSFORM_OF_XTENSOR(fftn)
+XGRAD_TRANSFORM_OF_XTENSOR(ifftn)
 XGRAD_TRANSFORM_OF_XTENSOR(rfftn)
 XGRAD_TRANSFORM_OF_XTENSOR(irfftn)
 #undef XGRAD_TRANSFORM_OF_XTENSOR
+/// The same along the last two axes.
+template <detail::XtensorExpression X>
+auto fft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
+    return fft2(detail::OperandTraits<X>::make(x), norm);
+}
+template <detail::XtensorExpression X>
+auto ifft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
+    return ifft2(detail::OperandTraits<X>::make(x), norm);
+}
 
 } // namespace xgrad
 
@@ -24228,6 +24254,7 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
 
 /// True where an operand of x requires a gradient.
 template <Operand X> bool needs_graph(X const& x) {
+    if (!detail::recording()) return false;
     AnyTensor const *tensors[X::operand_count], **next = tensors;
     static_cast<void>(detail::FlatExpressionOf<X>::flatten(x, next));
     return detail::wants_record(tensors);
