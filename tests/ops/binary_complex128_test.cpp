@@ -30,3 +30,10 @@ TEST_CASE("every operation on complex128 and float64 is sound in value and both 
         CHECK(is_sound(op));
     }
 }
+
+TEST_CASE("every operation on complex128 and complex128 is the same in a large array") {
+    for (auto const& op : binary_operations<cd, cd>()) {
+        INFO(op.name);
+        CHECK(is_the_same_when_large(op.f, op.at({19}, {19})));
+    }
+}

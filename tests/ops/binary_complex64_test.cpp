@@ -36,3 +36,10 @@ TEST_CASE("every operation on complex64 and float32 agrees with that in full pre
         CHECK(is_sound(narrow[k], wide[k]));
     }
 }
+
+TEST_CASE("every operation on complex64 and complex64 is the same in a large array") {
+    for (auto const& op : binary_operations<cf, cf>()) {
+        INFO(op.name);
+        CHECK(is_the_same_when_large(op.f, op.at({19}, {19})));
+    }
+}

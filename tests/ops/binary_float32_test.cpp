@@ -14,3 +14,10 @@ TEST_CASE("every operation on float32 and float32 agrees with that in full preci
         CHECK(is_sound(narrow[k], wide[k]));
     }
 }
+
+TEST_CASE("every operation on float32 and float32 is the same in a large array") {
+    for (auto const& op : binary_operations<float, float>()) {
+        INFO(op.name);
+        CHECK(is_the_same_when_large(op.f, op.at({19}, {19})));
+    }
+}

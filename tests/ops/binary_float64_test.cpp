@@ -14,3 +14,10 @@ TEST_CASE("every operation on float64 and float64 is sound in value and both der
         CHECK(is_sound(op));
     }
 }
+
+TEST_CASE("every operation on float64 and float64 is the same in a large array") {
+    for (auto const& op : binary_operations<double, double>()) {
+        INFO(op.name);
+        CHECK(is_the_same_when_large(op.f, op.at({19}, {19})));
+    }
+}

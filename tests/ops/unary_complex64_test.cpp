@@ -22,3 +22,10 @@ TEST_CASE("every operation of one complex64 argument agrees with that of complex
         CHECK(matches_closed_forms(narrow[k], 1e-4));
     }
 }
+
+TEST_CASE("every operation of one complex64 argument is the same in a large array") {
+    for (auto const& u : unary_operations<cf>()) {
+        INFO(u.name);
+        CHECK(is_the_same_when_large(u.f, {u.at}));
+    }
+}

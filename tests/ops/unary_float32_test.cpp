@@ -22,3 +22,10 @@ TEST_CASE("every operation of one float32 argument agrees with that of float64, 
         CHECK(matches_closed_forms(narrow[k], 1e-4));
     }
 }
+
+TEST_CASE("every operation of one float32 argument is the same in a large array") {
+    for (auto const& u : unary_operations<float>()) {
+        INFO(u.name);
+        CHECK(is_the_same_when_large(u.f, {u.at}));
+    }
+}

@@ -23,3 +23,10 @@ TEST_CASE(
         CHECK(differentiates(u.f, {u.at}));
     }
 }
+
+TEST_CASE("every operation of one float64 argument is the same in a large array") {
+    for (auto const& u : unary_operations<double>()) {
+        INFO(u.name);
+        CHECK(is_the_same_when_large(u.f, {u.at}));
+    }
+}

@@ -196,6 +196,50 @@ Point first_order(
                                     .allow_unused = true}));
 }
 
+Verdict is_the_same_when_large(Function const& f, Point const& at) {
+    static constexpr std::size_t n = (std::size_t{1} << 15) + 3;
+    auto const repeated = [](Values v) {
+        auto const few = v.numbers;
+        v.shape = {n};
+        v.numbers.resize(n);
+        for (std::size_t i = 0; i < n; ++i) v.numbers[i] = few[i % few.size()];
+        return v;
+    };
+    Point large;
+    for (auto const& v : at) large.push_back(repeated(v));
+    // A batch of pow() with a number that its polynomial does not take is computed number by
+    // number.
+    auto const same = [&](cd a, cd b, xg::DType type) {
+        bool const is_single = type == xg::DType::float32 || type == xg::DType::complex64;
+        double const rounding = is_single ? 1e-6 : 2e-15;
+        auto const close = [](double p, double q, double by) {
+            return p == q || (std::isnan(p) && std::isnan(q)) || std::abs(p - q) <= by;
+        };
+        return close(a.real(), b.real(), rounding * std::abs(b)) &&
+               close(a.imag(), b.imag(), rounding * std::abs(b));
+    };
+    auto const compared = [&](char const* what, Values const& some, Values const& few) -> Verdict {
+        if (some.dtype != few.dtype || !(some.shape == xg::Shape{n}))
+            return {std::string(what) + ": type or shape"};
+        for (std::size_t i = 0; i < n; ++i) {
+            cd const a = some.numbers[i], b = few.numbers[i % few.numbers.size()];
+            if (same(a, b, few.dtype)) continue;
+            std::ostringstream text;
+            text << what << ": element " << i << " of " << n << " is " << a << " and not " << b;
+            return {text.str()};
+        }
+        return {};
+    };
+    Values w = value_of(f, at);
+    if (auto const verdict = compared("value", value_of(f, large), w); !verdict) return verdict;
+    if (!xg::is_differentiable(w.dtype)) return {};
+    w.numbers.assign(w.numbers.size(), 1.);
+    auto const few = first_order(f, at, w), some = first_order(f, large, repeated(w));
+    for (std::size_t k = 0; k < at.size(); ++k)
+        if (auto const verdict = compared("gradient", some[k], few[k]); !verdict) return verdict;
+    return {};
+}
+
 Point second_order(
     Function const& f, Point const& at, Values const& w, Point const& v, bool constant_seed) {
     auto const x = leaves(at);
