@@ -55,8 +55,8 @@ Verdict differentiates(Function const& f, Point const& at, double tolerance = 1e
 /// function of double.
 Verdict agrees_with_double(
     Function const& f, Function const& f_of_double, Point const& at, double tolerance = 1e-5);
-/// Judges value and gradients of an elementwise function of vectors, repeated until a loop has more
-/// than one part and a tail: those of the vectors, up to a rounding.
+/// Compares value and gradients of an elementwise function of vectors with those of the vectors
+/// repeated until a loop has more than one part and a tail.
 Verdict is_the_same_when_large(Function const& f, Point const& at);
 /// Judges value and both orders of a function by another one.
 Verdict agrees_with(

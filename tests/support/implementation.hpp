@@ -231,12 +231,12 @@ Verdict is_the_same_when_large(Function const& f, Point const& at) {
         return {};
     };
     Values w = value_of(f, at);
-    if (auto const verdict = compared("value", value_of(f, large), w); !verdict) return verdict;
+    if (auto const found = compared("value", value_of(f, large), w); !found) return found;
     if (!xg::is_differentiable(w.dtype)) return {};
     w.numbers.assign(w.numbers.size(), 1.);
     auto const few = first_order(f, at, w), some = first_order(f, large, repeated(w));
     for (std::size_t k = 0; k < at.size(); ++k)
-        if (auto const verdict = compared("gradient", some[k], few[k]); !verdict) return verdict;
+        if (auto const found = compared("gradient", some[k], few[k]); !found) return found;
     return {};
 }
 
