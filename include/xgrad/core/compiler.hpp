@@ -39,7 +39,8 @@
 
 // A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
 // With a sanitizer or without optimisation it is slow anyway, and forced inlining would double the
-// compile time; but functions that are no part of their callers must be the same in all files.
+// compile time. With XGRAD_ALLOW_MIXED_FLAGS it is forced: files for different instruction sets
+// must not share these functions.
 #if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER ||                                           \
     (defined(__GNUC__) && !defined(__OPTIMIZE__) && !defined(XGRAD_ALLOW_MIXED_FLAGS))
 #    define XGRAD_INLINE inline

@@ -295,35 +295,24 @@ template <Operand X> auto irfftn(X const& x, Choice<FftNorm> norm) {
     return irfftn(x, {}, {}, norm);
 }
 
-/// The transform of an xtensor expression alone, along one axis.
-#define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
+/// The transform of an xtensor expression alone, with the parameters that it has for a tensor.
+#define XGRAD_TRANSFORM_OF_XTENSOR(transform, First, Second, default_second)                       \
     template <detail::XtensorExpression X>                                                         \
-    auto transform(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,        \
+    auto transform(X const& x, First const& first = {}, Second const& second = default_second,     \
         Choice<FftNorm> norm = FftNorm::backward) {                                                \
-        return transform(detail::OperandTraits<X>::make(x), n, axis, norm);                        \
+        return transform(detail::OperandTraits<X>::make(x), first, second, norm);                  \
     }                                                                                              \
     template <detail::XtensorExpression X> auto transform(X const& x, Choice<FftNorm> norm) {      \
         return transform(detail::OperandTraits<X>::make(x), norm);                                 \
     }
-XGRAD_TRANSFORM_OF_XTENSOR(fft)
-XGRAD_TRANSFORM_OF_XTENSOR(ifft)
-XGRAD_TRANSFORM_OF_XTENSOR(rfft)
-XGRAD_TRANSFORM_OF_XTENSOR(irfft)
-#undef XGRAD_TRANSFORM_OF_XTENSOR
-/// The same along several axes.
-#define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
-    template <detail::XtensorExpression X>                                                         \
-    auto transform(X const& x, AxisList const& axes = {}, Shape const& lengths = {},               \
-        Choice<FftNorm> norm = FftNorm::backward) {                                                \
-        return transform(detail::OperandTraits<X>::make(x), axes, lengths, norm);                  \
-    }                                                                                              \
-    template <detail::XtensorExpression X> auto transform(X const& x, Choice<FftNorm> norm) {      \
-        return transform(detail::OperandTraits<X>::make(x), norm);                                 \
-    }
-XGRAD_TRANSFORM_OF_XTENSOR(fftn)
-XGRAD_TRANSFORM_OF_XTENSOR(ifftn)
-XGRAD_TRANSFORM_OF_XTENSOR(rfftn)
-XGRAD_TRANSFORM_OF_XTENSOR(irfftn)
+XGRAD_TRANSFORM_OF_XTENSOR(fft, std::optional<std::size_t>, std::ptrdiff_t, -1)
+XGRAD_TRANSFORM_OF_XTENSOR(ifft, std::optional<std::size_t>, std::ptrdiff_t, -1)
+XGRAD_TRANSFORM_OF_XTENSOR(rfft, std::optional<std::size_t>, std::ptrdiff_t, -1)
+XGRAD_TRANSFORM_OF_XTENSOR(irfft, std::optional<std::size_t>, std::ptrdiff_t, -1)
+XGRAD_TRANSFORM_OF_XTENSOR(fftn, AxisList, Shape, {})
+XGRAD_TRANSFORM_OF_XTENSOR(ifftn, AxisList, Shape, {})
+XGRAD_TRANSFORM_OF_XTENSOR(rfftn, AxisList, Shape, {})
+XGRAD_TRANSFORM_OF_XTENSOR(irfftn, AxisList, Shape, {})
 #undef XGRAD_TRANSFORM_OF_XTENSOR
 /// The same along the last two axes.
 template <detail::XtensorExpression X>

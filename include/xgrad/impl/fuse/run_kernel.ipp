@@ -17,12 +17,6 @@ XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) 
     }
     if constexpr (Most > 1) copy_few<Most / 2>(from, n, to);
 }
-/// Copies the n elements that are left.
-XGRAD_INLINE void copy_elements_left(std::byte const* from, std::size_t bytes, std::byte* to) {
-    if (bytes == sizeof(double)) std::memcpy(to, from, sizeof(double)); // one number
-    else copy_few<64>(from, bytes, to);
-}
-
 #if defined(__AVX2__)
 /// Loads one element of 4, 8 or 16 bytes and zeros the rest.
 XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
@@ -66,7 +60,7 @@ XGRAD_INLINE void fill_batch(
     }
 #endif
     std::memset(to, 0, size);
-    copy_elements_left(from, bytes, to);
+    copy_few<max_batch_bytes / 2>(from, bytes, to);
 }
 
 XGRAD_INLINE void TailCopies::read(TailRange range, std::size_t k, std::size_t element) noexcept {
@@ -80,7 +74,7 @@ XGRAD_INLINE void TailCopies::write(TailRange range, std::size_t k) noexcept {
 XGRAD_INLINE void TailCopies::copy_back(
     TailRange range, std::size_t k, std::size_t element) const noexcept {
     if (range.arguments[k])
-        copy_elements_left(copies_[k], range.n * element, range.first(k, element));
+        copy_few<max_batch_bytes / 2>(copies_[k], range.n * element, range.first(k, element));
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(
