@@ -213,7 +213,8 @@
 
 // A kernel calls many tiny functions for each batch; it is fast only if all of them are inlined.
 // With a sanitizer or without optimisation it is slow anyway, and forced inlining would double the
-// compile time; but functions that are no part of their callers must be the same in all files.
+// compile time. With XGRAD_ALLOW_MIXED_FLAGS it is forced: files for different instruction sets
+// must not share these functions.
 #if XGRAD_ADDRESS_SANITIZER || XGRAD_THREAD_SANITIZER ||                                           \
     (defined(__GNUC__) && !defined(__OPTIMIZE__) && !defined(XGRAD_ALLOW_MIXED_FLAGS))
 #    define XGRAD_INLINE inline
@@ -12145,12 +12146,6 @@ XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) 
     }
     if constexpr (Most > 1) copy_few<Most / 2>(from, n, to);
 }
-/// Copies the n elements that are left.
-XGRAD_INLINE void copy_elements_left(std::byte const* from, std::size_t bytes, std::byte* to) {
-    if (bytes == sizeof(double)) std::memcpy(to, from, sizeof(double)); // one number
-    else copy_few<64>(from, bytes, to);
-}
-
 #if defined(__AVX2__)
 /// Loads one element of 4, 8 or 16 bytes and zeros the rest.
 XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
@@ -12194,7 +12189,7 @@ XGRAD_INLINE void fill_batch(
     }
 #endif
     std::memset(to, 0, size);
-    copy_elements_left(from, bytes, to);
+    copy_few<max_batch_bytes / 2>(from, bytes, to);
 }
 
 XGRAD_INLINE void TailCopies::read(TailRange range, std::size_t k, std::size_t element) noexcept {
@@ -12208,7 +12203,7 @@ XGRAD_INLINE void TailCopies::write(TailRange range, std::size_t k) noexcept {
 XGRAD_INLINE void TailCopies::copy_back(
     TailRange range, std::size_t k, std::size_t element) const noexcept {
     if (range.arguments[k])
-        copy_elements_left(copies_[k], range.n * element, range.first(k, element));
+        copy_few<max_batch_bytes / 2>(copies_[k], range.n * element, range.first(k, element));
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(
@@ -23359,35 +23354,24 @@ template <Operand X> auto irfftn(X const& x, Choice<FftNorm> norm) {
     return irfftn(x, {}, {}, norm);
 }
 
-/// The transform of an xtensor expression alone, along one axis.
-#define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
+/// The transform of an xtensor expression alone, with the parameters that it has for a tensor.
+#define XGRAD_TRANSFORM_OF_XTENSOR(transform, First, Second, default_second)                       \
     template <detail::XtensorExpression X>                                                         \
-    auto transform(X const& x, std::optional<std::size_t> n = {}, std::ptrdiff_t axis = -1,        \
+    auto transform(X const& x, First const& first = {}, Second const& second = default_second,     \
         Choice<FftNorm> norm = FftNorm::backward) {                                                \
-        return transform(detail::OperandTraits<X>::make(x), n, axis, norm);                        \
+        return transform(detail::OperandTraits<X>::make(x), first, second, norm);                  \
     }                                                                                              \
     template <detail::XtensorExpression X> auto transform(X const& x, Choice<FftNorm> norm) {      \
         return transform(detail::OperandTraits<X>::make(x), norm);                                 \
     }
-XGRAD_TRANSFORM_OF_XTENSOR(fft)
-XGRAD_TRANSFORM_OF_XTENSOR(ifft)
-XGRAD_TRANSFORM_OF_XTENSOR(rfft)
-XGRAD_TRANSFORM_OF_XTENSOR(irfft)
-#undef XGRAD_TRANSFORM_OF_XTENSOR
-/// The same along several axes.
-#define XGRAD_TRANSFORM_OF_XTENSOR(transform)                                                      \
-    template <detail::XtensorExpression X>                                                         \
-    auto transform(X const& x, AxisList const& axes = {}, Shape const& lengths = {},               \
-        Choice<FftNorm> norm = FftNorm::backward) {                                                \
-        return transform(detail::OperandTraits<X>::make(x), axes, lengths, norm);                  \
-    }                                                                                              \
-    template <detail::XtensorExpression X> auto transform(X const& x, Choice<FftNorm> norm) {      \
-        return transform(detail::OperandTraits<X>::make(x), norm);                                 \
-    }
-XGRAD_TRANSFORM_OF_XTENSOR(fftn)
-XGRAD_TRANSFORM_OF_XTENSOR(ifftn)
-XGRAD_TRANSFORM_OF_XTENSOR(rfftn)
-XGRAD_TRANSFORM_OF_XTENSOR(irfftn)
+XGRAD_TRANSFORM_OF_XTENSOR(fft, std::optional<std::size_t>, std::ptrdiff_t, -1)
+XGRAD_TRANSFORM_OF_XTENSOR(ifft, std::optional<std::size_t>, std::ptrdiff_t, -1)
+XGRAD_TRANSFORM_OF_XTENSOR(rfft, std::optional<std::size_t>, std::ptrdiff_t, -1)
+XGRAD_TRANSFORM_OF_XTENSOR(irfft, std::optional<std::size_t>, std::ptrdiff_t, -1)
+XGRAD_TRANSFORM_OF_XTENSOR(fftn, AxisList, Shape, {})
+XGRAD_TRANSFORM_OF_XTENSOR(ifftn, AxisList, Shape, {})
+XGRAD_TRANSFORM_OF_XTENSOR(rfftn, AxisList, Shape, {})
+XGRAD_TRANSFORM_OF_XTENSOR(irfftn, AxisList, Shape, {})
 #undef XGRAD_TRANSFORM_OF_XTENSOR
 /// The same along the last two axes.
 template <detail::XtensorExpression X>
