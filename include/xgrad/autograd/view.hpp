@@ -89,23 +89,6 @@ private:
     Edge edges_[2];
 };
 
-/// The Node of an operation that returns several views of one tensor, one for each output.
-class MultiViewNode final : public Node {
-public:
-    MultiViewNode(
-        std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name);
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::vector<std::shared_ptr<Geometry const>> parts_;
-    Edge edge_;
-    std::string_view name_;
-};
-
 /// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
 void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
 
@@ -129,6 +112,28 @@ void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
 
 /// Makes `t` a view of `of`, or of its base where `of` is a view.
 void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false);
+
+/// The view that `view_of` computes of a row-major array, which is how gradients are stored.
+template <class ViewOf>
+std::shared_ptr<Geometry const> view_geometry(
+    TypeInfo const& base_type, Shape const& base, TypeInfo const& type, ViewOf view_of) {
+    AnyArray const plain(base), view = view_of(plain);
+    return std::make_shared<Geometry const>(Geometry{&base_type, plain.shape, plain.strides, &type,
+        view.shape, view.strides, view.data - plain.data});
+}
+/// A view of x with elements of another type. `view_of` computes the view of any array of x's
+/// shape. Recorded where x requires a gradient.
+template <class ViewOf>
+AnyTensor record_view(
+    std::string_view name, AnyTensor const& x, TypeInfo const& type, ViewOf view_of) {
+    AnyTensor view = tensor_of(type, view_of(x.impl().array));
+    if (recording() && x.requires_grad())
+        view.impl().grad_fn =
+            Ref<Node>(new ViewNode(view_geometry(*x.impl().type, x.shape(), type, view_of),
+                ViewMap::gather, gradient_edge(x), name));
+    mark_view(view, x);
+    return view;
+}
 
 } // namespace xgrad::detail
 

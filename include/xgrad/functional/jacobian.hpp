@@ -13,7 +13,7 @@
 
 #include <xgrad/core/choice.hpp>
 #include <xgrad/functional/jvp.hpp>
-#include <xgrad/tensor/rows.hpp>
+#include <xgrad/tensor/parts.hpp>
 
 namespace xgrad {
 

@@ -19,7 +19,7 @@
 #include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/hooks.hpp>
-#include <xgrad/tensor/rows.hpp>
+#include <xgrad/tensor/parts.hpp>
 
 namespace xgrad {
 

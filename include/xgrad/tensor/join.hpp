@@ -15,109 +15,27 @@ namespace xgrad {
 
 namespace detail {
 
-/// Layout of tensors that are joined along an axis, or along a new axis if `stacked`.
-struct Joint {
-    Shape shape;
-    std::size_t axis;
-    bool stacked;
-    CachedVector<std::size_t> counts;
-
-    /// The view of tensor i, which begins at `start`.
-    Window part(std::size_t i, std::size_t start) const;
-    /// Calls f(i, view) for each tensor.
-    template <class F> void for_each_part(F f) const {
-        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
-            f(i, part(i, start));
-    }
-};
-
-/// Backward: the gradient of each tensor is its slice.
-template <Scalar T> class JoinNode final : public Node {
-public:
-    JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
-        : name_(name), joint_(std::move(joint)) {
-        edges_.reserve(x.size());
-        for (auto const& t : x) edges_.push_back(gradient_edge(t));
-        set_edges(edges_.data(), edges_.size());
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (!gradients[0].defined()) return;
-        auto const g = gradients[0].as<T>();
-        joint_.for_each_part([&](std::size_t i, Window const& part) {
-            if (edges_[i]) results[i] = express(part, g);
-        });
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        joint_.for_each_part([&](std::size_t i, Window const& part) {
-            if (tangents[i].defined())
-                add_to(results[0], express(Embed{{}, joint_.shape, part}, tangents[i].as<T>()));
-        });
-    }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::string_view name_;
-    Joint joint_;
-    CachedVector<Edge> edges_;
-};
+AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
 
 template <Scalar T>
-Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint) {
-    Array<T> out(joint.shape);
-    bool wanted = false;
-    joint.for_each_part([&](std::size_t i, Window const& part) {
-        copy_elements(part.value(out), x[i].array_of());
-        wanted |= Differentiable<T> && x[i].requires_grad();
-    });
-    Tensor<T> result(std::move(out));
-    if constexpr (Differentiable<T>)
-        if (wanted && recording())
-            result.impl().grad_fn = Ref<Node>(new JoinNode<T>(name, x, std::move(joint)));
-    return result;
+Tensor<T> joined(AnyTensor (*join)(std::span<AnyTensor const* const>, std::ptrdiff_t),
+    std::vector<Tensor<T>> const& x, std::ptrdiff_t axis) {
+    LocalArray<AnyTensor const*, 8> all(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) all[i] = &x[i];
+    return Tensor<T>(join(all.span(), axis).handle());
 }
 
 } // namespace detail
 
 /// Concatenates tensors along an axis; their other extents must agree.
 template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
-    for (auto const& t : x)
-        detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
-    Shape shape = x[0].shape();
-    auto const at = detail::normalize_axis("cat", axis, shape);
-    shape[at] = 0;
-    detail::CachedVector<std::size_t> counts;
-    counts.reserve(x.size());
-    for (auto const& t : x) {
-        Shape other = t.shape();
-        bool fits = other.size() == shape.size();
-        if (fits) {
-            counts.push_back(other[at]);
-            auto const joined = detail::add_extents("cat", shape[at], other[at]);
-            other[at] = shape[at];
-            fits = other == shape;
-            shape[at] = joined;
-        }
-        if (!fits)
-            detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(),
-                " do not fit together along axis ", axis);
-    }
-    return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
+    return detail::joined(detail::cat_any, x, axis);
 }
 
 /// Concatenates tensors of one shape along a new axis.
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
-    for (auto const& t : x)
-        detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
-    for (auto const& t : x)
-        if (t.shape() != x[0].shape())
-            detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
-    auto const at = detail::normalize_axis("stack", axis, x[0].shape(), 1);
-    Shape shape = x[0].shape();
-    shape.insert(at, x.size());
-    return detail::join(
-        "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
+    return detail::joined(detail::stack_any, x, axis);
 }
 
 // Lists in braces: cat({a, b}). With expressions beside tensors, as in cat({a, 2. * b}), the

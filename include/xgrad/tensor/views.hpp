@@ -9,6 +9,7 @@
 #pragma once
 
 #include <xgrad/ops/indexing.hpp>
+#include <xgrad/tensor/parts.hpp>
 #include <xgrad/tensor/reduce.hpp>
 
 namespace xgrad {
@@ -57,71 +58,26 @@ template <Scalar T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
 
 namespace detail {
 
-/// Makes one or several views of x, with elements of type V. `view_of` computes the view of any
-/// array of x's shape.
-template <Scalar V, Scalar T, class ViewOf>
-Tensor<V> make_view(Tensor<T> const& x, ViewOf view_of) {
-    return Tensor<V>(as<V>(view_of(AnyArray(x.array_of()))));
-}
-
-/// The same view of a row-major array of x's shape, which is how gradients are stored.
-template <Scalar V, Scalar T, class ViewOf>
-std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, ViewOf view_of) {
-    AnyArray plain;
-    plain.shape = x.shape();
-    plain.strides = row_major(x.shape());
-    plain.numel = x.numel();
-    AnyArray const w = view_of(plain);
-    return std::make_shared<Geometry const>(Geometry{x.impl().type, plain.shape, plain.strides,
-        &type_info<V>, w.shape, w.strides, w.data - plain.data});
-}
-
+/// A view of x with elements of type V; see record_view above.
 template <Scalar V, Scalar T, class ViewOf>
 Tensor<V> record_view(std::string_view name, Tensor<T> const& x, ViewOf view_of) {
-    auto v = make_view<V>(x, view_of);
-    if constexpr (Differentiable<T>)
-        if (recording() && x.requires_grad())
-            v.impl().grad_fn = Ref<Node>(new ViewNode(
-                view_geometry<V>(x, view_of), ViewMap::gather, gradient_edge(x), name));
-    mark_view(v, x);
-    return v;
+    return Tensor<V>(record_view(name, x, type_info<V>, view_of).handle());
 }
-
-template <Scalar T, class ViewOf>
-std::vector<Tensor<T>> record_views(
-    std::string_view name, Tensor<T> const& x, std::vector<ViewOf> const& views_of) {
+/// Views of all parts of x along an axis.
+template <Scalar T>
+std::vector<Tensor<T>> record_views(std::string_view name, Tensor<T> const& x, AxisParts parts) {
     std::vector<Tensor<T>> views;
-    for (auto const& view_of : views_of) views.push_back(make_view<T>(x, view_of));
-    if constexpr (Differentiable<T>)
-        if (recording() && x.requires_grad()) {
-            std::vector<std::shared_ptr<Geometry const>> parts;
-            for (auto const& view_of : views_of) parts.push_back(view_geometry<T>(x, view_of));
-            Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
-            for (std::uint32_t i = 0; i < views.size(); ++i)
-                views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
-        }
-    for (auto const& v : views) mark_view(v, x, true);
+    for (auto& view : view_parts(name, x, std::move(parts)))
+        views.push_back(Tensor<T>(std::move(view).handle()));
     return views;
+}
+template <Scalar T>
+Tensor<T> record_slice(std::string_view name, Tensor<T> const& x, AxisSlice const& slice) {
+    return Tensor<T>(view_slice(name, x, slice).handle());
 }
 
 /// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
 AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
-
-/// `count` positions of an axis from `start` on, or one of them without the axis.
-template <Scalar T>
-auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_axis) {
-    return [=](AnyArray const& a) {
-        Shape shape = a.shape;
-        Strides strides = a.strides;
-        auto const offset = static_cast<std::ptrdiff_t>(start) * strides[axis];
-        shape[axis] = count;
-        if (!keeps_axis) {
-            shape.erase(axis);
-            strides.erase(axis);
-        }
-        return view_on(a, std::move(shape), std::move(strides), offset, sizeof(T));
-    };
-}
 
 } // namespace detail
 
@@ -129,10 +85,8 @@ auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_
 /// views may be changed in place while gradients are recorded.
 template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("unbind", axis, x.shape());
-    std::vector<decltype(detail::part_of<T>(0, 0, 0, false))> parts;
-    for (std::size_t i = 0; i < x.shape()[at]; ++i)
-        parts.push_back(detail::part_of<T>(at, i, 1, false));
-    return detail::record_views("Unbind", x, parts);
+    return detail::record_views(
+        "Unbind", x, {at, false, detail::CachedVector<std::size_t>(x.shape()[at], 1)});
 }
 /// Views of `size` positions of an axis each; the last may be shorter.
 template <Scalar T>
@@ -140,10 +94,10 @@ std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_
     auto const at = detail::normalize_axis("split", axis, x.shape());
     if (size == 0)
         detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
-    std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
+    detail::CachedVector<std::size_t> counts;
     for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
-        parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
-    return detail::record_views("Split", x, parts);
+        counts.push_back(std::min(size, n - i));
+    return detail::record_views("Split", x, {at, true, std::move(counts)});
 }
 /// The view at one position of an axis, without the axis; a negative index counts from the end.
 template <Scalar T>
@@ -154,7 +108,7 @@ Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index) 
         detail::fail<IndexError>(
             "select: index ", index, " is out of range for axis ", axis, " of shape ", x.shape());
     auto const i = static_cast<std::size_t>(index < 0 ? index + extent : index);
-    return detail::record_view<T>("Select", x, detail::part_of<T>(at, i, 1, false));
+    return detail::record_slice("Select", x, {at, i, 1, false});
 }
 /// The view of `length` positions of an axis from `start` on; a negative start counts from the end.
 template <Scalar T>
@@ -167,7 +121,7 @@ Tensor<T> narrow(
     if (first > extent || length > extent - first)
         detail::fail<IndexError>("narrow: ", length, " positions from ", start,
             " are out of range for axis ", axis, " of shape ", x.shape());
-    return detail::record_view<T>("Narrow", x, detail::part_of<T>(at, first, length, true));
+    return detail::record_slice("Narrow", x, {at, first, length, true});
 }
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T>

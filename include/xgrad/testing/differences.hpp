@@ -6,7 +6,7 @@
 #include <xgrad/core/begin_headers.inc> // first
 
 #include <xgrad/functional/evaluation.hpp>
-#include <xgrad/tensor/rows.hpp>
+#include <xgrad/tensor/parts.hpp>
 
 namespace xgrad::detail {
 

@@ -97,32 +97,6 @@ XGRAD_FUNCTION void CopySlices::pushforward(
     add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
 }
 
-XGRAD_FUNCTION MultiViewNode::MultiViewNode(
-    std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name)
-    : parts_(std::move(parts)), edge_(std::move(edge)), name_(name) {
-    set_edges(&edge_, 1);
-    set_num_outputs(static_cast<std::uint32_t>(parts_.size()));
-}
-
-XGRAD_FUNCTION void MultiViewNode::apply(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    AnyTensor sum;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        auto const& g = gradients[i];
-        if (!g.defined()) continue;
-        if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
-        else if (!recording()) parts_[i]->scatter_add(sum.impl().array, g.impl().array);
-        else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
-    }
-    results[0] = sum;
-}
-
-XGRAD_FUNCTION void MultiViewNode::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-        results[i] = apply_view_map(parts_[i], ViewMap::gather, tangents[0], name_);
-}
-
 XGRAD_FUNCTION void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
     if (!t.retains_grad || !t.grad_fn) return;
     auto& from = NodeHooks::at(*t.grad_fn, t.output_nr);

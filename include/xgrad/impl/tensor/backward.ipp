@@ -185,12 +185,11 @@ XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
         error = unrecorded_error(std::move(edges));
     }
     PassMode const mode(options.create_graph);
-    for (auto& g : batched) g = in_row_major(g);
     GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
     std::vector<std::optional<RowStack>> stacks(inputs.size());
     for (std::size_t row = 0; row < rows; ++row) {
         one.gradients.clear();
-        for (auto const& g : batched) one.gradients.push_back(row_of(g, row));
+        for (auto const& g : batched) one.gradients.push_back(view_slice("Select", g, {0, row, 1, false}));
         one.retain_graph = keep_graph || row + 1 < rows;
         auto const gradients = grad(outputs, inputs, one);
         for (std::size_t i = 0; i < gradients.size(); ++i) {

@@ -39,7 +39,7 @@ XGRAD_FUNCTION void set_element(AnyTensor const& t, std::size_t i, std::complex<
 XGRAD_FUNCTION Numbers numbers_of(AnyTensor const& t, std::size_t count) {
     Numbers all(count);
     if (!t.defined()) return all;
-    auto const row_major = in_row_major(alias(t));
+    auto const row_major = t.impl().type->copy(alias(t));
     for (std::size_t i = 0; i < count; ++i) all[i] = number_at(row_major, i);
     return all;
 }

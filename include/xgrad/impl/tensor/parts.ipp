@@ -1,0 +1,147 @@
+// Bodies of parts.hpp.
+#pragma once
+
+#include <xgrad/tensor/parts.hpp>
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) const {
+    Shape shape = a.shape;
+    Strides strides = a.strides;
+    auto const offset = static_cast<std::ptrdiff_t>(start * size) * strides[axis];
+    shape[axis] = count;
+    if (!keeps_axis) {
+        shape.erase(axis);
+        strides.erase(axis);
+    }
+    AnyArray view = a;
+    view.set_view(std::move(shape), std::move(strides), offset);
+    return view;
+}
+
+/// The slice of a row-major array.
+inline std::shared_ptr<Geometry const> slice_geometry(
+    TypeInfo const& type, Shape const& whole, AxisSlice const& slice) {
+    return view_geometry(
+        type, whole, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
+}
+
+XGRAD_FUNCTION PartsNode::PartsNode(Operation operation, std::string_view name,
+    TypeInfo const& type, Shape whole, AxisParts parts, CachedVector<Edge> edges)
+    : operation_(operation), name_(name), type_(type), whole_(std::move(whole)),
+      parts_(std::move(parts)), edges_(std::move(edges)) {
+    set_edges(edges_.data(), edges_.size());
+    if (operation == split) set_num_outputs(static_cast<std::uint32_t>(parts_.counts.size()));
+}
+
+XGRAD_FUNCTION void PartsNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (operation_ == split) results[0] = collect(gradients);
+    else distribute(gradients[0], results);
+}
+
+XGRAD_FUNCTION void PartsNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    if (operation_ == join) results[0] = collect(tangents);
+    else distribute(tangents[0], results);
+}
+
+XGRAD_FUNCTION AnyTensor PartsNode::collect(std::span<AnyTensor const> parts) const {
+    AnyTensor sum;
+    parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
+        if (!parts[i].defined()) return;
+        auto const geometry = slice_geometry(type_, whole_, slice);
+        if (sum.defined() && !recording())
+            return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
+        auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
+        sum = sum.defined() ? type_.add(sum, embedded) : embedded;
+    });
+    return sum;
+}
+
+XGRAD_FUNCTION void PartsNode::distribute(
+    AnyTensor const& whole, std::span<AnyTensor> parts) const {
+    if (!whole.defined()) return;
+    parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
+        if (operation_ == split || edges_[i]) parts[i] = view_slice(name_, whole, slice);
+    });
+}
+
+XGRAD_FUNCTION AnyTensor view_slice(
+    std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
+    auto const& type = *x.impl().type;
+    return record_view(
+        name, x, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
+    std::string_view name, AnyTensor const& x, AxisParts parts) {
+    auto const& type = *x.impl().type;
+    std::vector<AnyTensor> views;
+    parts.for_each([&](std::size_t, AxisSlice const& slice) {
+        views.push_back(tensor_of(type, slice.view_of(x.impl().array, type.size)));
+    });
+    Ref<Node> node;
+    if (recording() && x.requires_grad())
+        node = Ref<Node>(new PartsNode(PartsNode::split, name, type, x.shape(), std::move(parts),
+            CachedVector<Edge>(1, gradient_edge(x))));
+    for (std::uint32_t i = 0; i < views.size(); ++i) {
+        views[i].impl().grad_fn = node;
+        views[i].impl().output_nr = node ? i : 0;
+        mark_view(views[i], x, true);
+    }
+    return views;
+}
+
+XGRAD_FUNCTION AnyTensor join_parts(
+    std::string_view name, std::span<AnyTensor const* const> x, Shape shape, AxisParts parts) {
+    auto const& type = *x[0]->impl().type;
+    AnyTensor result = tensor_of(type, AnyArray(shape, type.size));
+    bool wanted = false;
+    parts.for_each([&](std::size_t i, AxisSlice const& slice) {
+        type.copy_elements(slice.view_of(result.impl().array, type.size), x[i]->impl().array);
+        wanted |= x[i]->requires_grad();
+    });
+    if (wanted && recording()) {
+        CachedVector<Edge> edges;
+        edges.reserve(x.size());
+        for (auto const* t : x) edges.push_back(gradient_edge(*t));
+        result.impl().grad_fn = Ref<Node>(new PartsNode(
+            PartsNode::join, name, type, std::move(shape), std::move(parts), std::move(edges)));
+    }
+    return result;
+}
+
+XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
+    : shape_(lead) {
+    Shape all{numel(lead)};
+    for (auto const n : row) {
+        all.push_back(n);
+        shape_.push_back(n);
+    }
+    all_ = type.filled(all, 0);
+}
+
+XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
+    auto const& type = *all_.impl().type;
+    auto const& to = all_.impl().array;
+    type.copy_elements(AxisSlice{0, i, 1, false}.view_of(to, type.size), row.impl().array);
+    if (!recording() || !row.requires_grad()) return;
+    edges_.resize(to.shape[0]);
+    edges_[i] = gradient_edge(row);
+}
+
+XGRAD_FUNCTION AnyTensor RowStack::finish() {
+    auto const& type = *all_.impl().type;
+    auto const& shape = all_.shape();
+    if (!edges_.empty())
+        all_.impl().grad_fn = Ref<Node>(new PartsNode(PartsNode::join, "Stack", type, shape,
+            {0, false, CachedVector<std::size_t>(shape[0], 1)}, std::move(edges_)));
+    if (shape == shape_) return std::move(all_);
+    auto const reshaped = view_geometry(type, shape, type, [&](AnyArray a) {
+        a.set_view(shape_, row_major(shape_));
+        return a;
+    });
+    return apply_view_map(reshaped, ViewMap::gather, all_, "Reshape");
+}
+
+} // namespace xgrad::detail
