@@ -104,6 +104,18 @@ if(WAY STREQUAL "single_headers")
     set(compile "${COMPILER}" -std=c++20 -I "${SOURCE}/single_include" ${includes} -DXGRAD_SEPARATE_COMPILATION)
     must(${compile} -c "${SCRATCH}/xgrad_source.cpp" -o "${SCRATCH}/xgrad_source.o")
     string(REPLACE "|" ";" lapack "${LAPACK}")
+
+    # Header-only, in two files of a program: a function that is not inline would be defined twice.
+    set(text "#include <xgrad/nn.hpp>\n#include <xgrad/optim.hpp>\n#include <xgrad/data.hpp>\n#include <xgrad/package.hpp>\n")
+    if(lapack)
+        string(APPEND text "#include <xgrad/linalg.hpp>\n")
+    endif()
+    file(WRITE "${SCRATCH}/all.cpp" "${text}")
+    file(WRITE "${SCRATCH}/main.cpp" "int main() {}\n")
+    must("${COMPILER}" -std=c++20 -I "${SOURCE}/single_include" ${includes} -c "${SCRATCH}/all.cpp" -o "${SCRATCH}/all.o")
+    configure_file("${SCRATCH}/all.o" "${SCRATCH}/all_again.o" COPYONLY)
+    must("${COMPILER}" "${SCRATCH}/main.cpp" "${SCRATCH}/all.o" "${SCRATCH}/all_again.o" -o "${SCRATCH}/all" ${lapack} -pthread)
+
     set(bodies "${SCRATCH}/xgrad_source.o")
     foreach(name nn optim data package)
         must(${compile} -c "${SOURCE}/cmake/compiled/${name}.cpp" -o "${SCRATCH}/xgrad_${name}.o")

@@ -195,6 +195,7 @@ template <class X> X without_tensors(X x) {
 /// The tensors of a structure.
 template <StructureLike X> Tensors erased(X const& x) {
     Tensors all;
+    all.reserve(2);
     auto const& stored = StructureOf<X>::make(x);
     visit_tensors(stored, [&all](AnyTensor const& t) { all.push_back(t); });
     return all;

@@ -92,7 +92,6 @@ struct KernelTable {
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all operands where they are
     OperandMask differentiable;
-    std::size_t largest_element; // of an operand or the result
 
     /// The number of elements in the whole batches among n.
     std::size_t in_whole_batches(std::size_t n) const noexcept { return n & ~(lanes - 1); }
@@ -124,8 +123,6 @@ template <class F> struct KernelTableOf {
     }
     static constexpr bool in_place =
         std::ranges::all_of(operand, [](auto const* l) { return l->in_place; });
-    static constexpr std::size_t largest_element =
-        std::max(sizeof(Y), std::ranges::max(operand, {}, &ElementType::element)->element);
     static constexpr OperandMask differentiable = [] {
         OperandMask mask = 0;
         for (std::size_t k = 0; k < F::operand_count; ++k)
@@ -134,7 +131,7 @@ template <class F> struct KernelTableOf {
     }();
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), operand.data(),
         &element_type<Y, tile_type<Y, P>>, &forward_kernel<F>, backward(), dual(),
-        simd::Batch<P>::width, !has_operation<F>, in_place, differentiable, largest_element};
+        simd::Batch<P>::width, !has_operation<F>, in_place, differentiable};
 };
 
 /// A sum and its gradients in one pass; only expressions that are summed have one.

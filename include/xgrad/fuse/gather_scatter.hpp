@@ -251,10 +251,35 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
         take(row, total);
     }
 }
+/// Calls f with n as a constant where n is 2, 3 or 4: the parts of a complex number, the colours of
+/// a pixel, the coordinates of a point (benchmark: permutations). False for other n.
+template <class F> bool with_constant(std::size_t n, F f) {
+    switch (n) {
+    case 2:
+        f(std::integral_constant<std::size_t, 2>());
+        return true;
+    case 3:
+        f(std::integral_constant<std::size_t, 3>());
+        return true;
+    case 4:
+        f(std::integral_constant<std::size_t, 4>());
+        return true;
+    default:
+        return false;
+    }
+}
 /// Calls take(row, sum) for short rows, four rows at a time, whose sums are independent.
 template <class W, class E, class F>
 XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take) {
     std::size_t row = 0;
+    if (with_constant(n, [&](auto length) {
+            for (auto const* from = t; row < rows; ++row, from += length) {
+                W sum = converted<W>(*from);
+                kernel::unroll<length - 1>([&](auto i) { sum += converted<W>(from[i + 1]); });
+                take(row, sum);
+            }
+        }))
+        return;
     for (; row + 4 <= rows; row += 4) {
         W sums[4] = {};
         for (std::size_t i = 0; i < n; ++i)
@@ -287,6 +312,14 @@ void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::p
     }
     if (n > short_row)
         return transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    if (stride == 0 && with_constant(n, [=](auto length) {
+            auto *to = tile, *from = array;
+            for (std::size_t row = 0; row < rows; ++row, to += tile_gap, from += gap) {
+                auto const value = converted<E>(*reinterpret_cast<T const*>(from));
+                kernel::unroll<length>([&](auto i) { reinterpret_cast<E*>(to)[i] = value; });
+            }
+        }))
+        return;
     for (std::size_t i = 0; i < n; ++i) {
         auto* to = tile + i * sizeof(E);
         auto const* from = array + static_cast<std::ptrdiff_t>(i * sizeof(T)) * stride;

@@ -1,8 +1,7 @@
 // FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
 // creates the gradients of every pass of a FusedNode.
 // The early gradients save a second evaluation of the expression where backward() follows
-// (benchmark: rational). The rule has no state: every full sum of a real expression whose gradients
-// take no more than max_early_bytes does it.
+// (benchmark: rational). The rule has no state: every full sum of a real expression does it.
 #pragma once
 
 #include <xgrad/tensor/fused_operands.hpp>
@@ -13,9 +12,7 @@ class FusedSum : public FusedOperands {
 public:
     /// True where a full sum that is recorded computes its gradients too.
     static bool sums_at_once(BoundOperands const& in) {
-        auto const element = in.plan->table.kernels.largest_element;
-        return in.count() != 0 && !default_packing &&
-               in.count() <= max_early_bytes / (in.plan->edges * element);
+        return in.count() != 0 && !default_packing;
     }
     /// Computes the scaled sum; stores the gradients until backward().
     double sum_at_once(BoundOperands const& in) {
@@ -36,9 +33,6 @@ protected:
         AnyArray const* result, std::span<AnyTensor> gradients, OperandMask added_to = 0) const;
 
 private:
-    /// They live until a pass takes them, and a program may keep many sums.
-    static constexpr std::size_t max_early_bytes = std::size_t{16} << 20;
-
     double make_ready(AnyArray const* const* arrays, bool contiguous);
     double run(
         void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
