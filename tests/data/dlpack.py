@@ -58,7 +58,15 @@ try:
     turned = numpy.from_dlpack(Ours(True))
     check(turned.shape == (3, 2) and turned[2, 1] == 5, "transposed")
     array = numpy.arange(6.0).reshape(2, 3)
-    check(take(array.__dlpack__()) == 225, "xgrad reads an array")
+    references, capsule = sys.getrefcount(array), array.__dlpack__()
+    check(sys.getrefcount(array) == references + 1, "a capsule keeps the array")
+    check(take(capsule) == 225, "xgrad reads an array")
+    check(sys.getrefcount(array) == references, "and releases it once")
+    try:
+        take(capsule)
+        check(False, "a capsule that was taken is refused")
+    except ValueError:
+        pass
     check(array.tolist() == [[0, 3, 12], [27, 48, 75]], "and writes to it")
     check(take(numpy.arange(3, dtype=numpy.int32).__dlpack__()) == -1, "int32 is refused")
     del here, turned

@@ -59,6 +59,14 @@ template <class F> std::string message_of(F f) {
 
 } // namespace
 
+// Debian's dlpack.h is older than the versioned structure: these are the offsets of version 1.0.
+static_assert(sizeof(void*) != 8 || (offsetof(raw::ManagedVersioned, major) == 0 &&
+                                        offsetof(raw::ManagedVersioned, minor) == 4 &&
+                                        offsetof(raw::ManagedVersioned, context) == 8 &&
+                                        offsetof(raw::ManagedVersioned, deleter) == 16 &&
+                                        offsetof(raw::ManagedVersioned, flags) == 24 &&
+                                        offsetof(raw::ManagedVersioned, array) == 32));
+
 #ifdef XGRAD_TEST_HAS_DLPACK
 TEST_CASE("the structures have the layout of dlpack.h") {
     static_assert(sizeof(raw::Managed) == sizeof(::DLManagedTensor));
@@ -187,11 +195,22 @@ TEST_CASE("what no tensor can be is refused, and stays with its owner") {
     refused([](Foreign& f) { f.old.array.byte_offset = 1; }, "aligned");
     refused([](Foreign& f) { f.strides = {-3, 1}; }, "stride");
     refused([](Foreign& f) { f.shape = {-1, 3}; }, "negative");
-    Foreign later;
-    later.versioned.major = 2;
-    CHECK(message_of([&] { from_dlpack<double>(later.get_versioned()); }).find("of version 2.0") !=
-          std::string::npos);
-    CHECK(later.deleted == 0);
+    refused([](Foreign& f) { f.old.array.axes = -1; }, "no shape");
+    refused([](Foreign& f) { f.old.array.shape = nullptr; }, "no shape");
+    auto const refused_versioned = [](auto change, std::string_view sentence) {
+        Foreign theirs;
+        change(theirs.versioned);
+        CHECK(message_of([&] { from_dlpack<double>(theirs.get_versioned()); }).find(sentence) !=
+              std::string::npos);
+        CHECK(theirs.deleted == 0);
+    };
+    refused_versioned([](raw::ManagedVersioned& m) { m.major = 2; }, "of version 2.0");
+    refused_versioned([](raw::ManagedVersioned& m) { m.major = 0; }, "of version 0.0");
+    refused_versioned([](raw::ManagedVersioned& m) { m.array.device.type = 2; }, "device 2");
+    refused_versioned([](raw::ManagedVersioned& m) { m.array.data = nullptr; }, "null");
+    CHECK(message_of([] {
+        from_dlpack(static_cast<::DLManagedTensorVersioned*>(nullptr));
+    }).find("null") != std::string::npos);
     CHECK(message_of([] { from_dlpack(static_cast<::DLManagedTensor*>(nullptr)); }).find("null") !=
           std::string::npos);
 }

@@ -212,6 +212,43 @@ TEST_CASE("borrow and adopt take vectors, arrays and spans") {
     CHECK(kept(2, 1).item() == 6);
 }
 
+TEST_CASE("borrow: what cannot be a tensor is refused") {
+    alignas(8) char bytes[64] = {};
+    auto* const odd = reinterpret_cast<double*>(bytes + 4);
+    CHECK_THROWS_WITH_AS(xg::borrow(std::span(odd, 2)),
+        "borrow: the pointer is not aligned to the 8 bytes that elements of this type need",
+        xg::Error);
+    std::vector<double> numbers{1., 2., 3., 4.};
+    xt::xarray<double> array = {1., 2., 3., 4.};
+    auto reversed = xt::strided_view(array, {xt::range(3, xt::placeholders::_, -1)});
+    CHECK_THROWS_AS(xg::borrow(reversed), xg::ShapeError);
+    D x({1., 2., 3.}, xg::requires_grad);
+    CHECK_THROWS_AS(x.set_grad(xg::borrow(numbers)), xg::ShapeError);
+    CHECK(numbers == std::vector<double>{1., 2., 3., 4.});
+}
+
+TEST_CASE("versions, views and saved tensors of borrowed and adopted arrays") {
+    auto const check = [](D x) {
+        auto const before = x.version();
+        auto row = x(1);
+        row *= 10.;
+        CHECK(x.version() == before + 1);
+        CHECK(x(1, 0).item() == 30);
+        D w = xg::ones({2, 2}).requires_grad_();
+        D const y = w * x;
+        x += 1.;
+        CHECK_THROWS_AS(sum(y).backward(), xg::GraphError); // x was saved, and changed in place
+        x.requires_grad_();
+        CHECK_THROWS_AS(x += 1., xg::GraphError);
+    };
+    xt::xtensor<double, 2> mine = {{1., 2.}, {3., 4.}};
+    check(xg::borrow(mine));
+    CHECK(mine(1, 1) == 41);
+    check(xg::adopt(xt::xarray<double>{{1., 2.}, {3., 4.}}));
+    check(xg::adopt(xt::xtensor_fixed<double, xt::xshape<2, 2>>{{1., 2.}, {3., 4.}}));
+    check(xg::adopt(std::vector<double>{1., 2., 3., 4.}, {2, 2}));
+}
+
 TEST_CASE("a tensor copies the numbers of a range or a pointer") {
     std::vector<int> const whole{1, 2, 3};
     D const x(whole);

@@ -48,16 +48,17 @@
 #    else
 #        define XGRAD_BUILT_WITH_SANITIZER no_sanitizer
 #    endif
-#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g) a##_##b##_##c##_##d##_##e##_##f##_##g
-#    define XGRAD_JOIN(a, b, c, d, e, f, g) XGRAD_JOIN_OF(a, b, c, d, e, f, g)
+#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g, h) a##_##b##_##c##_##d##_##e##_##f##_##g##_##h
+#    define XGRAD_JOIN(a, b, c, d, e, f, g, h) XGRAD_JOIN_OF(a, b, c, d, e, f, g, h)
 #    define XGRAD_BUILD                                                                            \
         XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_SIMD,                   \
             XGRAD_BUILT_WITH_BLAS, XGRAD_BUILT_WITH_SANITIZER, XGRAD_VERSION_MAJOR,                \
-            XGRAD_VERSION_MINOR)
+            XGRAD_VERSION_MINOR, XGRAD_VERSION_PATCH)
 #    define XGRAD_TEXT_OF(name) #name
 #    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
 #    define XGRAD_MUST_AGREE                                                                       \
-        "xgrad_needs_one_version_and_the_same_instruction_set_and_XGRAD_USE_BLAS_in_all_files"
+        "xgrad_needs_the_same_version_instruction_set_sanitizer_XGRAD_USE_BLAS_and_XGRAD_USE_"     \
+        "SIMD_in_all_files"
 
 namespace xgrad::detail::link_check {
 /// Never called. The assembly is in a function since link-time optimisation merges functions.

@@ -74,11 +74,25 @@ template <class E, xt::layout_type L, class S, class Tag>
 inline constexpr bool is_container<xt::xarray_container<E, L, S, Tag>> = true;
 template <class E, std::size_t N, xt::layout_type L, class Tag>
 inline constexpr bool is_container<xt::xtensor_container<E, N, L, Tag>> = true;
+template <class E, class S, xt::layout_type L, bool shared, class Tag>
+inline constexpr bool is_container<xt::xfixed_container<E, S, L, shared, Tag>> = true;
 
 template <class R>
 concept ContiguousNumbers =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && !XtensorExpression<R> &&
     Scalar<std::ranges::range_value_t<R>> && !Operand<R>;
+
+/// What no tensor can have as memory.
+template <class A>
+concept NoMemory = !StridedXtensor<A> && !ContiguousNumbers<A>;
+template <class A> void refuse_memory() {
+    constexpr bool has_elements = std::ranges::contiguous_range<A> && !XtensorExpression<A>;
+    static_assert(has_elements,
+        "adopt, borrow: this has no elements in memory that a tensor could share: Tensor<double> "
+        "x(array) computes or copies them");
+    static_assert(!has_elements, "adopt, borrow: no tensor has elements of this type: "
+                                 "Tensor<double> x(array) converts copies of them");
+}
 
 template <class A> auto tensor_of_xtensor(std::string_view operation, A& array) {
     using T = std::remove_pointer_t<decltype(array.data())>;
@@ -139,6 +153,11 @@ void from_blob(T*, Shape const&, More const&...) {
                                       "pointer to that of a number");
 }
 
+template <detail::ContiguousNumbers R> void from_blob(R&&, Shape const& = {}) {
+    static_assert(sizeof(R) == 0, "from_blob: the memory is a pointer: borrow(numbers, shape) and "
+                                  "adopt(numbers, shape) take containers and spans");
+}
+
 /// A tensor that keeps an xtensor array (row- or column-major) and has its elements as memory.
 template <class A>
     requires(detail::StridedXtensor<A> && detail::is_container<A>)
@@ -177,6 +196,9 @@ void adopt(A&&, Shape const& = {}) {
     static_assert(is_lvalue, "adopt: a view, an adaptor or a span does not own its elements: "
                              "borrow() makes a tensor of them");
 }
+
+/// Rejects what has no numbers in memory.
+template <detail::NoMemory A> void adopt(A&&, Shape const& = {}) { detail::refuse_memory<A>(); }
 
 /// A tensor of the elements of an xtensor array or of a view of one, which stays with the program:
 /// it must live as long as the tensor and everything that is recorded with it, and must not be
@@ -220,6 +242,8 @@ void borrow(A&&, Shape const& = {}) {
         "borrow: the array is a temporary, which is gone before the tensor: "
         "adopt(...) keeps it");
 }
+/// Rejects what has no numbers in memory.
+template <detail::NoMemory A> void borrow(A&&, Shape const& = {}) { detail::refuse_memory<A>(); }
 
 } // namespace xgrad
 

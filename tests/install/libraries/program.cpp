@@ -47,7 +47,18 @@ void exchange(void* library, void* other) {
     D x({1., 2.}, xg::requires_grad), y, theirs;
     function<void(D const&)>(library, "use_constant")(x.detach()); // records nothing of ours
     function<void(D&)>(library, "make_leaf")(theirs);
+    {
+        xg::NoGradGuard const off; // of this copy: docs/libraries.md
+        must(function<bool()>(library, "records")(), "each copy has a grad mode");
+    }
     must_refuse("a tensor of the program", [&] { function<Apply>(library, "apply")(x, y); });
+    must_refuse("a hook by the library", [&] {
+        int calls = 0;
+        D hooked = 3 * x;
+        function<void(D&, int&)>(library, "count_calls")(hooked, calls);
+    });
+    must_refuse("a pass of the library",
+        [&] { function<void(D const&)>(library, "differentiate")(D(sum(3 * x))); });
     must_refuse("a tensor of the library", [&] { y = sum(sin(theirs) * theirs); });
     // g++ lets two libraries have one state; then all is as with one copy.
     try {
