@@ -158,6 +158,19 @@ TEST_CASE("tangents pass changes in place and views") {
                          },
                          x, v),
               D(103.)) == "");
+    // The tangent of a part is a result of its own, and no view of v.
+    D const tangent_of_v = v.detach().clone().requires_grad_();
+    for (auto const& part : {std::function([](D const& a) { return xg::split(a, 1)[0]; }),
+             std::function([](D const& a) {
+                 return xg::unbind(xg::stack({a, a}))[0];
+             })}) {
+        D t = push(part, x, tangent_of_v);
+        CHECK_FALSE(t.requires_grad());
+        CHECK_THROWS_WITH_AS(
+            sum(t * t).backward(), doctest::Contains("does not require grad"), xg::GraphError);
+        t += D(1.).requires_grad_();
+        CHECK(t.requires_grad());
+    }
 }
 
 TEST_CASE("only the function's own use of its argument counts, and nothing collects a gradient") {

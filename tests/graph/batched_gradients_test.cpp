@@ -13,6 +13,13 @@ TEST_CASE("rows of a Jacobian from rows of the identity") {
         doctest::Contains("a second time"), xg::GraphError);
 }
 
+TEST_CASE("no rows give gradients without rows") {
+    D const x({1., 2., 3.}, xg::requires_grad);
+    D const none =
+        grad(D(x * x), x, {.gradients = {xg::zeros<double>({0, 3})}, .is_grads_batched = true});
+    CHECK(none.shape() == xg::Shape{0, 3});
+}
+
 TEST_CASE("gradients of each sample's loss") {
     xg::manual_seed(2);
     D const data = xg::randn({4, 3}), target = xg::randn({4}),

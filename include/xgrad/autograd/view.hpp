@@ -117,20 +117,31 @@ void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = fa
 template <class ViewOf>
 std::shared_ptr<Geometry const> view_geometry(
     TypeInfo const& base_type, Shape const& base, TypeInfo const& type, ViewOf view_of) {
-    AnyArray const plain(base), view = view_of(plain);
+    AnyArray plain(base);
+    std::byte origin{}; // offsets are counted from a pointer that is not null
+    plain.data = &origin;
+    AnyArray const view = view_of(plain);
     return std::make_shared<Geometry const>(Geometry{&base_type, plain.shape, plain.strides, &type,
         view.shape, view.strides, view.data - plain.data});
 }
-/// A view of x with elements of another type. `view_of` computes the view of any array of x's
-/// shape. Recorded where x requires a gradient.
+/// The elements of x that `view_of`, which computes the view of any array of x's shape, shows as
+/// elements of another type. Recorded where x requires a gradient. It shares the memory of x, but
+/// is no view of it for the user: for tangents and gradients.
 template <class ViewOf>
-AnyTensor record_view(
+AnyTensor record_part(
     std::string_view name, AnyTensor const& x, TypeInfo const& type, ViewOf view_of) {
     AnyTensor view = tensor_of(type, view_of(x.impl().array));
     if (recording() && x.requires_grad())
         view.impl().grad_fn =
             Ref<Node>(new ViewNode(view_geometry(*x.impl().type, x.shape(), type, view_of),
                 ViewMap::gather, gradient_edge(x), name));
+    return view;
+}
+/// The same as a view of x.
+template <class ViewOf>
+AnyTensor record_view(
+    std::string_view name, AnyTensor const& x, TypeInfo const& type, ViewOf const& view_of) {
+    AnyTensor view = record_part(name, x, type, view_of);
     mark_view(view, x);
     return view;
 }

@@ -60,7 +60,9 @@ private:
     CachedVector<Edge> edges_;
 };
 
-/// One part of a tensor. A view.
+/// One part of a tensor: record_part().
+AnyTensor slice_of(std::string_view name, AnyTensor const& x, AxisSlice const& slice);
+/// The same as a view.
 AnyTensor view_slice(std::string_view name, AnyTensor const& x, AxisSlice const& slice);
 /// All parts of a tensor: views that share one Node.
 std::vector<AnyTensor> view_parts(std::string_view name, AnyTensor const& x, AxisParts parts);

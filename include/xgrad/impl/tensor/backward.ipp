@@ -189,7 +189,8 @@ XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
     std::vector<std::optional<RowStack>> stacks(inputs.size());
     for (std::size_t row = 0; row < rows; ++row) {
         one.gradients.clear();
-        for (auto const& g : batched) one.gradients.push_back(view_slice("Select", g, {0, row, 1, false}));
+        for (auto const& g : batched)
+            one.gradients.push_back(slice_of("Select", g, {0, row, 1, false}));
         one.retain_graph = keep_graph || row + 1 < rows;
         auto const gradients = grad(outputs, inputs, one);
         for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -203,8 +204,10 @@ XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         Shape shape = inputs[i].shape();
         shape.insert(0, rows);
-        results.push_back(delivered(
-            stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
+        results.push_back(delivered(stacks[i] ? stacks[i]->finish()
+                                    : rows    ? AnyTensor()
+                                              : inputs[i].type()->filled(shape, 0),
+            inputs[i].type(), shape, options));
         if (error && results[i].defined()) results[i] = with_error(results[i], error);
     }
     return results;

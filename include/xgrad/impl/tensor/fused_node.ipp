@@ -167,7 +167,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
     std::byte** at, std::size_t count, OperandMask added_to) const {
     auto const& kernels = table().kernels;
-    kernel::Scratch<std::byte> splat(count * kernels.result->element);
+    kernel::Scratch<std::byte> splat(count * kernels.result->tile_element);
     auto& grad_output = at[operand_count()];
     kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
     run_backward(kernels, expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),

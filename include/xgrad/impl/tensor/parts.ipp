@@ -62,15 +62,23 @@ XGRAD_FUNCTION void PartsNode::distribute(
     AnyTensor const& whole, std::span<AnyTensor> parts) const {
     if (!whole.defined()) return;
     parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
-        if (operation_ == split || edges_[i]) parts[i] = view_slice(name_, whole, slice);
+        if (operation_ == split) parts[i] = slice_of(name_, whole, slice);
+        else if (edges_[i]) parts[i] = view_slice(name_, whole, slice);
     });
+}
+
+XGRAD_FUNCTION AnyTensor slice_of(
+    std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
+    auto const& type = *x.impl().type;
+    return record_part(
+        name, x, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
 }
 
 XGRAD_FUNCTION AnyTensor view_slice(
     std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
-    auto const& type = *x.impl().type;
-    return record_view(
-        name, x, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
+    AnyTensor view = slice_of(name, x, slice);
+    mark_view(view, x);
+    return view;
 }
 
 XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
