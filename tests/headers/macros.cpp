@@ -20,8 +20,10 @@
 #define Success 0
 
 #include <xgrad/data.hpp>
+#include <xgrad/linalg.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
+#include <xgrad/package.hpp>
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/xgrad.hpp>
 

@@ -6,3 +6,4 @@
 #include "../graph/hook_order_test.cpp"
 #include "../graph/second_order_test.cpp"
 #include "../simd/exp_log_test.cpp"
+#include "../simd/width_test.cpp"
