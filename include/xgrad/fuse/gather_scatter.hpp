@@ -304,7 +304,7 @@ void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::p
                 return converted<E>(
                     *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
             });
-    if (gap == 0 && rows > 1 && tile_gap == n * sizeof(E)) {
+    if (gap == 0 && rows > short_row && tile_gap == n * sizeof(E)) {
         gather_strided<T, E>(tile, array, stride, n);
         for (std::size_t done = tile_gap, bytes = rows * tile_gap; done < bytes; done *= 2)
             std::memcpy(tile + done, tile, std::min(done, bytes - done));
