@@ -87,8 +87,11 @@ TEST_CASE("from_blob: what cannot be a tensor is refused") {
     auto* const odd = reinterpret_cast<double*>(bytes + 1);
     double* const null = nullptr;
     CHECK_THROWS_WITH_AS(xg::from_blob(null, {2}), "from_blob: the pointer is null", xg::Error);
+    auto const bytes_needed = std::to_string(alignof(double)); // 4 on 32-bit x86
     CHECK_THROWS_WITH_AS(xg::from_blob(odd, {2}),
-        "from_blob: the pointer is not aligned to the 8 bytes that elements of this type need",
+        ("from_blob: the pointer is not aligned to the " + bytes_needed +
+            " bytes that elements of this type need")
+            .c_str(),
         xg::Error);
     auto* const p = reinterpret_cast<double*>(bytes);
     CHECK_THROWS_WITH_AS(
@@ -214,10 +217,9 @@ TEST_CASE("borrow and adopt take vectors, arrays and spans") {
 
 TEST_CASE("borrow: what cannot be a tensor is refused") {
     alignas(8) char bytes[64] = {};
-    auto* const odd = reinterpret_cast<double*>(bytes + 4);
+    auto* const odd = reinterpret_cast<double*>(bytes + 1);
     CHECK_THROWS_WITH_AS(xg::borrow(std::span(odd, 2)),
-        "borrow: the pointer is not aligned to the 8 bytes that elements of this type need",
-        xg::Error);
+        doctest::Contains("borrow: the pointer is not aligned to the "), xg::Error);
     std::vector<double> numbers{1., 2., 3., 4.};
     xt::xarray<double> array = {1., 2., 3., 4.};
     auto reversed = xt::strided_view(array, {xt::range(3, xt::placeholders::_, -1)});
