@@ -1099,7 +1099,7 @@ template <class M> AnyTensor take_any(M* managed, DType const* wanted) {
     if (!managed) xgrad::detail::fail<Error>("from_dlpack: the pointer is null");
     bool read_only = false;
     if constexpr (requires { managed->flags; }) {
-        if (managed->major > major_version)
+        if (managed->major != major_version)
             xgrad::detail::fail<Error>("from_dlpack: the structure is of version ", managed->major,
                 ".", managed->minor, ", and xgrad knows version 1");
         read_only = managed->flags & is_read_only;

@@ -818,16 +818,17 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 #    else
 #        define XGRAD_BUILT_WITH_SANITIZER no_sanitizer
 #    endif
-#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g) a##_##b##_##c##_##d##_##e##_##f##_##g
-#    define XGRAD_JOIN(a, b, c, d, e, f, g) XGRAD_JOIN_OF(a, b, c, d, e, f, g)
+#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g, h) a##_##b##_##c##_##d##_##e##_##f##_##g##_##h
+#    define XGRAD_JOIN(a, b, c, d, e, f, g, h) XGRAD_JOIN_OF(a, b, c, d, e, f, g, h)
 #    define XGRAD_BUILD                                                                            \
         XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_SIMD,                   \
             XGRAD_BUILT_WITH_BLAS, XGRAD_BUILT_WITH_SANITIZER, XGRAD_VERSION_MAJOR,                \
-            XGRAD_VERSION_MINOR)
+            XGRAD_VERSION_MINOR, XGRAD_VERSION_PATCH)
 #    define XGRAD_TEXT_OF(name) #name
 #    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
 #    define XGRAD_MUST_AGREE                                                                       \
-        "xgrad_needs_one_version_and_the_same_instruction_set_and_XGRAD_USE_BLAS_in_all_files"
+        "xgrad_needs_the_same_version_instruction_set_sanitizer_XGRAD_USE_BLAS_and_XGRAD_USE_"     \
+        "SIMD_in_all_files"
 
 namespace xgrad::detail::link_check {
 /// Never called. The assembly is in a function since link-time optimisation merges functions.
@@ -4888,23 +4889,6 @@ private:
     Edge edges_[2];
 };
 
-/// The Node of an operation that returns several views of one tensor, one for each output.
-class MultiViewNode final : public Node {
-public:
-    MultiViewNode(
-        std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name);
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::vector<std::shared_ptr<Geometry const>> parts_;
-    Edge edge_;
-    std::string_view name_;
-};
-
 /// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
 void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
 
@@ -4928,6 +4912,39 @@ void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
 
 /// Makes `t` a view of `of`, or of its base where `of` is a view.
 void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false);
+
+/// The view that `view_of` computes of a row-major array, which is how gradients are stored.
+template <class ViewOf>
+std::shared_ptr<Geometry const> view_geometry(
+    TypeInfo const& base_type, Shape const& base, TypeInfo const& type, ViewOf view_of) {
+    AnyArray plain(base);
+    std::byte origin{}; // offsets are counted from a pointer that is not null
+    plain.data = &origin;
+    AnyArray const view = view_of(plain);
+    return std::make_shared<Geometry const>(Geometry{&base_type, plain.shape, plain.strides, &type,
+        view.shape, view.strides, view.data - plain.data});
+}
+/// The elements of x that `view_of`, which computes the view of any array of x's shape, shows as
+/// elements of another type. Recorded where x requires a gradient. It shares the memory of x, but
+/// is no view of it for the user: for tangents and gradients.
+template <class ViewOf>
+AnyTensor record_part(
+    std::string_view name, AnyTensor const& x, TypeInfo const& type, ViewOf view_of) {
+    AnyTensor view = tensor_of(type, view_of(x.impl().array));
+    if (recording() && x.requires_grad())
+        view.impl().grad_fn =
+            Ref<Node>(new ViewNode(view_geometry(*x.impl().type, x.shape(), type, view_of),
+                ViewMap::gather, gradient_edge(x), name));
+    return view;
+}
+/// The same as a view of x.
+template <class ViewOf>
+AnyTensor record_view(
+    std::string_view name, AnyTensor const& x, TypeInfo const& type, ViewOf const& view_of) {
+    AnyTensor view = record_part(name, x, type, view_of);
+    mark_view(view, x);
+    return view;
+}
 
 } // namespace xgrad::detail
 
@@ -5030,32 +5047,6 @@ XGRAD_FUNCTION void CopySlices::pushforward(
         results[0] = apply_view_map(geometry_, ViewMap::erase, tangents[0], "CopySlices");
     if (!edges_[1] || !tangents[1].defined()) return;
     add_to(results[0], apply_view_map(geometry_, ViewMap::scatter, tangents[1], "CopySlices"));
-}
-
-XGRAD_FUNCTION MultiViewNode::MultiViewNode(
-    std::vector<std::shared_ptr<Geometry const>> parts, Edge edge, std::string_view name)
-    : parts_(std::move(parts)), edge_(std::move(edge)), name_(name) {
-    set_edges(&edge_, 1);
-    set_num_outputs(static_cast<std::uint32_t>(parts_.size()));
-}
-
-XGRAD_FUNCTION void MultiViewNode::apply(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    AnyTensor sum;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        auto const& g = gradients[i];
-        if (!g.defined()) continue;
-        if (!sum.defined()) sum = apply_view_map(parts_[i], ViewMap::scatter, g, name_);
-        else if (!recording()) parts_[i]->scatter_add(sum.impl().array, g.impl().array);
-        else sum = sum.impl().type->add(sum, apply_view_map(parts_[i], ViewMap::scatter, g, name_));
-    }
-    results[0] = sum;
-}
-
-XGRAD_FUNCTION void MultiViewNode::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < parts_.size(); ++i)
-        results[i] = apply_view_map(parts_[i], ViewMap::gather, tangents[0], name_);
 }
 
 XGRAD_FUNCTION void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
@@ -11797,10 +11788,35 @@ template <class P, class F> void sum_rows(P const* t, std::size_t n, std::size_t
         take(row, total);
     }
 }
+/// Calls f with n as a constant where n is 2, 3 or 4: the parts of a complex number, the colours of
+/// a pixel, the coordinates of a point (benchmark: permutations). False for other n.
+template <class F> bool with_constant(std::size_t n, F f) {
+    switch (n) {
+    case 2:
+        f(std::integral_constant<std::size_t, 2>());
+        return true;
+    case 3:
+        f(std::integral_constant<std::size_t, 3>());
+        return true;
+    case 4:
+        f(std::integral_constant<std::size_t, 4>());
+        return true;
+    default:
+        return false;
+    }
+}
 /// Calls take(row, sum) for short rows, four rows at a time, whose sums are independent.
 template <class W, class E, class F>
 XGRAD_NOINLINE void sum_short_rows(E const* t, std::size_t n, std::size_t rows, F take) {
     std::size_t row = 0;
+    if (with_constant(n, [&](auto length) {
+            for (auto const* from = t; row < rows; ++row, from += length) {
+                W sum = converted<W>(*from);
+                kernel::unroll<length - 1>([&](auto i) { sum += converted<W>(from[i + 1]); });
+                take(row, sum);
+            }
+        }))
+        return;
     for (; row + 4 <= rows; row += 4) {
         W sums[4] = {};
         for (std::size_t i = 0; i < n; ++i)
@@ -11825,7 +11841,7 @@ void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::p
                 return converted<E>(
                     *reinterpret_cast<T const*>(array + static_cast<std::ptrdiff_t>(row) * gap));
             });
-    if (gap == 0 && rows > 1 && tile_gap == n * sizeof(E)) {
+    if (gap == 0 && rows > short_row && tile_gap == n * sizeof(E)) {
         gather_strided<T, E>(tile, array, stride, n);
         for (std::size_t done = tile_gap, bytes = rows * tile_gap; done < bytes; done *= 2)
             std::memcpy(tile + done, tile, std::min(done, bytes - done));
@@ -11833,6 +11849,14 @@ void gather_rows(std::byte* tile, std::size_t tile_gap, std::byte* array, std::p
     }
     if (n > short_row)
         return transfer_rows_by<&gather_strided<T, E>>(tile, tile_gap, array, gap, stride, n, rows);
+    if (stride == 0 && with_constant(n, [=](auto length) {
+            auto *to = tile, *from = array;
+            for (std::size_t row = 0; row < rows; ++row, to += tile_gap, from += gap) {
+                auto const value = converted<E>(*reinterpret_cast<T const*>(from));
+                kernel::unroll<length>([&](auto i) { reinterpret_cast<E*>(to)[i] = value; });
+            }
+        }))
+        return;
     for (std::size_t i = 0; i < n; ++i) {
         auto* to = tile + i * sizeof(E);
         auto const* from = array + static_cast<std::ptrdiff_t>(i * sizeof(T)) * stride;
@@ -11945,7 +11969,6 @@ struct KernelTable {
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all operands where they are
     OperandMask differentiable;
-    std::size_t largest_element; // of an operand or the result
 
     /// The number of elements in the whole batches among n.
     std::size_t in_whole_batches(std::size_t n) const noexcept { return n & ~(lanes - 1); }
@@ -11977,8 +12000,6 @@ template <class F> struct KernelTableOf {
     }
     static constexpr bool in_place =
         std::ranges::all_of(operand, [](auto const* l) { return l->in_place; });
-    static constexpr std::size_t largest_element =
-        std::max(sizeof(Y), std::ranges::max(operand, {}, &ElementType::element)->element);
     static constexpr OperandMask differentiable = [] {
         OperandMask mask = 0;
         for (std::size_t k = 0; k < F::operand_count; ++k)
@@ -11987,7 +12008,7 @@ template <class F> struct KernelTableOf {
     }();
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), operand.data(),
         &element_type<Y, tile_type<Y, P>>, &forward_kernel<F>, backward(), dual(),
-        simd::Batch<P>::width, !has_operation<F>, in_place, differentiable, largest_element};
+        simd::Batch<P>::width, !has_operation<F>, in_place, differentiable};
 };
 
 /// A sum and its gradients in one pass; only expressions that are summed have one.
@@ -12640,8 +12661,7 @@ XGRAD_FUNCTION bool are_last(Axes const& over, std::size_t rank) {
 // FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
 // creates the gradients of every pass of a FusedNode.
 // The early gradients save a second evaluation of the expression where backward() follows
-// (benchmark: rational). The rule has no state: every full sum of a real expression whose gradients
-// take no more than max_early_bytes does it.
+// (benchmark: rational). The rule has no state: every full sum of a real expression does it.
 
 
 // ======== xgrad/tensor/fused_operands.hpp
@@ -13512,9 +13532,7 @@ class FusedSum : public FusedOperands {
 public:
     /// True where a full sum that is recorded computes its gradients too.
     static bool sums_at_once(BoundOperands const& in) {
-        auto const element = in.plan->table.kernels.largest_element;
-        return in.count() != 0 && !default_packing &&
-               in.count() <= max_early_bytes / (in.plan->edges * element);
+        return in.count() != 0 && !default_packing;
     }
     /// Computes the scaled sum; stores the gradients until backward().
     double sum_at_once(BoundOperands const& in) {
@@ -13535,9 +13553,6 @@ protected:
         AnyArray const* result, std::span<AnyTensor> gradients, OperandMask added_to = 0) const;
 
 private:
-    /// They live until a pass takes them, and a program may keep many sums.
-    static constexpr std::size_t max_early_bytes = std::size_t{16} << 20;
-
     double make_ready(AnyArray const* const* arrays, bool contiguous);
     double run(
         void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
@@ -13916,7 +13931,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
 [[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
     std::byte** at, std::size_t count, OperandMask added_to) const {
     auto const& kernels = table().kernels;
-    kernel::Scratch<std::byte> splat(count * kernels.result->element);
+    kernel::Scratch<std::byte> splat(count * kernels.result->tile_element);
     auto& grad_output = at[operand_count()];
     kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
     run_backward(kernels, expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
@@ -19173,41 +19188,72 @@ XGRAD_FUNCTION NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
 #endif
 
-// ======== xgrad/tensor/rows.hpp
-// Rows of a tensor along its first axes, and a tensor made of rows, for any scalar type. Both are
-// recorded where a gradient is required.
+// ======== xgrad/tensor/parts.hpp
+// A tensor and its parts along one axis, for any scalar type: what split, unbind, cat, stack and
+// the rows of a Jacobian share. Recorded where a gradient is required.
 
 namespace xgrad::detail {
 
-/// The view of row i in a contiguous tensor: a row has the last axes, the first ones count the
-/// rows.
-std::shared_ptr<Geometry const> row_geometry(
-    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i);
+/// `count` positions of an axis from `start` on; or one of them, without the axis.
+struct AxisSlice {
+    std::size_t axis, start, count;
+    bool keeps_axis;
 
-/// The tensor itself where it is row-major, or a recorded copy.
-AnyTensor in_row_major(AnyTensor const& t);
+    /// The view of an array with elements of `size` bytes.
+    AnyArray view_of(AnyArray const& a, std::size_t size) const;
+};
 
-/// Row i along the first axis of a row-major tensor. A view.
-[[gnu::cold]] AnyTensor row_of(AnyTensor const& t, std::size_t i);
+/// The extents of the parts, one after the other along an axis. An axis that is not kept has one
+/// position for each part.
+struct AxisParts {
+    std::size_t axis;
+    bool keeps_axis;
+    CachedVector<std::size_t> counts;
 
-/// Backward: the gradient of each row is its slice.
-class RowsNode final : public Node {
-public:
-    RowsNode(TypeInfo const& type, Shape all, Shape row, std::vector<Edge> edges)
-        : type_(type), all_(std::move(all)), row_(std::move(row)), edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
+    /// Calls f(i, slice) for each part.
+    template <class F> void for_each(F f) const {
+        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
+            f(i, AxisSlice{axis, start, counts[i], keeps_axis});
     }
+};
+
+/// The Node between a whole tensor and its parts. Gradients of the parts are written into zeros;
+/// the gradient of the whole is viewed part by part. Tangents go the other way.
+class PartsNode final : public Node {
+public:
+    enum Operation { split, join };
+
+    /// The edges are those of the operands: the whole, or all parts.
+    PartsNode(Operation operation, std::string_view name, TypeInfo const& type, Shape whole,
+        AxisParts parts, CachedVector<Edge> edges);
+
     XGRAD_FUNCTION void apply(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    std::string name() const override { return "StackBackward"; }
+    std::string name() const override { return backward_name(name_); }
 
 private:
+    AnyTensor collect(std::span<AnyTensor const> parts) const;
+    void distribute(AnyTensor const& whole, std::span<AnyTensor> parts) const;
+
+    Operation operation_;
+    std::string_view name_;
     TypeInfo const& type_;
-    Shape all_, row_;
-    std::vector<Edge> edges_;
+    Shape whole_;
+    AxisParts parts_;
+    CachedVector<Edge> edges_;
 };
+
+/// One part of a tensor: record_part().
+AnyTensor slice_of(std::string_view name, AnyTensor const& x, AxisSlice const& slice);
+/// The same as a view.
+AnyTensor view_slice(std::string_view name, AnyTensor const& x, AxisSlice const& slice);
+/// All parts of a tensor: views that share one Node.
+std::vector<AnyTensor> view_parts(std::string_view name, AnyTensor const& x, AxisParts parts);
+/// Copies tensors of one scalar type into a new tensor of a shape.
+AnyTensor join_parts(
+    std::string_view name, std::span<AnyTensor const* const> x, Shape shape, AxisParts parts);
 
 /// Builds a tensor row by row; rows that are not set are zeros.
 class RowStack {
@@ -19218,82 +19264,171 @@ public:
     AnyTensor finish();
 
 private:
-    AnyTensor all_;
-    Shape row_;
-    std::size_t count_;
-    std::vector<Edge> edges_;
+    AnyTensor all_; // [rows, row...]
+    Shape shape_;   // of the result
+    CachedVector<Edge> edges_;
 };
 
 } // namespace xgrad::detail
 
 #ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PARTS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PARTS_IPP
 
-// ======== xgrad/impl/tensor/rows.ipp
-// Bodies of rows.hpp.
+// ======== xgrad/impl/tensor/parts.ipp
+// Bodies of parts.hpp.
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::shared_ptr<Geometry const> row_geometry(
-    TypeInfo const& type, Shape const& all, Shape const& row, std::size_t i) {
-    return std::make_shared<Geometry const>(Geometry{&type, all, row_major(all), &type, row,
-        row_major(row), static_cast<std::ptrdiff_t>(i * numel(row) * type.size)});
+XGRAD_FUNCTION AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) const {
+    Shape shape = a.shape;
+    Strides strides = a.strides;
+    auto const offset = static_cast<std::ptrdiff_t>(start * size) * strides[axis];
+    shape[axis] = count;
+    if (!keeps_axis) {
+        shape.erase(axis);
+        strides.erase(axis);
+    }
+    AnyArray view = a;
+    view.set_view(std::move(shape), std::move(strides), offset);
+    return view;
 }
 
-XGRAD_FUNCTION AnyTensor in_row_major(AnyTensor const& t) {
-    return t.strides() == row_major(t.shape()) ? t : t.impl().type->copy(t);
+/// The slice of a row-major array.
+inline std::shared_ptr<Geometry const> slice_geometry(
+    TypeInfo const& type, Shape const& whole, AxisSlice const& slice) {
+    return view_geometry(
+        type, whole, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
 }
 
-XGRAD_FUNCTION AnyTensor row_of(AnyTensor const& t, std::size_t i) {
-    return apply_view_map(
-        row_geometry(*t.impl().type, t.shape(), Shape(t.shape().begin() + 1, t.shape().end()), i),
-        ViewMap::gather, t, "Select");
+XGRAD_FUNCTION PartsNode::PartsNode(Operation operation, std::string_view name,
+    TypeInfo const& type, Shape whole, AxisParts parts, CachedVector<Edge> edges)
+    : operation_(operation), name_(name), type_(type), whole_(std::move(whole)),
+      parts_(std::move(parts)), edges_(std::move(edges)) {
+    set_edges(edges_.data(), edges_.size());
+    if (operation == split) set_num_outputs(static_cast<std::uint32_t>(parts_.counts.size()));
 }
 
-XGRAD_FUNCTION void RowsNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (!gradients[0].defined()) return;
-    AnyTensor const g = in_row_major(gradients[0]);
-    for (std::size_t i = 0; i < edges_.size(); ++i)
-        if (edges_[i])
-            results[i] =
-                apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::gather, g, "Select");
+XGRAD_FUNCTION void PartsNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    if (operation_ == split) results[0] = collect(gradients);
+    else distribute(gradients[0], results);
 }
 
-XGRAD_FUNCTION void RowsNode::pushforward(
+XGRAD_FUNCTION void PartsNode::pushforward(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < edges_.size(); ++i)
-        if (tangents[i].defined())
-            add_to(results[0], apply_view_map(row_geometry(type_, all_, row_, i), ViewMap::scatter,
-                                   tangents[i], "Stack"));
+    if (operation_ == join) results[0] = collect(tangents);
+    else distribute(tangents[0], results);
+}
+
+XGRAD_FUNCTION AnyTensor PartsNode::collect(std::span<AnyTensor const> parts) const {
+    AnyTensor sum;
+    parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
+        if (!parts[i].defined()) return;
+        auto const geometry = slice_geometry(type_, whole_, slice);
+        if (sum.defined() && !recording())
+            return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
+        auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
+        sum = sum.defined() ? type_.add(sum, embedded) : embedded;
+    });
+    return sum;
+}
+
+XGRAD_FUNCTION void PartsNode::distribute(
+    AnyTensor const& whole, std::span<AnyTensor> parts) const {
+    if (!whole.defined()) return;
+    parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
+        if (operation_ == split) parts[i] = slice_of(name_, whole, slice);
+        else if (edges_[i]) parts[i] = view_slice(name_, whole, slice);
+    });
+}
+
+XGRAD_FUNCTION AnyTensor slice_of(
+    std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
+    auto const& type = *x.impl().type;
+    return record_part(
+        name, x, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
+}
+
+XGRAD_FUNCTION AnyTensor view_slice(
+    std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
+    AnyTensor view = slice_of(name, x, slice);
+    mark_view(view, x);
+    return view;
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
+    std::string_view name, AnyTensor const& x, AxisParts parts) {
+    auto const& type = *x.impl().type;
+    std::vector<AnyTensor> views;
+    parts.for_each([&](std::size_t, AxisSlice const& slice) {
+        views.push_back(tensor_of(type, slice.view_of(x.impl().array, type.size)));
+    });
+    Ref<Node> node;
+    if (recording() && x.requires_grad())
+        node = Ref<Node>(new PartsNode(PartsNode::split, name, type, x.shape(), std::move(parts),
+            CachedVector<Edge>(1, gradient_edge(x))));
+    for (std::uint32_t i = 0; i < views.size(); ++i) {
+        views[i].impl().grad_fn = node;
+        views[i].impl().output_nr = node ? i : 0;
+        mark_view(views[i], x, true);
+    }
+    return views;
+}
+
+XGRAD_FUNCTION AnyTensor join_parts(
+    std::string_view name, std::span<AnyTensor const* const> x, Shape shape, AxisParts parts) {
+    auto const& type = *x[0]->impl().type;
+    AnyTensor result = tensor_of(type, AnyArray(shape, type.size));
+    bool wanted = false;
+    parts.for_each([&](std::size_t i, AxisSlice const& slice) {
+        type.copy_elements(slice.view_of(result.impl().array, type.size), x[i]->impl().array);
+        wanted |= x[i]->requires_grad();
+    });
+    if (wanted && recording()) {
+        CachedVector<Edge> edges;
+        edges.reserve(x.size());
+        for (auto const* t : x) edges.push_back(gradient_edge(*t));
+        result.impl().grad_fn = Ref<Node>(new PartsNode(
+            PartsNode::join, name, type, std::move(shape), std::move(parts), std::move(edges)));
+    }
+    return result;
 }
 
 XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
-    : row_(row), count_(numel(lead)) {
-    Shape all = lead;
-    for (auto const n : row) all.push_back(n);
+    : shape_(lead) {
+    Shape all{numel(lead)};
+    for (auto const n : row) {
+        all.push_back(n);
+        shape_.push_back(n);
+    }
     all_ = type.filled(all, 0);
 }
 
 XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
-    AnyArray to = all_.impl().array;
-    auto const bytes = numel(row_) * all_.impl().type->size;
-    to.set_view(row_, row_major(row_), static_cast<std::ptrdiff_t>(i * bytes));
-    all_.impl().type->copy_elements(to, row.impl().array);
+    auto const& type = *all_.impl().type;
+    auto const& to = all_.impl().array;
+    type.copy_elements(AxisSlice{0, i, 1, false}.view_of(to, type.size), row.impl().array);
     if (!recording() || !row.requires_grad()) return;
-    edges_.resize(count_);
+    edges_.resize(to.shape[0]);
     edges_[i] = gradient_edge(row);
 }
 
 XGRAD_FUNCTION AnyTensor RowStack::finish() {
+    auto const& type = *all_.impl().type;
+    auto const& shape = all_.shape();
     if (!edges_.empty())
-        all_.impl().grad_fn =
-            Ref<Node>(new RowsNode(*all_.impl().type, all_.shape(), row_, std::move(edges_)));
-    return std::move(all_);
+        all_.impl().grad_fn = Ref<Node>(new PartsNode(PartsNode::join, "Stack", type, shape,
+            {0, false, CachedVector<std::size_t>(shape[0], 1)}, std::move(edges_)));
+    if (shape == shape_) return std::move(all_);
+    auto const reshaped = view_geometry(type, shape, type, [&](AnyArray a) {
+        a.set_view(shape_, row_major(shape_));
+        return a;
+    });
+    return apply_view_map(reshaped, ViewMap::gather, all_, "Reshape");
 }
 
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_ROWS_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_PARTS_IPP
 #endif
 
 namespace xgrad {
@@ -19716,12 +19851,12 @@ XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
         error = unrecorded_error(std::move(edges));
     }
     PassMode const mode(options.create_graph);
-    for (auto& g : batched) g = in_row_major(g);
     GradOptions one{.create_graph = options.create_graph, .allow_unused = true};
     std::vector<std::optional<RowStack>> stacks(inputs.size());
     for (std::size_t row = 0; row < rows; ++row) {
         one.gradients.clear();
-        for (auto const& g : batched) one.gradients.push_back(row_of(g, row));
+        for (auto const& g : batched)
+            one.gradients.push_back(slice_of("Select", g, {0, row, 1, false}));
         one.retain_graph = keep_graph || row + 1 < rows;
         auto const gradients = grad(outputs, inputs, one);
         for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -19735,8 +19870,10 @@ XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         Shape shape = inputs[i].shape();
         shape.insert(0, rows);
-        results.push_back(delivered(
-            stacks[i] ? stacks[i]->finish() : AnyTensor(), inputs[i].type(), shape, options));
+        results.push_back(delivered(stacks[i] ? stacks[i]->finish()
+                                    : rows    ? AnyTensor()
+                                              : inputs[i].type()->filled(shape, 0),
+            inputs[i].type(), shape, options));
         if (error && results[i].defined()) results[i] = with_error(results[i], error);
     }
     return results;
@@ -19954,6 +20091,7 @@ template <class X> X without_tensors(X x) {
 /// The tensors of a structure.
 template <StructureLike X> Tensors erased(X const& x) {
     Tensors all;
+    all.reserve(2);
     auto const& stored = StructureOf<X>::make(x);
     visit_tensors(stored, [&all](AnyTensor const& t) { all.push_back(t); });
     return all;
@@ -25160,71 +25298,26 @@ template <Scalar T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
 
 namespace detail {
 
-/// Makes one or several views of x, with elements of type V. `view_of` computes the view of any
-/// array of x's shape.
-template <Scalar V, Scalar T, class ViewOf>
-Tensor<V> make_view(Tensor<T> const& x, ViewOf view_of) {
-    return Tensor<V>(as<V>(view_of(AnyArray(x.array_of()))));
-}
-
-/// The same view of a row-major array of x's shape, which is how gradients are stored.
-template <Scalar V, Scalar T, class ViewOf>
-std::shared_ptr<Geometry const> view_geometry(Tensor<T> const& x, ViewOf view_of) {
-    AnyArray plain;
-    plain.shape = x.shape();
-    plain.strides = row_major(x.shape());
-    plain.numel = x.numel();
-    AnyArray const w = view_of(plain);
-    return std::make_shared<Geometry const>(Geometry{x.impl().type, plain.shape, plain.strides,
-        &type_info<V>, w.shape, w.strides, w.data - plain.data});
-}
-
+/// A view of x with elements of type V; see record_view above.
 template <Scalar V, Scalar T, class ViewOf>
 Tensor<V> record_view(std::string_view name, Tensor<T> const& x, ViewOf view_of) {
-    auto v = make_view<V>(x, view_of);
-    if constexpr (Differentiable<T>)
-        if (recording() && x.requires_grad())
-            v.impl().grad_fn = Ref<Node>(new ViewNode(
-                view_geometry<V>(x, view_of), ViewMap::gather, gradient_edge(x), name));
-    mark_view(v, x);
-    return v;
+    return Tensor<V>(record_view(name, x, type_info<V>, view_of).handle());
 }
-
-template <Scalar T, class ViewOf>
-std::vector<Tensor<T>> record_views(
-    std::string_view name, Tensor<T> const& x, std::vector<ViewOf> const& views_of) {
+/// Views of all parts of x along an axis.
+template <Scalar T>
+std::vector<Tensor<T>> record_views(std::string_view name, Tensor<T> const& x, AxisParts parts) {
     std::vector<Tensor<T>> views;
-    for (auto const& view_of : views_of) views.push_back(make_view<T>(x, view_of));
-    if constexpr (Differentiable<T>)
-        if (recording() && x.requires_grad()) {
-            std::vector<std::shared_ptr<Geometry const>> parts;
-            for (auto const& view_of : views_of) parts.push_back(view_geometry<T>(x, view_of));
-            Ref<Node> const node(new MultiViewNode(std::move(parts), gradient_edge(x), name));
-            for (std::uint32_t i = 0; i < views.size(); ++i)
-                views[i].impl().grad_fn = node, views[i].impl().output_nr = i;
-        }
-    for (auto const& v : views) mark_view(v, x, true);
+    for (auto& view : view_parts(name, x, std::move(parts)))
+        views.push_back(Tensor<T>(std::move(view).handle()));
     return views;
+}
+template <Scalar T>
+Tensor<T> record_slice(std::string_view name, Tensor<T> const& x, AxisSlice const& slice) {
+    return Tensor<T>(view_slice(name, x, slice).handle());
 }
 
 /// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
 AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
-
-/// `count` positions of an axis from `start` on, or one of them without the axis.
-template <Scalar T>
-auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_axis) {
-    return [=](AnyArray const& a) {
-        Shape shape = a.shape;
-        Strides strides = a.strides;
-        auto const offset = static_cast<std::ptrdiff_t>(start) * strides[axis];
-        shape[axis] = count;
-        if (!keeps_axis) {
-            shape.erase(axis);
-            strides.erase(axis);
-        }
-        return view_on(a, std::move(shape), std::move(strides), offset, sizeof(T));
-    };
-}
 
 } // namespace detail
 
@@ -25232,10 +25325,8 @@ auto part_of(std::size_t axis, std::size_t start, std::size_t count, bool keeps_
 /// views may be changed in place while gradients are recorded.
 template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("unbind", axis, x.shape());
-    std::vector<decltype(detail::part_of<T>(0, 0, 0, false))> parts;
-    for (std::size_t i = 0; i < x.shape()[at]; ++i)
-        parts.push_back(detail::part_of<T>(at, i, 1, false));
-    return detail::record_views("Unbind", x, parts);
+    return detail::record_views(
+        "Unbind", x, {at, false, detail::CachedVector<std::size_t>(x.shape()[at], 1)});
 }
 /// Views of `size` positions of an axis each; the last may be shorter.
 template <Scalar T>
@@ -25243,10 +25334,10 @@ std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_
     auto const at = detail::normalize_axis("split", axis, x.shape());
     if (size == 0)
         detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
-    std::vector<decltype(detail::part_of<T>(0, 0, 0, true))> parts;
+    detail::CachedVector<std::size_t> counts;
     for (std::size_t i = 0, n = x.shape()[at]; i < n || i == 0; i += size)
-        parts.push_back(detail::part_of<T>(at, i, std::min(size, n - i), true));
-    return detail::record_views("Split", x, parts);
+        counts.push_back(std::min(size, n - i));
+    return detail::record_views("Split", x, {at, true, std::move(counts)});
 }
 /// The view at one position of an axis, without the axis; a negative index counts from the end.
 template <Scalar T>
@@ -25257,7 +25348,7 @@ Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index) 
         detail::fail<IndexError>(
             "select: index ", index, " is out of range for axis ", axis, " of shape ", x.shape());
     auto const i = static_cast<std::size_t>(index < 0 ? index + extent : index);
-    return detail::record_view<T>("Select", x, detail::part_of<T>(at, i, 1, false));
+    return detail::record_slice("Select", x, {at, i, 1, false});
 }
 /// The view of `length` positions of an axis from `start` on; a negative start counts from the end.
 template <Scalar T>
@@ -25270,7 +25361,7 @@ Tensor<T> narrow(
     if (first > extent || length > extent - first)
         detail::fail<IndexError>("narrow: ", length, " positions from ", start,
             " are out of range for axis ", axis, " of shape ", x.shape());
-    return detail::record_view<T>("Narrow", x, detail::part_of<T>(at, first, length, true));
+    return detail::record_slice("Narrow", x, {at, first, length, true});
 }
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T>
@@ -25436,109 +25527,27 @@ namespace xgrad {
 
 namespace detail {
 
-/// Layout of tensors that are joined along an axis, or along a new axis if `stacked`.
-struct Joint {
-    Shape shape;
-    std::size_t axis;
-    bool stacked;
-    CachedVector<std::size_t> counts;
-
-    /// The view of tensor i, which begins at `start`.
-    Window part(std::size_t i, std::size_t start) const;
-    /// Calls f(i, view) for each tensor.
-    template <class F> void for_each_part(F f) const {
-        for (std::size_t i = 0, start = 0; i < counts.size(); start += counts[i++])
-            f(i, part(i, start));
-    }
-};
-
-/// Backward: the gradient of each tensor is its slice.
-template <Scalar T> class JoinNode final : public Node {
-public:
-    JoinNode(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint)
-        : name_(name), joint_(std::move(joint)) {
-        edges_.reserve(x.size());
-        for (auto const& t : x) edges_.push_back(gradient_edge(t));
-        set_edges(edges_.data(), edges_.size());
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (!gradients[0].defined()) return;
-        auto const g = gradients[0].as<T>();
-        joint_.for_each_part([&](std::size_t i, Window const& part) {
-            if (edges_[i]) results[i] = express(part, g);
-        });
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        joint_.for_each_part([&](std::size_t i, Window const& part) {
-            if (tangents[i].defined())
-                add_to(results[0], express(Embed{{}, joint_.shape, part}, tangents[i].as<T>()));
-        });
-    }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::string_view name_;
-    Joint joint_;
-    CachedVector<Edge> edges_;
-};
+AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
 
 template <Scalar T>
-Tensor<T> join(std::string_view name, std::vector<Tensor<T>> const& x, Joint joint) {
-    Array<T> out(joint.shape);
-    bool wanted = false;
-    joint.for_each_part([&](std::size_t i, Window const& part) {
-        copy_elements(part.value(out), x[i].array_of());
-        wanted |= Differentiable<T> && x[i].requires_grad();
-    });
-    Tensor<T> result(std::move(out));
-    if constexpr (Differentiable<T>)
-        if (wanted && recording())
-            result.impl().grad_fn = Ref<Node>(new JoinNode<T>(name, x, std::move(joint)));
-    return result;
+Tensor<T> joined(AnyTensor (*join)(std::span<AnyTensor const* const>, std::ptrdiff_t),
+    std::vector<Tensor<T>> const& x, std::ptrdiff_t axis) {
+    LocalArray<AnyTensor const*, 8> all(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) all[i] = &x[i];
+    return Tensor<T>(join(all.span(), axis).handle());
 }
 
 } // namespace detail
 
 /// Concatenates tensors along an axis; their other extents must agree.
 template <Scalar T> Tensor<T> cat(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    if (x.empty()) detail::fail<ShapeError>("cat: no tensors to join");
-    for (auto const& t : x)
-        detail::check_defined("cat", t, static_cast<std::size_t>(&t - x.data()));
-    Shape shape = x[0].shape();
-    auto const at = detail::normalize_axis("cat", axis, shape);
-    shape[at] = 0;
-    detail::CachedVector<std::size_t> counts;
-    counts.reserve(x.size());
-    for (auto const& t : x) {
-        Shape other = t.shape();
-        bool fits = other.size() == shape.size();
-        if (fits) {
-            counts.push_back(other[at]);
-            auto const joined = detail::add_extents("cat", shape[at], other[at]);
-            other[at] = shape[at];
-            fits = other == shape;
-            shape[at] = joined;
-        }
-        if (!fits)
-            detail::fail<ShapeError>("cat: shapes ", x[0].shape(), " and ", t.shape(),
-                " do not fit together along axis ", axis);
-    }
-    return detail::join("Cat", x, {std::move(shape), at, false, std::move(counts)});
+    return detail::joined(detail::cat_any, x, axis);
 }
 
 /// Concatenates tensors of one shape along a new axis.
 template <Scalar T> Tensor<T> stack(std::vector<Tensor<T>> const& x, std::ptrdiff_t axis = 0) {
-    if (x.empty()) detail::fail<ShapeError>("stack: no tensors to join");
-    for (auto const& t : x)
-        detail::check_defined("stack", t, static_cast<std::size_t>(&t - x.data()));
-    for (auto const& t : x)
-        if (t.shape() != x[0].shape())
-            detail::fail<ShapeError>("stack: shapes ", x[0].shape(), " and ", t.shape(), " differ");
-    auto const at = detail::normalize_axis("stack", axis, x[0].shape(), 1);
-    Shape shape = x[0].shape();
-    shape.insert(at, x.size());
-    return detail::join(
-        "Stack", x, {std::move(shape), at, true, detail::CachedVector<std::size_t>(x.size(), 1)});
+    return detail::joined(detail::stack_any, x, axis);
 }
 
 // Lists in braces: cat({a, b}). With expressions beside tensors, as in cat({a, 2. * b}), the
@@ -25635,12 +25644,46 @@ Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) 
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Window Joint::part(std::size_t i, std::size_t start) const {
-    Window w(shape);
-    w.start[axis] = start;
-    w.count[axis] = counts[i];
-    if (stacked) w.step[axis] = 0;
-    return w;
+inline void check_joined(std::string_view name, std::span<AnyTensor const* const> x) {
+    if (x.empty()) fail<ShapeError>(name, ": no tensors to join");
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (!x[i]->defined()) fail_undefined(name, "argument", i);
+}
+
+XGRAD_FUNCTION AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+    check_joined("cat", x);
+    Shape shape = x[0]->shape();
+    auto const at = normalize_axis("cat", axis, shape);
+    shape[at] = 0;
+    CachedVector<std::size_t> counts;
+    counts.reserve(x.size());
+    for (auto const* t : x) {
+        Shape other = t->shape();
+        bool fits = other.size() == shape.size();
+        if (fits) {
+            counts.push_back(other[at]);
+            auto const joined = add_extents("cat", shape[at], other[at]);
+            other[at] = shape[at];
+            fits = other == shape;
+            shape[at] = joined;
+        }
+        if (!fits)
+            fail<ShapeError>("cat: shapes ", x[0]->shape(), " and ", t->shape(),
+                " do not fit together along axis ", axis);
+    }
+    return join_parts("Cat", x, std::move(shape), {at, true, std::move(counts)});
+}
+
+XGRAD_FUNCTION AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+    check_joined("stack", x);
+    for (auto const* t : x)
+        if (t->shape() != x[0]->shape())
+            fail<ShapeError>("stack: shapes ", x[0]->shape(), " and ", t->shape(), " differ");
+    auto const at = normalize_axis("stack", axis, x[0]->shape(), 1);
+    Shape shape = x[0]->shape();
+    shape.insert(at, x.size());
+    return join_parts(
+        "Stack", x, std::move(shape), {at, false, CachedVector<std::size_t>(x.size(), 1)});
 }
 
 } // namespace xgrad::detail
@@ -26241,11 +26284,25 @@ template <class E, xt::layout_type L, class S, class Tag>
 inline constexpr bool is_container<xt::xarray_container<E, L, S, Tag>> = true;
 template <class E, std::size_t N, xt::layout_type L, class Tag>
 inline constexpr bool is_container<xt::xtensor_container<E, N, L, Tag>> = true;
+template <class E, class S, xt::layout_type L, bool shared, class Tag>
+inline constexpr bool is_container<xt::xfixed_container<E, S, L, shared, Tag>> = true;
 
 template <class R>
 concept ContiguousNumbers =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && !XtensorExpression<R> &&
     Scalar<std::ranges::range_value_t<R>> && !Operand<R>;
+
+/// What no tensor can have as memory.
+template <class A>
+concept NoMemory = !StridedXtensor<A> && !ContiguousNumbers<A>;
+template <class A> void refuse_memory() {
+    constexpr bool has_elements = std::ranges::contiguous_range<A> && !XtensorExpression<A>;
+    static_assert(has_elements,
+        "adopt, borrow: this has no elements in memory that a tensor could share: Tensor<double> "
+        "x(array) computes or copies them");
+    static_assert(!has_elements, "adopt, borrow: no tensor has elements of this type: "
+                                 "Tensor<double> x(array) converts copies of them");
+}
 
 template <class A> auto tensor_of_xtensor(std::string_view operation, A& array) {
     using T = std::remove_pointer_t<decltype(array.data())>;
@@ -26306,6 +26363,11 @@ void from_blob(T*, Shape const&, More const&...) {
                                       "pointer to that of a number");
 }
 
+template <detail::ContiguousNumbers R> void from_blob(R&&, Shape const& = {}) {
+    static_assert(sizeof(R) == 0, "from_blob: the memory is a pointer: borrow(numbers, shape) and "
+                                  "adopt(numbers, shape) take containers and spans");
+}
+
 /// A tensor that keeps an xtensor array (row- or column-major) and has its elements as memory.
 template <class A>
     requires(detail::StridedXtensor<A> && detail::is_container<A>)
@@ -26344,6 +26406,9 @@ void adopt(A&&, Shape const& = {}) {
     static_assert(is_lvalue, "adopt: a view, an adaptor or a span does not own its elements: "
                              "borrow() makes a tensor of them");
 }
+
+/// Rejects what has no numbers in memory.
+template <detail::NoMemory A> void adopt(A&&, Shape const& = {}) { detail::refuse_memory<A>(); }
 
 /// A tensor of the elements of an xtensor array or of a view of one, which stays with the program:
 /// it must live as long as the tensor and everything that is recorded with it, and must not be
@@ -26387,6 +26452,8 @@ void borrow(A&&, Shape const& = {}) {
         "borrow: the array is a temporary, which is gone before the tensor: "
         "adopt(...) keeps it");
 }
+/// Rejects what has no numbers in memory.
+template <detail::NoMemory A> void borrow(A&&, Shape const& = {}) { detail::refuse_memory<A>(); }
 
 } // namespace xgrad
 
@@ -28940,7 +29007,7 @@ XGRAD_FUNCTION void set_element(AnyTensor const& t, std::size_t i, std::complex<
 XGRAD_FUNCTION Numbers numbers_of(AnyTensor const& t, std::size_t count) {
     Numbers all(count);
     if (!t.defined()) return all;
-    auto const row_major = in_row_major(alias(t));
+    auto const row_major = t.impl().type->copy(alias(t));
     for (std::size_t i = 0; i < count; ++i) all[i] = number_at(row_major, i);
     return all;
 }
