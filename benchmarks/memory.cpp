@@ -1,4 +1,6 @@
 // Memory of the program: construction from xtensor's arrays and assignment to one, beside memcpy.
+#include <benchmark/benchmark.h>
+
 #include <cstring>
 #include <vector>
 

@@ -1,4 +1,6 @@
 // Two threads beside one: the work is shared where that pays, and costs nothing where it does not.
+#include <benchmark/benchmark.h>
+
 #include <chrono>
 #include <string>
 
