@@ -125,7 +125,10 @@ TEST_CASE_TEMPLATE("elementary functions are within 4 units in the last place, f
     XGRAD_CHECK_FUNCTION(cosh);
     XGRAD_CHECK_FUNCTION(tanh);
     XGRAD_CHECK_FUNCTION(asinh);
-    XGRAD_CHECK_FUNCTION(acosh);
+    // musl's acosh is finite for large negative numbers.
+    check<T>(
+        "acosh", [](auto x) { return acosh(x); },
+        [](long double x) { return x < 1 ? static_cast<long double>(NAN) : std::acosh(x); });
     XGRAD_CHECK_FUNCTION(atanh);
     XGRAD_CHECK_FUNCTION(erf);
     XGRAD_CHECK_FUNCTION(erfc);

@@ -204,7 +204,7 @@ template <class D> auto random_split(D dataset, std::vector<std::size_t> const& 
         if (sum != n)
             detail::fail(
                 "random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
-        auto const order = detail::permutation(n, xgrad::detail::generator);
+        auto const order = detail::permutation(n, xgrad::detail::generator());
         auto const shared = std::make_shared<D const>(std::move(dataset));
         std::vector<Subset<D>> parts;
         auto at = order.begin();

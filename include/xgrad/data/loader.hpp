@@ -164,7 +164,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
     static constexpr bool reads_dataset = detail::is_dataset<D>();
     static constexpr bool whole_batches =
         detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
-    using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
+    using Generator = std::mt19937_64;
 
     struct Source {
         D dataset;
@@ -220,9 +220,9 @@ private:
             struct Exchanged {
                 Generator& mine;
                 explicit Exchanged(Generator& g) : mine(g) {
-                    std::swap(mine, xgrad::detail::generator);
+                    std::swap(mine, xgrad::detail::generator());
                 }
-                ~Exchanged() { std::swap(mine, xgrad::detail::generator); }
+                ~Exchanged() { std::swap(mine, xgrad::detail::generator()); }
             } const exchanged(generator);
             return source->batch(std::span(order).subspan(begin, count));
         }
@@ -263,7 +263,7 @@ public:
 
     /// Starts an epoch, which ends with the iterator.
     Iterator begin() {
-        Generator generator((options_.seed ? generator_ : xgrad::detail::generator)());
+        Generator generator((options_.seed ? generator_ : xgrad::detail::generator())());
         auto const items = static_cast<std::size_t>(source_->dataset.size());
         std::vector<std::size_t> order;
         if (options_.sampler) {

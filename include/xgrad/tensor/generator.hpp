@@ -7,8 +7,13 @@
 
 namespace xgrad::detail {
 
-inline thread_local std::mt19937_64 generator{5489};
-inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+/// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
+/// variable in every file, and the program does not link.
+inline std::mt19937_64& generator() {
+    static thread_local std::mt19937_64 one{5489};
+    return one;
+}
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator(); },
     [](void* a, void* b) {
         std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
     });

@@ -73,10 +73,10 @@ private:
     class RandomScope {
     public:
         explicit RandomScope(std::mt19937_64 const& state)
-            : before_(std::exchange(generator, state)) {}
+            : before_(std::exchange(generator(), state)) {}
         RandomScope(RandomScope const&) = delete;
         RandomScope& operator=(RandomScope const&) = delete;
-        ~RandomScope() { generator = before_; }
+        ~RandomScope() { generator() = before_; }
 
     private:
         std::mt19937_64 before_;
@@ -118,7 +118,7 @@ XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
 
 XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
     : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
-      generator_(generator) {
+      generator_(generator()) {
     for (auto const& t : inputs) {
         inputs_.push_back(SavedTensor::operand(alias(t)));
         requires_grad_.push_back(t.requires_grad());

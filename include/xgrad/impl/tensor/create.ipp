@@ -11,7 +11,8 @@ namespace xgrad {
 namespace detail {
 
 template <class T, class Distribution> void fill(T* x, std::size_t n, Distribution distribution) {
-    std::generate_n(x, n, [&] { return distribution(generator); });
+    auto& random = generator();
+    std::generate_n(x, n, [&] { return distribution(random); });
 }
 
 XGRAD_FUNCTION void fill_uniform(float* x, std::size_t n) {
@@ -40,7 +41,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> randint(
 XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
     auto order = arange(std::int64_t{0}, static_cast<std::int64_t>(n));
     auto* const first = order.mutable_data();
-    std::shuffle(first, first + n, detail::generator);
+    std::shuffle(first, first + n, detail::generator());
     return order;
 }
 
@@ -68,7 +69,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
                 "cannot be drawn", replacement ? "" : " without replacement");
         for (std::size_t i = 0; i < n; ++i) {
             std::discrete_distribution<std::int64_t> draw(w.begin(), w.end());
-            auto const k = draw(detail::generator);
+            auto const k = draw(detail::generator());
             out.begin()[row * n + i] = k;
             if (!replacement) w[static_cast<std::size_t>(k)] = 0;
         }
@@ -92,6 +93,6 @@ XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
     return Tensor<std::int64_t>(std::move(out));
 }
 
-XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
+XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator().seed(seed); }
 
 } // namespace xgrad
