@@ -1491,8 +1491,13 @@ private:
 
 namespace xgrad::detail {
 
-inline thread_local std::mt19937_64 generator{5489};
-inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+/// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
+/// variable in every file, and the program does not link.
+inline std::mt19937_64& generator() {
+    static thread_local std::mt19937_64 one{5489};
+    return one;
+}
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator(); },
     [](void* a, void* b) {
         std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
     });
@@ -1687,7 +1692,7 @@ template <class D> auto random_split(D dataset, std::vector<std::size_t> const& 
         if (sum != n)
             detail::fail(
                 "random_split: parts of ", sizes, " are ", sum, " items, and the dataset has ", n);
-        auto const order = detail::permutation(n, xgrad::detail::generator);
+        auto const order = detail::permutation(n, xgrad::detail::generator());
         auto const shared = std::make_shared<D const>(std::move(dataset));
         std::vector<Subset<D>> parts;
         auto at = order.begin();
@@ -1844,7 +1849,7 @@ template <class D, class Collate = DefaultCollate> class DataLoader {
     static constexpr bool reads_dataset = detail::is_dataset<D>();
     static constexpr bool whole_batches =
         detail::HasBatches<D> && std::same_as<Collate, DefaultCollate>;
-    using Generator = std::remove_cvref_t<decltype(xgrad::detail::generator)>;
+    using Generator = std::mt19937_64;
 
     struct Source {
         D dataset;
@@ -1900,9 +1905,9 @@ private:
             struct Exchanged {
                 Generator& mine;
                 explicit Exchanged(Generator& g) : mine(g) {
-                    std::swap(mine, xgrad::detail::generator);
+                    std::swap(mine, xgrad::detail::generator());
                 }
-                ~Exchanged() { std::swap(mine, xgrad::detail::generator); }
+                ~Exchanged() { std::swap(mine, xgrad::detail::generator()); }
             } const exchanged(generator);
             return source->batch(std::span(order).subspan(begin, count));
         }
@@ -1943,7 +1948,7 @@ public:
 
     /// Starts an epoch, which ends with the iterator.
     Iterator begin() {
-        Generator generator((options_.seed ? generator_ : xgrad::detail::generator)());
+        Generator generator((options_.seed ? generator_ : xgrad::detail::generator())());
         auto const items = static_cast<std::size_t>(source_->dataset.size());
         std::vector<std::size_t> order;
         if (options_.sampler) {

@@ -3243,8 +3243,8 @@ XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> PackageImporter::load(
     check_externals(r.name);
     detail::StoredModule const stored(archive_, r);
     struct Restored { // constructors draw random numbers
-        decltype(xgrad::detail::generator) before = xgrad::detail::generator;
-        ~Restored() { xgrad::detail::generator = before; }
+        std::mt19937_64 before = xgrad::detail::generator();
+        ~Restored() { xgrad::detail::generator() = before; }
     } const restored;
     detail::ModuleBuilder builder(archive_, provided_, stored);
     auto module = builder.root(std::move(container));

@@ -20459,8 +20459,13 @@ auto checkpoint(F&& f) {
 
 namespace xgrad::detail {
 
-inline thread_local std::mt19937_64 generator{5489};
-inline ThreadState const generator_is_thread_state([]() -> void* { return &generator; },
+/// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
+/// variable in every file, and the program does not link.
+inline std::mt19937_64& generator() {
+    static thread_local std::mt19937_64 one{5489};
+    return one;
+}
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator(); },
     [](void* a, void* b) {
         std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
     });
@@ -20533,10 +20538,10 @@ private:
     class RandomScope {
     public:
         explicit RandomScope(std::mt19937_64 const& state)
-            : before_(std::exchange(generator, state)) {}
+            : before_(std::exchange(generator(), state)) {}
         RandomScope(RandomScope const&) = delete;
         RandomScope& operator=(RandomScope const&) = delete;
-        ~RandomScope() { generator = before_; }
+        ~RandomScope() { generator() = before_; }
 
     private:
         std::mt19937_64 before_;
@@ -20578,7 +20583,7 @@ XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
 
 XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
     : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
-      generator_(generator) {
+      generator_(generator()) {
     for (auto const& t : inputs) {
         inputs_.push_back(SavedTensor::operand(alias(t)));
         requires_grad_.push_back(t.requires_grad());
@@ -24831,7 +24836,8 @@ namespace xgrad {
 namespace detail {
 
 template <class T, class Distribution> void fill(T* x, std::size_t n, Distribution distribution) {
-    std::generate_n(x, n, [&] { return distribution(generator); });
+    auto& random = generator();
+    std::generate_n(x, n, [&] { return distribution(random); });
 }
 
 XGRAD_FUNCTION void fill_uniform(float* x, std::size_t n) {
@@ -24860,7 +24866,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> randint(
 XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
     auto order = arange(std::int64_t{0}, static_cast<std::int64_t>(n));
     auto* const first = order.mutable_data();
-    std::shuffle(first, first + n, detail::generator);
+    std::shuffle(first, first + n, detail::generator());
     return order;
 }
 
@@ -24888,7 +24894,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
                 "cannot be drawn", replacement ? "" : " without replacement");
         for (std::size_t i = 0; i < n; ++i) {
             std::discrete_distribution<std::int64_t> draw(w.begin(), w.end());
-            auto const k = draw(detail::generator);
+            auto const k = draw(detail::generator());
             out.begin()[row * n + i] = k;
             if (!replacement) w[static_cast<std::size_t>(k)] = 0;
         }
@@ -24912,7 +24918,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
     return Tensor<std::int64_t>(std::move(out));
 }
 
-XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator.seed(seed); }
+XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator().seed(seed); }
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
