@@ -318,7 +318,7 @@ TEST_CASE("writers in several threads take turns, and each file is whole") {
     CHECK(d.files() == 1);
 }
 
-#ifndef _WIN32 // owners, modes and links of POSIX
+#    ifndef _WIN32 // owners, modes and links of POSIX
 TEST_CASE("a file that is written anew keeps its mode, and a link leads where it did") {
     namespace fs = std::filesystem;
     Directory const d;
@@ -361,7 +361,7 @@ TEST_CASE("a file that is written anew keeps its mode, and a link leads where it
     CHECK_THROWS_WITH_AS(data::save_npy(sub, D({5.})),
         (sub.string() + ": cannot be written: it is no regular file").c_str(), xg::Error);
 }
-#endif
+#    endif
 #endif
 
 TEST_CASE("a limit on what an npz file becomes") {
