@@ -360,6 +360,9 @@ template <class T> consteval std::string_view pretty_function() {
 //
 // A virtual function says XGRAD_FUNCTION in its class as well: if the first one were not inline
 // there, a header-only program would emit the class's functions in each file.
+#if defined(XGRAD_IMPLEMENTATION) && !defined(XGRAD_SEPARATE_COMPILATION)
+#    define XGRAD_SEPARATE_COMPILATION // as the other files of the program
+#endif
 #ifndef XGRAD_SEPARATE_COMPILATION
 #    define XGRAD_FUNCTION inline
 #    ifndef XGRAD_IMPLEMENTATION
