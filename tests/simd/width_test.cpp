@@ -1,9 +1,8 @@
 #include <doctest/doctest.h>
 #include <xgrad/simd/batch.hpp>
 
-using xgrad::simd::Batch;
-
 TEST_CASE("a batch is as wide as a register of the processor that the file is compiled for") {
+    using xgrad::simd::Batch;
 #if !XGRAD_SIMD
     constexpr std::size_t bytes = 0; // single numbers
 #elif defined(__AVX512F__)
