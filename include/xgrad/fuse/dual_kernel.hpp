@@ -175,10 +175,10 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void dual_kernel(
         else evaluate_dual<0, F::operand_count, P>(f, tile, v);
         if (wants_tangent) tangent_of(v.y).store(tangent + i);
         if (!destination.wanted) continue;
-        typename decltype(destination)::Batches batches[1]{};
+        typename decltype(destination)::Batches batches{};
         backpropagate_dual<0, P>(f, v,
             load_batch<Y, P>(in[layout.grad_output()], has_constant_grad_output ? 0 : i),
-            destination.wanted, destination.taking(batches[0], i));
+            destination.wanted, destination.taking(batches, i));
         destination.store(batches, i);
     }
 }

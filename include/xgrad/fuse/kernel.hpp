@@ -155,17 +155,14 @@ template <class P, class... T> struct GradientDestination<P, Scalars<T...>> {
             else if (wanted >> K & 1) g.store(p);
         }
     }
-    /// Writes the gradients of adjacent batches after all operands have delivered theirs.
-    template <std::size_t Together>
-    XGRAD_INLINE void store(Batches (&batches)[Together], std::size_t i) const {
+    /// Writes the gradients of one batch after all operands have delivered theirs.
+    XGRAD_INLINE void store(Batches& batches, std::size_t i) const {
         if constexpr (in_registers)
             [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
                 // A barrier: else each bit gets a register of its own, and there are too few.
                 auto const routes_now = optimisation_barrier(routes);
-                if (routes_now & changes) [[unlikely]] {
-                    if (scales) (scale_all<K>(batches), ...);
-                    (add_place<K>(batches, i), ...);
-                }
+                if (routes_now & changes) [[unlikely]]
+                    (change<K>(batches, i), ...);
                 (pass_on<count - 1 - K>(batches, routes_now, i), ...);
             }(std::index_sequence_for<T...>{});
     }
@@ -179,45 +176,31 @@ private:
     }
     /// Called from the last operand to the first: gradients that are added to an operand's gradient
     /// come from later operands, so it is complete when it is stored.
-    template <std::size_t K, std::size_t Together>
-    XGRAD_INLINE void pass_on(
-        Batches (&batches)[Together], std::uint32_t routes_now, std::size_t i) const {
+    template <std::size_t K>
+    XGRAD_INLINE void pass_on(Batches& batches, std::uint32_t routes_now, std::size_t i) const {
         if constexpr (Differentiable<scalar<K>>) {
             if constexpr (K > 0)
                 if (routes_now & BackwardPlan::meets(K))
                     return add_to_nearest<K - 1, K>(batches, routes_now);
             if (routes_now & BackwardPlan::stored(K)) [[likely]]
-                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                    get<K>(batches[u]).store(place<K>(i + u * simd::Batch<P>::width));
-                });
+                get<K>(batches).store(place<K>(i));
         }
     }
-    template <std::size_t Earlier, std::size_t K, std::size_t Together>
-    XGRAD_INLINE void add_to_nearest(Batches (&batches)[Together], std::uint32_t routes_now) const {
+    template <std::size_t Earlier, std::size_t K>
+    XGRAD_INLINE void add_to_nearest(Batches& batches, std::uint32_t routes_now) const {
         if constexpr (Earlier > 0)
             if (!(routes_now & BackwardPlan::pair(Earlier, K)))
                 return add_to_nearest<Earlier - 1, K>(batches, routes_now);
         if constexpr (std::same_as<scalar<Earlier>, scalar<K>>)
-            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                get<Earlier>(batches[u]) = get<Earlier>(batches[u]) + get<K>(batches[u]);
-            });
+            get<Earlier>(batches) = get<Earlier>(batches) + get<K>(batches);
     }
-    template <std::size_t K, std::size_t Together>
-    XGRAD_INLINE void scale_all(Batches (&batches)[Together]) const {
-        if constexpr (Differentiable<scalar<K>>)
-            kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                get<K>(batches[u]) = get<K>(batches[u]) * factor;
-            });
-    }
-    template <std::size_t K, std::size_t Together>
-    XGRAD_INLINE void add_place(Batches (&batches)[Together], std::size_t i) const {
-        if constexpr (Differentiable<scalar<K>>)
-            if (added_to >> K & 1)
-                kernel::unroll<Together>([&](auto u) XGRAD_LAMBDA_INLINE {
-                    get<K>(batches[u]) =
-                        get<K>(batches[u]) +
-                        gradient_batch<scalar<K>, P>::load(place<K>(i + u * simd::Batch<P>::width));
-                });
+    /// Scales a gradient, and adds what its destination has.
+    template <std::size_t K> XGRAD_INLINE void change(Batches& batches, std::size_t i) const {
+        if constexpr (Differentiable<scalar<K>>) {
+            auto& g = get<K>(batches);
+            if (scales) g = g * factor;
+            if (added_to >> K & 1) g = g + gradient_batch<scalar<K>, P>::load(place<K>(i));
+        }
     }
 };
 
@@ -240,26 +223,12 @@ XGRAD_NOINLINE void backward_kernel(void const* expression, BackwardPlan const& 
     set_constants(f, v);
     for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
         evaluate_again<P>(f, BatchLoader<P>{in, i}, saved, v, invariant.next());
-        typename decltype(destination)::Batches batches[1]{};
+        typename decltype(destination)::Batches batches{};
         backpropagate<0, P>(f, v, load_batch<Y, P>(in[layout.grad_output()], i), destination.wanted,
-            destination.taking(batches[0], i));
+            destination.taking(batches, i));
         destination.store(batches, i);
     }
 }
-
-/// The number of batches that a kernel evaluates side by side: two for cheap expressions of several
-/// operands, where testing `routes` would otherwise be most of the work (bench_rational).
-template <class X> inline constexpr bool is_cheap = true;
-template <class Op, class... X>
-inline constexpr bool is_cheap<Expression<Op, X...>> =
-    !is_transcendental<Op> && (is_cheap<X> && ...);
-template <class F>
-inline constexpr std::size_t batches_together =
-    is_cheap<F> && F::operand_count > 1 &&
-            F::operand_count <=
-                BackwardPlan::paired_operands&& simd::Batch<compute_precision<F>>::width > 1
-        ? 2
-        : 1;
 
 /// Pairwise sum: shorter dependency chains than a sequential sum.
 template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes) {
@@ -280,41 +249,26 @@ XGRAD_NOINLINE double sum_kernel(void const* expression, BackwardPlan const& pla
     OperandMask added_to) {
     F const f = *static_cast<F const*>(expression);
     using P = compute_precision<F>;
-    constexpr std::size_t width = simd::Batch<P>::width, together = batches_together<F>;
+    constexpr std::size_t width = simd::Batch<P>::width;
     void const* in[F::operand_count];
     copy_pointers(arguments, F::operand_count, in);
     GradientDestination<P, operand_scalars<F>> destination(plan, added_to, factor);
     destination.set_destinations(plan, arguments + BackwardLayout{F::operand_count}.gradients());
     simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
-    auto const compute = [&]<std::size_t Batches>(Values<F, P>(&v)[Batches], OperandMask invariant,
-                             std::size_t i, simd::Batch<P>& sum) XGRAD_LAMBDA_INLINE {
-        typename decltype(destination)::Batches batches[Batches]{};
-        kernel::unroll<Batches>([&](auto u) XGRAD_LAMBDA_INLINE {
-            std::size_t const at = i + u * width;
-            evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, at}, v[u], invariant);
-            backpropagate<0, P>(
-                f, v[u], grad_output, ~OperandMask{0}, destination.taking(batches[u], at));
-            sum = sum + v[u].y;
-        });
-        destination.store(batches, i);
-    };
     invariant_operands<F> invariant{constant};
-    Values<F, P> v[1]{};
-    set_constants(f, v[0]);
+    Values<F, P> v{};
+    set_constants(f, v);
     double total = 0;
     for (std::size_t i = 0; i < n;) {
         std::size_t const stop = std::min(n, i + summed_batches * width);
         simd::Batch<P> sum(0);
-        if constexpr (together > 1)
-            if (i + together * width <= stop) {
-                invariant_operands<F> invariant_in_all{constant};
-                Values<F, P> all[together]{};
-                kernel::unroll<together>(
-                    [&](auto u) XGRAD_LAMBDA_INLINE { set_constants(f, all[u]); });
-                for (; i + together * width <= stop; i += together * width)
-                    compute(all, invariant_in_all.next(), i, sum);
-            }
-        for (; i < stop; i += width) compute(v, invariant.next(), i, sum);
+        for (; i < stop; i += width) {
+            evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, i}, v, invariant.next());
+            typename decltype(destination)::Batches batches{};
+            backpropagate<0, P>(f, v, grad_output, ~OperandMask{0}, destination.taking(batches, i));
+            destination.store(batches, i);
+            sum = sum + v.y;
+        }
         P lanes[width];
         sum.store(lanes);
         if (n >= width) total += sum_of_lanes<width>(lanes);
