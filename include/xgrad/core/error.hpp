@@ -8,6 +8,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <stdexcept>
@@ -46,37 +47,36 @@ struct VersionError : GraphError {
 
 namespace detail {
 
-/// Appends text, a number, or a range of numbers in PyTorch's form "[2, 3]" to a message.
-inline void append_piece(std::string& message, std::string_view text) { message += text; }
-void append_piece(std::string& message, std::integral auto n) { message += std::to_string(n); }
-template <std::ranges::input_range Range>
-    requires std::integral<std::ranges::range_value_t<Range>> &&
-             (!std::convertible_to<Range const&, std::string_view>)
-[[gnu::cold]] void append_piece(std::string& message, Range const& range) {
-    char const* separator = "[";
-    for (auto const n : range) message += std::exchange(separator, ", ") + std::to_string(n);
-    message += range.begin() == range.end() ? "[]" : "]";
-}
-
-/// A reference to an argument of a message, formatted only if the message is thrown. It must not
-/// outlive the argument.
+/// A part of a message: text, an integer, or integers that lie in memory, which are printed in
+/// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
 class Piece {
 public:
-    Piece(char const* text) noexcept
-        : of_(text), append_([](std::string& message, void const* of) {
-              append_piece(message, static_cast<char const*>(of));
-          }) {}
-    template <class T>
-    Piece(T const& of) noexcept
-        : of_(&of), append_([](std::string& message, void const* o) {
-              append_piece(message, *static_cast<T const*>(o));
-          }) {}
+    Piece(std::string_view text) noexcept
+        : kind_(Kind::text), from_(text.data()), value_(text.size()) {}
+    Piece(std::string const& text) noexcept : Piece(std::string_view(text)) {}
+    Piece(char const* text) noexcept : Piece(std::string_view(text)) {}
+    template <std::integral N>
+    Piece(N n) noexcept
+        : kind_(std::is_signed_v<N> ? Kind::integer : Kind::natural),
+          value_(static_cast<std::uint64_t>(n)) {}
+    template <class List>
+        requires requires(List const& list) {
+            requires std::integral<std::remove_cvref_t<decltype(*list.data())>>;
+        }
+    Piece(List const& list) noexcept : from_(list.data()), value_(list.size()) {
+        using N = std::remove_cvref_t<decltype(*list.data())>;
+        static_assert(sizeof(N) == sizeof(std::size_t));
+        kind_ = std::is_signed_v<N> ? Kind::integers : Kind::naturals;
+    }
 
-    void append_to(std::string& message) const { append_(message, of_); }
+    void append_to(std::string& message) const;
 
 private:
-    void const* of_;
-    void (*append_)(std::string& message, void const* of);
+    enum class Kind : std::uint8_t { text, natural, integer, naturals, integers };
+
+    Kind kind_;
+    void const* from_ = nullptr;
+    std::uint64_t value_; // of a list or text, its length
 };
 [[gnu::cold]] std::string message_of(std::initializer_list<Piece> pieces);
 
@@ -86,6 +86,13 @@ template <class E>
 [[noreturn, gnu::cold, gnu::noinline]] void fail_with(std::initializer_list<Piece> pieces) {
     throw E(message_of(pieces));
 }
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template void fail_with<Error>(std::initializer_list<Piece> pieces);
+extern template void fail_with<ShapeError>(std::initializer_list<Piece> pieces);
+extern template void fail_with<IndexError>(std::initializer_list<Piece> pieces);
+extern template void fail_with<TypeError>(std::initializer_list<Piece> pieces);
+extern template void fail_with<GraphError>(std::initializer_list<Piece> pieces);
+#endif
 template <class E = Error, class... Parts>
 [[noreturn]] XGRAD_INLINE void fail(Parts const&... parts) {
     fail_with<E>({parts...});
@@ -102,10 +109,8 @@ struct Caller {
 /// undefined. `operation` may have template arguments, which are cut:
 /// "transpose<xgrad::Tensor<double> >".
 [[noreturn, gnu::cold]] void fail_undefined(std::string_view operation, std::string_view what);
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_undefined(
-    std::string_view operation, std::string_view kind, std::size_t index) {
-    fail_undefined(operation, message_of({kind, " ", index}));
-}
+[[noreturn, gnu::cold]] void fail_undefined(
+    std::string_view operation, std::string_view kind, std::size_t index);
 
 } // namespace detail
 } // namespace xgrad

@@ -110,21 +110,19 @@ template <class X> inline constexpr std::size_t vertices = 1;
 template <class Op, class... X>
 inline constexpr std::size_t vertices<Expression<Op, X...>> = (vertices<X> + ... + 1);
 
-template <class X> constexpr void write_vertices(Vertex*& out) {
-    *out++ = {{}, {}, 0, X::operand_count == 1};
-}
-template <class X>
-    requires requires { typename X::operation; }
-constexpr void write_vertices(Vertex*& out) {
-    []<class Op, class... Y>(std::type_identity<Expression<Op, Y...>>, Vertex*& to) {
-        *to++ = {type_name<Op>, written_name<Op>, sizeof...(Y), false};
-        (write_vertices<Y>(to), ...);
-    }(std::type_identity<X>{}, out);
-}
+template <class X> struct VertexOf {
+    static constexpr void write(Vertex*& out) { *out++ = {{}, {}, 0, X::operand_count == 1}; }
+};
+template <class Op, class... X> struct VertexOf<Expression<Op, X...>> {
+    static constexpr void write(Vertex*& out) {
+        *out++ = {type_name<Op>, written_name<Op>, sizeof...(X), false};
+        (VertexOf<X>::write(out), ...);
+    }
+};
 template <class F> constexpr auto make_vertices() {
     std::array<Vertex, vertices<F>> all{};
     Vertex* out = all.data();
-    write_vertices<F>(out);
+    VertexOf<F>::write(out);
     return all;
 }
 template <class F> inline constexpr auto vertices_of = make_vertices<F>();
@@ -247,9 +245,12 @@ XGRAD_INLINE void set_constants(Constant<T> const& c, Values<Constant<T>, P>& v)
 }
 template <class P, class Op, class... X>
 XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        (set_constants(get<I>(e.x), get<I>(v.x)), ...);
-    }(std::index_sequence_for<X...>{});
+    set_constants(e.x, v.x);
+}
+template <class P, std::size_t... I, class... X>
+XGRAD_INLINE void set_constants(OperandPack<std::index_sequence<I...>, X...> const& x,
+    ValuesOf<std::index_sequence<I...>, P, X...>& v) {
+    (set_constants(get<I>(x), get<I>(v)), ...);
 }
 template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
 XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load,
@@ -315,6 +316,15 @@ template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g) {
 template <class X>
 inline constexpr bool wants_gradient = X::operand_count > 0 && takes_gradients<typename X::kind>;
 
+/// The derivative of a vertex with respect to its argument I.
+template <std::size_t I, class P, class Op, class... X, std::size_t... J>
+XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, P> const& v, std::index_sequence<J...>) {
+    using E = Expression<Op, X...>;
+    if constexpr (FoundTogether<E, P>::value) return v.partial;
+    else return e.op.partial(wrt<I>{}, v.y, argument_again<E, J, P>(v)...);
+}
+
 /// Applies the chain rule from the root to the operands. g is the gradient of the root's value. The
 /// gradient of operand K goes to destination.template operator()<T, K>(gradient).
 template <std::size_t At, class P, class T, class G, class Destination>
@@ -325,34 +335,30 @@ XGRAD_INLINE void backpropagate(
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
     Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination);
-
+    Destination const& destination) {
+    backpropagate_all<At>(e, v, g, wanted, destination, std::index_sequence_for<X...>{});
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Destination,
+    std::size_t... I>
+XGRAD_INLINE void backpropagate_all(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination, std::index_sequence<I...>) {
+    (backpropagate_to<I, At>(e, v, g, wanted, destination), ...);
+}
 /// The part of operand I.
-template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination,
-    std::size_t... J>
+template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
     Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination, std::index_sequence<J...>) {
-    using E = Expression<Op, X...>;
+    Destination const& destination) {
     using Xi = std::tuple_element_t<I, std::tuple<X...>>;
     if constexpr (wants_gradient<Xi>) {
         constexpr std::size_t first = At + first_operands<X...>()[I];
         if (!(wanted & operand_range<first, Xi::operand_count>)) return;
-        auto const pulled = [&](auto const& partial) XGRAD_LAMBDA_INLINE {
-            backpropagate<first, P>(get<I>(e.x), get<I>(v.x),
-                project<typename Xi::kind>(pull(g, partial)), wanted, destination);
-        };
-        if constexpr (FoundTogether<E, P>::value) pulled(v.partial);
-        else pulled(e.op.partial(wrt<I>{}, v.y, argument_again<E, J, P>(v)...));
+        backpropagate<first>(get<I>(e.x), get<I>(v.x),
+            project<typename Xi::kind>(
+                pull(g, partial_at<I>(e, v, std::index_sequence_for<X...>{}))),
+            wanted, destination);
     }
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Destination>
-XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
-    [&]<std::size_t... I>(std::index_sequence<I...> all) XGRAD_LAMBDA_INLINE {
-        (backpropagate_to<I, At, P>(e, v, g, wanted, destination, all), ...);
-    }(std::index_sequence_for<X...>{});
 }
 
 } // namespace xgrad::detail

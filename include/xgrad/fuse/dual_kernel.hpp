@@ -82,32 +82,30 @@ template <std::size_t At, std::size_t operand_count, class P, class T>
 XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
     v.y = constant_batch<P>(c);
 }
-template <std::size_t At, std::size_t operand_count, class P, class Op, class... X,
-    std::size_t... J>
-XGRAD_INLINE void apply_dual(Expression<Op, X...> const& e, DualTile tile, bool saved,
-    DualValues<Expression<Op, X...>, P>& v, std::index_sequence<J...>) {
-    using E = Expression<Op, X...>;
-    using On = OnDuals<typename E::signature>;
-    auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
-                               tile.at[DualLayout{operand_count}.result()], tile.i)
-                         : On::template value<P>(e.op, dual_argument<E, J, P>(v)...);
-    if constexpr (is_dual_vertex<E>) {
-        constexpr bool alone = dual_operands<E> == 1;
-        v.y.value = y;
-        v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, J, P>(v)...);
-        if (alone && has_poles<Op, std::index_sequence_for<X...>> &&
-            !(tile.moving & operand_range<At, E::operand_count>))
-            v.y.tangent = 0; // even where the derivative is infinite
-    } else v.y = y;
-}
 template <std::size_t At, std::size_t operand_count, class P, class Op, class... X>
 XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
     DualValues<Expression<Op, X...>, P>& v, bool saved = false) {
+    evaluate_dual_at<At, operand_count>(e, tile, v, saved, std::index_sequence_for<X...>{});
+}
+template <std::size_t At, std::size_t operand_count, class P, class Op, class... X,
+    std::size_t... I>
+XGRAD_INLINE void evaluate_dual_at(Expression<Op, X...> const& e, DualTile tile,
+    DualValues<Expression<Op, X...>, P>& v, bool saved, std::index_sequence<I...>) {
+    using E = Expression<Op, X...>;
+    using On = OnDuals<typename E::signature>;
     constexpr auto first = first_operands<X...>();
-    [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-        (evaluate_dual<At + first[I], operand_count, P>(get<I>(e.x), tile, get<I>(v.x)), ...);
-        apply_dual<At, operand_count, P>(e, tile, saved, v, std::index_sequence_for<X...>{});
-    }(std::index_sequence_for<X...>{});
+    (evaluate_dual<At + first[I], operand_count>(get<I>(e.x), tile, get<I>(v.x)), ...);
+    auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
+                               tile.at[DualLayout{operand_count}.result()], tile.i)
+                         : On::template value<P>(e.op, dual_argument<E, I, P>(v)...);
+    if constexpr (is_dual_vertex<E>) {
+        constexpr bool alone = dual_operands<E> == 1;
+        v.y.value = y;
+        v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, I, P>(v)...);
+        if (alone && has_poles<Op, std::index_sequence<I...>> &&
+            !(tile.moving & operand_range<At, E::operand_count>))
+            v.y.tangent = 0; // even where the derivative is infinite
+    } else v.y = y;
 }
 
 /// The tangent of a gradient: 0 if the gradient is no dual number.
@@ -124,8 +122,16 @@ XGRAD_INLINE void backpropagate_dual(Slot<T> const&, DualValues<Slot<T>, P> cons
 template <std::size_t At, class P, class Op, class... X, class G, class Destination>
 XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
     DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination);
-
+    Destination const& destination) {
+    backpropagate_dual_all<At>(e, v, g, wanted, destination, std::index_sequence_for<X...>{});
+}
+template <std::size_t At, class P, class Op, class... X, class G, class Destination,
+    std::size_t... I>
+XGRAD_INLINE void backpropagate_dual_all(Expression<Op, X...> const& e,
+    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
+    Destination const& destination, std::index_sequence<I...> all) {
+    (backpropagate_dual_to<I, At>(e, v, g, wanted, destination, all), ...);
+}
 template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination,
     std::size_t... J>
 XGRAD_INLINE void backpropagate_dual_to(Expression<Op, X...> const& e,
@@ -137,17 +143,9 @@ XGRAD_INLINE void backpropagate_dual_to(Expression<Op, X...> const& e,
         constexpr std::size_t first = At + first_operands<X...>()[I];
         if (!(wanted & operand_range<first, Xi::operand_count>)) return;
         auto const gi = pull(g, e.op.partial(wrt<I>{}, v.y, dual_argument<E, J, P>(v)...));
-        backpropagate_dual<first, P>(
+        backpropagate_dual<first>(
             get<I>(e.x), get<I>(v.x), project<typename Xi::kind, P>(gi), wanted, destination);
     }
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Destination>
-XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
-    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
-    [&]<std::size_t... I>(std::index_sequence<I...> all) XGRAD_LAMBDA_INLINE {
-        (backpropagate_dual_to<I, At, P>(e, v, g, wanted, destination, all), ...);
-    }(std::index_sequence_for<X...>{});
 }
 
 /// Computes the tangents of the result and of the gradients for one tile.
@@ -171,12 +169,12 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void dual_kernel(
     for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
         DualTile const tile{in, i, moving};
         DualValues<F, P> v;
-        if constexpr (requires { v.x; }) evaluate_dual<0, F::operand_count, P>(f, tile, v, saved);
-        else evaluate_dual<0, F::operand_count, P>(f, tile, v);
+        if constexpr (requires { v.x; }) evaluate_dual<0, F::operand_count>(f, tile, v, saved);
+        else evaluate_dual<0, F::operand_count>(f, tile, v);
         if (wants_tangent) tangent_of(v.y).store(tangent + i);
         if (!destination.wanted) continue;
         typename decltype(destination)::Batches batches{};
-        backpropagate_dual<0, P>(f, v,
+        backpropagate_dual<0>(f, v,
             load_batch<Y, P>(in[layout.grad_output()], has_constant_grad_output ? 0 : i),
             destination.wanted, destination.taking(batches, i));
         destination.store(batches, i);

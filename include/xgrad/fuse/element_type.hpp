@@ -15,7 +15,6 @@ namespace xgrad::detail {
 struct ElementType {
     std::size_t element, tile_element, wide_element;
     bool in_place; // T is E: a kernel can read the array itself
-    bool differentiable;
     Transfer gather, scatter, accumulate;
     void (*narrow)(AnyArray& sums); // elements of a wide sum become elements of T
     void (*scale)(AnyArray const& sums, double factor); // of a wide sum
@@ -41,13 +40,32 @@ template <class W> void scale(AnyArray const& a, double factor) {
             p);
 }
 
-template <class T, class E = T>
-inline constexpr ElementType element_type{sizeof(T), sizeof(E), sizeof(wide<E>), std::same_as<T, E>,
-    Differentiable<T>, transfer_by<T, E, &gather_strided<T, E>, &gather_rows<T, E>>,
+template <class T, class E> struct ElementTypeOf {
+    static ElementType const table;
+};
+template <class T, class E>
+constinit ElementType const ElementTypeOf<T, E>::table{sizeof(T), sizeof(E), sizeof(wide<E>),
+    std::same_as<T, E>, transfer_by<T, E, &gather_strided<T, E>, &gather_rows<T, E>>,
     transfer_by<T, E, &scatter_strided<T, E>>,
     transfer_by<wide<E>, E, &accumulate_strided<wide<E>, E>, &accumulate_rows<wide<E>, E>,
         &accumulate_columns<wide<E>, E>>,
     &narrow<wide<E>, T>, &scale<wide<E>>, &scatter_strided<T, wide<E>>};
+template <class T, class E = T>
+inline constexpr ElementType const& element_type = ElementTypeOf<T, E>::table;
+
+#ifdef XGRAD_SEPARATE_COMPILATION
+extern template struct ElementTypeOf<bool, std::int64_t>;
+extern template struct ElementTypeOf<bool, float>;
+extern template struct ElementTypeOf<bool, double>;
+extern template struct ElementTypeOf<std::int64_t, std::int64_t>;
+extern template struct ElementTypeOf<std::int64_t, double>;
+extern template struct ElementTypeOf<float, float>;
+extern template struct ElementTypeOf<float, double>;
+extern template struct ElementTypeOf<double, double>;
+extern template struct ElementTypeOf<std::complex<float>, std::complex<float>>;
+extern template struct ElementTypeOf<std::complex<float>, std::complex<double>>;
+extern template struct ElementTypeOf<std::complex<double>, std::complex<double>>;
+#endif
 
 LoopOperand input_operand(AnyArray const& a, ElementType const& info);
 
@@ -100,10 +118,17 @@ struct KernelTable {
 /// False for a tensor that stands alone.
 template <class F> inline constexpr bool has_operation = requires { typename F::operation; };
 
-template <class P, class Operands> inline constexpr int element_types = 0;
-template <class P, class... T>
-inline constexpr std::array<ElementType const*, sizeof...(T)> element_types<P, Scalars<T...>> = {
-    &element_type<T, tile_type<T, P>>...};
+/// What a kernel of precision P knows of operands of these scalar types.
+template <class P, class Operands> struct ElementTypes;
+template <class P, class... T> struct ElementTypes<P, Scalars<T...>> {
+    static constexpr ElementType const* table[] = {&element_type<T, tile_type<T, P>>...};
+    static constexpr bool in_place = (std::same_as<T, tile_type<T, P>> && ...);
+    static constexpr OperandMask differentiable = [] {
+        OperandMask mask = 0, bit = 1;
+        ((mask |= Differentiable<T> ? bit : 0, bit <<= 1), ...);
+        return mask;
+    }();
+};
 
 template <class F> struct KernelTableOf {
     using P = compute_precision<F>;
@@ -112,7 +137,7 @@ template <class F> struct KernelTableOf {
     static_assert(F::operand_count <= max_operands);
     static_assert(
         simd::Batch<P>::width * std::max(sizeof(Y), sizeof(std::complex<P>)) <= max_batch_bytes);
-    static constexpr auto const& operand = element_types<P, operand_scalars<F>>;
+    using Elements = ElementTypes<P, operand_scalars<F>>;
     static constexpr auto backward() -> decltype(KernelTable::backward) {
         if constexpr (Differentiable<Y>) return &backward_kernel<F>;
         else return nullptr;
@@ -121,17 +146,9 @@ template <class F> struct KernelTableOf {
         if constexpr (Differentiable<Y>) return &dual_kernel<F>;
         else return nullptr;
     }
-    static constexpr bool in_place =
-        std::ranges::all_of(operand, [](auto const* l) { return l->in_place; });
-    static constexpr OperandMask differentiable = [] {
-        OperandMask mask = 0;
-        for (std::size_t k = 0; k < F::operand_count; ++k)
-            mask |= OperandMask{operand[k]->differentiable} << k;
-        return mask;
-    }();
-    static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), operand.data(),
+    static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
         &element_type<Y, tile_type<Y, P>>, &forward_kernel<F>, backward(), dual(),
-        simd::Batch<P>::width, !has_operation<F>, in_place, differentiable};
+        simd::Batch<P>::width, !has_operation<F>, Elements::in_place, Elements::differentiable};
 };
 
 /// A sum and its gradients in one pass; only expressions that are summed have one.

@@ -157,20 +157,21 @@ template <class P, class... T> struct GradientDestination<P, Scalars<T...>> {
     }
     /// Writes the gradients of one batch after all operands have delivered theirs.
     XGRAD_INLINE void store(Batches& batches, std::size_t i) const {
-        if constexpr (in_registers)
-            [&]<std::size_t... K>(std::index_sequence<K...>) XGRAD_LAMBDA_INLINE {
-                // A barrier: else each bit gets a register of its own, and there are too few.
-                auto const routes_now = optimisation_barrier(routes);
-                if (routes_now & changes) [[unlikely]]
-                    (change<K>(batches, i), ...);
-                (pass_on<count - 1 - K>(batches, routes_now, i), ...);
-            }(std::index_sequence_for<T...>{});
+        if constexpr (in_registers) store(batches, i, std::index_sequence_for<T...>{});
     }
 
 private:
     static constexpr std::uint32_t changes =
         std::uint32_t{1} << 31; // a bit of `routes`: gradients are scaled or accumulated
 
+    template <std::size_t... K>
+    XGRAD_INLINE void store(Batches& batches, std::size_t i, std::index_sequence<K...>) const {
+        // A barrier: else each bit gets a register of its own, and there are too few.
+        auto const routes_now = optimisation_barrier(routes);
+        if (routes_now & changes) [[unlikely]]
+            (change<K>(batches, i), ...);
+        (pass_on<count - 1 - K>(batches, routes_now, i), ...);
+    }
     template <std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
         return static_cast<tile_type<scalar<K>, P>*>(out[K]) + i;
     }
@@ -224,7 +225,7 @@ XGRAD_NOINLINE void backward_kernel(void const* expression, BackwardPlan const& 
     for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
         evaluate_again<P>(f, BatchLoader<P>{in, i}, saved, v, invariant.next());
         typename decltype(destination)::Batches batches{};
-        backpropagate<0, P>(f, v, load_batch<Y, P>(in[layout.grad_output()], i), destination.wanted,
+        backpropagate<0>(f, v, load_batch<Y, P>(in[layout.grad_output()], i), destination.wanted,
             destination.taking(batches, i));
         destination.store(batches, i);
     }
@@ -265,7 +266,7 @@ XGRAD_NOINLINE double sum_kernel(void const* expression, BackwardPlan const& pla
         for (; i < stop; i += width) {
             evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, i}, v, invariant.next());
             typename decltype(destination)::Batches batches{};
-            backpropagate<0, P>(f, v, grad_output, ~OperandMask{0}, destination.taking(batches, i));
+            backpropagate<0>(f, v, grad_output, ~OperandMask{0}, destination.taking(batches, i));
             destination.store(batches, i);
             sum = sum + v.y;
         }

@@ -9,6 +9,12 @@
 #include <xgrad/tensor/traced.hpp>
 
 namespace xgrad::detail {
+template void fail_with<Error>(std::initializer_list<Piece> pieces);
+template void fail_with<ShapeError>(std::initializer_list<Piece> pieces);
+template void fail_with<IndexError>(std::initializer_list<Piece> pieces);
+template void fail_with<TypeError>(std::initializer_list<Piece> pieces);
+template void fail_with<GraphError>(std::initializer_list<Piece> pieces);
+
 namespace kernel {
 template void multiply_by_vector(VectorProduct<float> const&);
 template void multiply_by_vector(VectorProduct<double> const&);
@@ -37,6 +43,18 @@ template struct GradientArithmetic<float>;
 template struct GradientArithmetic<double>;
 template struct GradientArithmetic<std::complex<float>>;
 template struct GradientArithmetic<std::complex<double>>;
+
+template struct ElementTypeOf<bool, std::int64_t>;
+template struct ElementTypeOf<bool, float>;
+template struct ElementTypeOf<bool, double>;
+template struct ElementTypeOf<std::int64_t, std::int64_t>;
+template struct ElementTypeOf<std::int64_t, double>;
+template struct ElementTypeOf<float, float>;
+template struct ElementTypeOf<float, double>;
+template struct ElementTypeOf<double, double>;
+template struct ElementTypeOf<std::complex<float>, std::complex<float>>;
+template struct ElementTypeOf<std::complex<float>, std::complex<double>>;
+template struct ElementTypeOf<std::complex<double>, std::complex<double>>;
 
 template struct TracedEnds<double, double>;
 template struct TracedEnds<std::complex<double>, double>;

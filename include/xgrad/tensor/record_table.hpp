@@ -69,6 +69,9 @@ struct RecordTable {
     }
 };
 
+/// Appends a vertex: compiled once, since each type of expression calls it.
+[[gnu::cold]] void append_vertex(
+    std::vector<TracedVertex>& vertices, TracedTable const* table, void const* object);
 /// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
 [[gnu::cold]] void measure(
     std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);

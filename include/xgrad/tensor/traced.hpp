@@ -188,9 +188,9 @@ template <class X, class P>
     auto const* const table = table_of<typename TracedVertexOf<X, P>::type>();
     if constexpr (has_operation<X>) {
         auto const& e = *static_cast<X const*>(expression);
-        out.push_back({table, &e.op});
+        append_vertex(out, table, &e.op);
         list_operands<P>(e.x, out);
-    } else out.push_back({table, expression});
+    } else append_vertex(out, table, expression);
 }
 
 /// Conversions at the root of an expression of type Y and precision P.

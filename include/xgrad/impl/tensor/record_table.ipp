@@ -5,6 +5,11 @@
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION void append_vertex(
+    std::vector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
+    vertices.push_back({table, object});
+}
+
 XGRAD_FUNCTION void measure(
     std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
     auto& v = vertices[at];
