@@ -4,6 +4,7 @@
 
 #include <xgrad/core/begin_headers.inc> // first
 
+#include <xgrad/core/parallel.hpp>
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
 #include <xgrad/ops/counting.hpp>

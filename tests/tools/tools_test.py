@@ -147,6 +147,18 @@ class Amalgamate(Tree):
         self.assertEqual(code, 1)
         self.assertIn("core/a.hpp: has bodies in impl/, so xgrad.hpp has to include it", output)
 
+    def test_bodies_that_only_bodies_include_belong_to_no_other_layer(self):
+        self.write("xgrad.hpp", "#pragma once\n#include <xgrad/core/b.hpp>\n")
+        self.write("core/b.hpp", "#pragma once\n#include <xgrad/impl/core/b.ipp>\n")
+        self.write("impl/core/b.ipp", "#pragma once\n#include <xgrad/core/a.hpp>\n#include <xgrad/core/b.hpp>\n")
+        self.write("core/a.hpp", "#pragma once\n#include <xgrad/impl/core/a.ipp>\n")
+        self.write("impl/core/a.ipp", "#pragma once\n#include <xgrad/core/a.hpp>\n")
+        self.assertEqual(self.layers(), (0, "layers hold\n"))
+        self.write("nn/c.hpp", "#pragma once\n#include <xgrad/core/a.hpp>\n")
+        code, output = self.layers()
+        self.assertEqual(code, 1)
+        self.assertIn("core/a.hpp: has bodies in impl/, so xgrad.hpp has to include it", output)
+
     def test_only_a_header_includes_its_bodies(self):
         self.write("xgrad.hpp", "#pragma once\n#include <xgrad/core/a.hpp>\n#include <xgrad/core/b.hpp>\n")
         self.write("core/a.hpp", "#pragma once\n")

@@ -71,12 +71,6 @@ private:
 /// True where all elements of a tensor of real or complex numbers are 0.
 [[gnu::cold]] bool is_zero(AnyTensor const& t);
 
-/// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
-/// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
-/// outputs.
-void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-
 /// Throws where apply() computed gradients without recording them. Backward is linear in
 /// grad_output: a gradient that is not always 0 depends on it and must have a grad_fn.
 [[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,

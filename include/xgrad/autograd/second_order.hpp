@@ -15,15 +15,25 @@ struct SecondOrder {
     void (*record)(Node& fused, AnyTensor const& gradient, std::span<AnyTensor> results);
     /// pushforward() of a fused Node.
     void (*push)(Node& fused, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-    /// pushforward() of any Node: see push_by_transposing() in local_graph.hpp.
+    /// pushforward() of any Node: see push_by_transposing().
     void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs,
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
-    /// Set by FusedNode::link_second_order().
+    /// Set by link_second_order().
     static inline std::atomic<SecondOrder const*> linked{nullptr};
 
     static SecondOrder const& of(Node const& node);
 };
+
+/// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
+/// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
+/// outputs.
+void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+/// Links the code of second derivatives and forward mode, which fused_gradient_node.hpp defines. A
+/// program that never calls it does not contain that code.
+void link_second_order() noexcept;
 
 } // namespace xgrad::detail
 

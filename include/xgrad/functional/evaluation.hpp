@@ -56,23 +56,6 @@ template <class T, class... X> auto at_inputs(T const& transform, X const&... x)
 
 inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 
-/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
-class AliasNode final : public Node {
-public:
-    AliasNode(std::string_view name, std::vector<Edge> edges);
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        std::ranges::move(gradients, results.begin());
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        std::ranges::copy(tangents, results.begin());
-    }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::string_view name_;
-    std::vector<Edge> edges_;
-};
-
 /// New handles with the same memory and grad_fn, so that a function's use of its arguments is
 /// distinct from its use of the same tensors as captured ones.
 [[gnu::cold]] Tensors recorded_aliases(std::string_view name, TensorSpan of);

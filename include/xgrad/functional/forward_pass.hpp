@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include <xgrad/tensor/fused_gradient_node.hpp>
+#include <xgrad/autograd/local_graph.hpp>
 
 namespace xgrad::detail {
 

@@ -8,7 +8,6 @@
 // jvp, and in strict mode. A v of another structure or type does not compile.
 #pragma once
 
-#include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/vjp.hpp>
 
 namespace xgrad {

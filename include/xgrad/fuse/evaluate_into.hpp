@@ -2,8 +2,7 @@
 // operands allows.
 #pragma once
 
-#include <xgrad/fuse/nd_loop.hpp>
-#include <xgrad/fuse/run_kernel.hpp>
+#include <xgrad/fuse/element_type.hpp>
 
 namespace xgrad::detail {
 

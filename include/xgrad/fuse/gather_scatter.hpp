@@ -9,7 +9,7 @@
 
 #include <xgrad/core/vector.hpp>
 #include <xgrad/fuse/kernel.hpp>
-#include <xgrad/fuse/nd_loop.hpp>
+#include <xgrad/fuse/loop_operand.hpp>
 
 namespace xgrad::detail {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <xgrad/impl/kernels/fft.ipp>
-#include <xgrad/kernels/gemm.hpp>
+#include <xgrad/impl/kernels/gemm.ipp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/reduce.hpp>
 #include <xgrad/tensor/traced.hpp>
@@ -15,16 +15,23 @@ template void fail_with<IndexError>(std::initializer_list<Piece> pieces);
 template void fail_with<TypeError>(std::initializer_list<Piece> pieces);
 template void fail_with<GraphError>(std::initializer_list<Piece> pieces);
 
-namespace kernel {
-template void multiply_by_vector(VectorProduct<float> const&);
-template void multiply_by_vector(VectorProduct<double> const&);
-template void multiply_by_vector(VectorProduct<std::complex<float>> const&);
-template void multiply_by_vector(VectorProduct<std::complex<double>> const&);
-template void multiply(Product<float> const&);
-template void multiply(Product<double> const&);
-template void multiply(Product<std::complex<float>> const&);
-template void multiply(Product<std::complex<double>> const&);
-} // namespace kernel
+template void gemm(std::size_t m, std::size_t n, std::size_t k, std::int64_t const* a,
+    std::ptrdiff_t ars, std::ptrdiff_t acs, bool conj_a, std::int64_t const* b, std::ptrdiff_t brs,
+    std::ptrdiff_t bcs, bool conj_b, std::int64_t* c, std::ptrdiff_t ldc, bool accumulate);
+template void gemm(std::size_t m, std::size_t n, std::size_t k, float const* a, std::ptrdiff_t ars,
+    std::ptrdiff_t acs, bool conj_a, float const* b, std::ptrdiff_t brs, std::ptrdiff_t bcs,
+    bool conj_b, float* c, std::ptrdiff_t ldc, bool accumulate);
+template void gemm(std::size_t m, std::size_t n, std::size_t k, double const* a, std::ptrdiff_t ars,
+    std::ptrdiff_t acs, bool conj_a, double const* b, std::ptrdiff_t brs, std::ptrdiff_t bcs,
+    bool conj_b, double* c, std::ptrdiff_t ldc, bool accumulate);
+template void gemm(std::size_t m, std::size_t n, std::size_t k, std::complex<float> const* a,
+    std::ptrdiff_t ars, std::ptrdiff_t acs, bool conj_a, std::complex<float> const* b,
+    std::ptrdiff_t brs, std::ptrdiff_t bcs, bool conj_b, std::complex<float>* c, std::ptrdiff_t ldc,
+    bool accumulate);
+template void gemm(std::size_t m, std::size_t n, std::size_t k, std::complex<double> const* a,
+    std::ptrdiff_t ars, std::ptrdiff_t acs, bool conj_a, std::complex<double> const* b,
+    std::ptrdiff_t brs, std::ptrdiff_t bcs, bool conj_b, std::complex<double>* c,
+    std::ptrdiff_t ldc, bool accumulate);
 
 template void fft_many(std::complex<float> const* in, std::ptrdiff_t is, std::ptrdiff_t in_dist,
     std::complex<float>* out, std::ptrdiff_t os, std::ptrdiff_t out_dist, std::size_t n,

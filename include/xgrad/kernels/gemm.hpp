@@ -1,93 +1,31 @@
-// gemm: the matrix product of strided, possibly conjugated operands, for the four floating-point
-// scalar types.
+// gemm: the matrix product of strided, possibly conjugated operands, for the numeric scalar
+// types.
 //
 // With XGRAD_USE_BLAS=1 it calls a BLAS (gemm_blas.hpp). Without one, and for small or unusual
 // operands, it runs our own kernels: gemm_kernel.hpp (blocked), gemm_small.hpp (small matrices,
 // outer products) and gemv_kernel.hpp (matrix times vector). benchmarks/matmul.cpp compares them.
+// impl/kernels/gemm.ipp chooses among them. The header that a program includes has none of them.
 #pragma once
 
 #include <complex>
 #include <cstddef>
 
 #include <xgrad/core/scalar.hpp>
-#include <xgrad/kernels/gemm_kernel.hpp>
-#include <xgrad/kernels/gemm_small.hpp>
-#include <xgrad/kernels/gemv_kernel.hpp>
-#if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
-#    include <xgrad/kernels/gemm_blas.hpp>
-#endif
 
 namespace xgrad::detail {
-namespace kernel {
-
-/// True if our own kernel is as fast as a BLAS for this matrix-vector product: it reads the matrix
-/// by wide vectors. For a matrix larger than the caches of a core, a BLAS with threads is faster.
-template <class T> bool is_read_fast(VectorProduct<T> const& product) {
-    constexpr std::size_t max_bytes = std::size_t{2} << 20,
-                          lanes = width<SimdVector<real_of<T>>, real_of<T>>;
-    auto const& m = product.m;
-    bool const in_vectors = m.rs == 1 || (m.cs == 1 && parts<T> * product.columns >= lanes);
-    return register_bytes >= 32 && in_vectors &&
-           product.rows <= max_bytes / sizeof(T) / product.columns;
-}
-
-template <class T> void multiply_by_vector(VectorProduct<T> const& product) {
-#if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
-    if constexpr (Differentiable<T>) // BLAS has no integers
-        if (!is_read_fast(product) && blas_multiply_vector(product)) return;
-#endif
-    multiply_vector(product);
-}
-
-template <class T> void multiply(Product<T> const& product) {
-    if constexpr (parts<T> == 1)
-        if (multiply_small(product)) return;
-    if (product.k == 1) return multiply_outer(product);
-#if defined(XGRAD_USE_BLAS) && XGRAD_USE_BLAS
-    if constexpr (Differentiable<T>)
-        if (blas_multiply(product)) return;
-#endif
-    BlockedProduct<T>(product).run();
-}
-
-#ifdef XGRAD_SEPARATE_COMPILATION
-extern template void multiply_by_vector(VectorProduct<float> const&);
-extern template void multiply_by_vector(VectorProduct<double> const&);
-extern template void multiply_by_vector(VectorProduct<std::complex<float>> const&);
-extern template void multiply_by_vector(VectorProduct<std::complex<double>> const&);
-extern template void multiply(Product<float> const&);
-extern template void multiply(Product<double> const&);
-extern template void multiply(Product<std::complex<float>> const&);
-extern template void multiply(Product<std::complex<double>> const&);
-#endif
-} // namespace kernel
 
 /// C = op(A) op(B), or C += op(A) op(B) if `accumulate`; op conjugates where the flag says so.
 /// C is m x n, row-major with leading dimension ldc >= n, and overlaps neither operand. A is m x k
 /// with row stride ars and column stride acs, B is k x n likewise; strides count elements and may
-/// be anything. T is float, double, or std::complex of them. With k == 0 the product is zero.
-/// Throws std::bad_alloc only.
+/// be anything. T is std::int64_t, float, double, or std::complex of these. With k == 0 the product
+/// is zero. Throws std::bad_alloc only.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_t ars,
     std::ptrdiff_t acs, bool conj_a, T const* b, std::ptrdiff_t brs, std::ptrdiff_t bcs,
-    bool conj_b, T* c, std::ptrdiff_t ldc, bool accumulate) {
-    constexpr bool complex = kernel::parts<T> == 2;
-    if (m == 0 || n == 0) return;
-    // Up to this many multiplications, plain loops are fastest.
-    std::size_t const tiny = complex || m == 1 || n == 1 ? 64 : 8;
-    kernel::Operand<T> const left{a, ars, acs, complex && conj_a},
-        right{b, brs, bcs, complex && conj_b};
-    kernel::VectorOperand<T> const row{a, acs, left.conj}, column{b, brs, right.conj};
-    if (k == 0 || ((m | n | k) <= tiny && m * n * k <= tiny))
-        kernel::multiply_tiny<T>({m, n, k, left, right, c, ldc, accumulate});
-    else if (k == 1 && n == 1 && ldc == 1) // a column times one element: computed as a row
-        kernel::multiply_outer<T>({1, m, 1, right.transposed(), left.transposed(), c,
-            static_cast<std::ptrdiff_t>(m), accumulate});
-    else if (k == 1 && (m == 1 || n == 1))
-        kernel::multiply_outer<T>({m, n, k, left, right, c, ldc, accumulate});
-    else if (n == 1) kernel::multiply_by_vector<T>({m, k, left, column, c, ldc, accumulate});
-    else if (m == 1)
-        kernel::multiply_by_vector<T>({n, k, right.transposed(), row, c, 1, accumulate});
-    else kernel::multiply<T>({m, n, k, left, right, c, ldc, accumulate});
-}
+    bool conj_b, T* c, std::ptrdiff_t ldc, bool accumulate);
+
 } // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/kernels/gemm.ipp>
+#endif

@@ -2,7 +2,6 @@
 // values that gradients read.
 #pragma once
 
-#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/autograd/view.hpp>
 #include <xgrad/expr/flat_expression.hpp>

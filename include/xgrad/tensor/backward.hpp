@@ -16,7 +16,7 @@
 
 #include <xgrad/autograd/engine.hpp>
 #include <xgrad/autograd/gradient_edge.hpp>
-#include <xgrad/autograd/local_graph.hpp>
+#include <xgrad/autograd/second_order.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
 #include <xgrad/tensor/hooks.hpp>
 #include <xgrad/tensor/parts.hpp>
@@ -32,7 +32,7 @@ public:
     CreateGraph(B create) noexcept
         : create_(create), is_given_(true) // a template: other types do not convert to bool
     {
-        if (create) detail::FusedNode::link_second_order();
+        if (create) detail::link_second_order();
     }
     constexpr operator bool() const noexcept { return create_; }
     /// True where a bool was given, and false for the default.

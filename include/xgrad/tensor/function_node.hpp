@@ -4,6 +4,7 @@
 #pragma once
 
 #include <xgrad/autograd/local_graph.hpp>
+#include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/tensor/inplace.hpp>
 
 namespace xgrad::detail {

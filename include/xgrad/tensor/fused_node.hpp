@@ -36,11 +36,9 @@ public:
         SecondOrder::of(*this).push(*this, tangents, results);
     }
 
-    /// Links the code of second derivatives and forward mode. A program that never calls it does
-    /// not contain that code, which fused_gradient_node.hpp defines.
-    static void link_second_order() noexcept;
-
 private:
+    friend void link_second_order() noexcept;
+
     using FusedSum::FusedSum;
 
     XGRAD_FUNCTION void dispose() noexcept override;

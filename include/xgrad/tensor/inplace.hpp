@@ -115,9 +115,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
             if constexpr (Differentiable<T>)
                 if (recorded) {
                     Edge written; // to nothing, where a part of t is overwritten with numbers
-                    if (in.plan)
-                        written = {
-                            FusedNode::make(flat.object(), flat.operands, in, nullptr, t), 0};
+                    if (in.plan) written = fused_edge(flat.object(), flat.operands, in, t);
                     NewGradFn new_grad_fn(t, std::move(written));
                     evaluate_into(table.kernels, flat.object(), in.arrays, in.space(),
                         output_operand(out, element_type<T>));

@@ -10,7 +10,7 @@
 #include <xgrad/autograd/anomaly.hpp>
 #include <xgrad/ops/reducing.hpp>
 #include <xgrad/ops/shaping.hpp>
-#include <xgrad/tensor/fused_gradient_node.hpp>
+#include <xgrad/tensor/bound_operands.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad::detail {
@@ -49,6 +49,10 @@ template <class F> struct RecordTableOf {
     }
     static constexpr RecordTable table = make();
 };
+
+/// An edge to a new FusedNode of an expression whose values are `result`.
+Edge fused_edge(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
+    AnyTensor const& result);
 
 AnyTensor record_flat(
     RecordTable const& table, void const* expression, AnyTensor const* const* operands);

@@ -7,7 +7,7 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION ForwardPass::ForwardPass(
     std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents) {
-    FusedNode::link_second_order();
+    link_second_order();
     notes_.reserve(few);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         Edge const edge = gradient_edge(inputs[i]);

@@ -1,6 +1,7 @@
 // Bodies of jacobian.hpp.
 #pragma once
 
+#include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/jacobian.hpp>
 
 namespace xgrad::detail {

@@ -1,6 +1,7 @@
 // Bodies of jvp.hpp.
 #pragma once
 
+#include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/jvp.hpp>
 
 namespace xgrad::detail {

@@ -44,7 +44,7 @@ XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool
             roots.push_back(root_at(gradient_edge(y), y.impl().type, y.shape(),
                 grad_outputs.empty() ? AnyTensor() : grad_outputs[i], i));
     if (roots.empty()) return;
-    if (create_graph) FusedNode::link_second_order();
+    if (create_graph) link_second_order();
     LocalArray<Capture, 4> captures(e.inputs.size());
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
         captures[i] = capture_at(gradient_edge(e.inputs[i]));

@@ -3,6 +3,8 @@
 
 #include <xgrad/core/parallel.hpp>
 #include <xgrad/fuse/evaluate_into.hpp>
+#include <xgrad/fuse/nd_loop.hpp>
+#include <xgrad/fuse/run_kernel.hpp>
 
 namespace xgrad::detail {
 

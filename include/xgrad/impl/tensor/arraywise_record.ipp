@@ -1,6 +1,7 @@
 // Bodies of arraywise_record.hpp.
 #pragma once
 
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/arraywise_record.hpp>
 
 namespace xgrad::detail {

@@ -1,6 +1,7 @@
 // Bodies of backward.hpp.
 #pragma once
 
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/backward.hpp>
 
 namespace xgrad::detail {

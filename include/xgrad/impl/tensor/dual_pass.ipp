@@ -1,6 +1,7 @@
 // Bodies of dual_pass.hpp.
 #pragma once
 
+#include <xgrad/fuse/nd_loop.hpp>
 #include <xgrad/fuse/run_kernel.hpp>
 #include <xgrad/tensor/dual_pass.hpp>
 

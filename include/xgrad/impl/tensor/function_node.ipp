@@ -1,6 +1,7 @@
 // Bodies of function_node.hpp.
 #pragma once
 
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/function_node.hpp>
 
 namespace xgrad::detail {

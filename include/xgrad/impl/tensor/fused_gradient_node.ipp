@@ -214,7 +214,7 @@ XGRAD_FUNCTION void FusedNode::apply_recorded(
     }
 }
 
-XGRAD_FUNCTION void FusedNode::link_second_order() noexcept {
+XGRAD_FUNCTION void link_second_order() noexcept {
     static constexpr SecondOrder all{
         [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).apply_recorded(gradient, results);

@@ -3,6 +3,7 @@
 
 #include <xgrad/core/parallel.hpp>
 #include <xgrad/core/scratch.hpp>
+#include <xgrad/fuse/nd_loop.hpp>
 #include <xgrad/fuse/run_kernel.hpp>
 #include <xgrad/tensor/fused_node.hpp>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xgrad/core/parallel.hpp>
+#include <xgrad/fuse/nd_loop.hpp>
 #include <xgrad/fuse/run_kernel.hpp>
 #include <xgrad/tensor/fused_sum.hpp>
 

@@ -1,9 +1,15 @@
 // Bodies of record.hpp.
 #pragma once
 
+#include <xgrad/tensor/fused_gradient_node.hpp>
 #include <xgrad/tensor/record.hpp>
 
 namespace xgrad::detail {
+
+XGRAD_FUNCTION Edge fused_edge(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, AnyTensor const& result) {
+    return {FusedNode::make(expression, operands, in, nullptr, result), 0};
+}
 
 XGRAD_FUNCTION AnyTensor record_flat(
     RecordTable const& table, void const* expression, AnyTensor const* const* operands) {

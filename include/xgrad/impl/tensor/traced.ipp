@@ -1,6 +1,7 @@
 // Bodies of traced.hpp.
 #pragma once
 
+#include <xgrad/tensor/fused_node.hpp>
 #include <xgrad/tensor/traced.hpp>
 
 namespace xgrad::detail {
