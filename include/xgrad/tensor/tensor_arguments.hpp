@@ -5,7 +5,7 @@
 // Gradients: none; requires_grad makes a leaf that accumulates them. Tensors in a list get theirs.
 // Errors: rows of different lengths, lists beside numbers, and numbers that do not fill the shape
 // are a ShapeError; a null pointer is an Error. requires_grad of integers or masks does not
-// compile.
+// compile, and neither does a bool in its place.
 #pragma once
 
 #include <concepts>
@@ -33,6 +33,14 @@ template <Scalar T> struct GradFlag {
     GradFlag(RequiresGrad g) : value(g.value) {
         static_assert(detail::has_gradients<T>,
             "only Tensors of floating point and complex dtype can require gradients");
+    }
+    /// Rejects a bool, which does not say what it turns on.
+    template <std::same_as<bool> B> GradFlag(B) {
+        static_assert(detail::has_gradients<T>,
+            "only Tensors of floating point and complex dtype can require gradients");
+        static_assert(!detail::has_gradients<T> || !std::same_as<B, bool>,
+            "a bool does not say what it turns on; write xg::requires_grad, as in "
+            "Tensor<double> x({1., 2.}, xg::requires_grad), or xg::RequiresGrad{b} for a bool b");
     }
 };
 
