@@ -27,6 +27,11 @@ bool same(I const& x, xt::xarray<std::int64_t> const& expected) { return x.array
 TEST_CASE("tensors") {
     auto x = torch::tensor({{1., -1.}, {1., -1.}});
     CHECK(x.sizes() == torch::Shape{2, 2});
+    torch::Tensor const w({{0.5, 1.}}, torch::requires_grad);
+    static_assert(std::same_as<decltype(w), D const>);
+    torch::Tensor const classes({0, 2, 1});
+    static_assert(std::same_as<decltype(classes), I const>);
+    CHECK(same(classes + 1, {1, 3, 2}));
     CHECK(x.numel() == 4);
     CHECK(x.dim() == 2);
     CHECK(same(torch::ones(5), {1, 1, 1, 1, 1}));

@@ -145,6 +145,41 @@ TEST_CASE("the scalar type of an expression's tensor is deduced") {
     static_assert(std::same_as<decltype(leaf), F>);
 }
 
+TEST_CASE("the scalar type of a list's tensor is that of its numbers") {
+    using I = xg::Tensor<std::int64_t>;
+    xg::Tensor v({1., 2.});
+    static_assert(std::same_as<decltype(v), D>);
+    CHECK(difference(v, {1., 2.}) == "");
+    xg::Tensor const m({{1, 2}, {3, 4}});
+    static_assert(std::same_as<decltype(m), I const>);
+    CHECK(difference(m, {{1, 2}, {3, 4}}) == "");
+    static_assert(std::same_as<decltype(xg::Tensor({true, false})), xg::Tensor<bool>>);
+    static_assert(std::same_as<decltype(xg::Tensor({{1.f}, {2.f}})), F>);
+    static_assert(std::same_as<decltype(xg::Tensor({{{1.L, 2.L}}})), D>);
+    static_assert(std::same_as<decltype(xg::Tensor({{{{short(1)}}}})), I>);
+    static_assert(std::same_as<decltype(xg::Tensor({complex<double>(1, 2)})), Z>);
+    static_assert(std::same_as<decltype(xg::Tensor{2, 3}), I>);
+    static_assert(std::same_as<decltype(xg::Tensor{{2., 3.}, {4., 5.}}), D>);
+    static_assert(std::same_as<decltype(xg::Tensor(2)), I>);
+    xg::Tensor const leaf({1., 2.}, xg::requires_grad);
+    CHECK(leaf.requires_grad());
+    CHECK(xg::Tensor{v}.data() == v.data()); // the tensor itself, as in Tensor<double>{v}
+}
+
+TEST_CASE("a list of several types or of many levels makes a tensor of double or complex numbers") {
+    D const t = 3.;
+    xg::Tensor const mixed({{1, 2.5f}, {true, 4.}}), joined({{1., t}, {0., 1.}}), none({}),
+        deep({{{{{1, 2}}}}});
+    static_assert(std::same_as<decltype(mixed), D const>);
+    CHECK(difference(mixed, {{1., 2.5}, {1., 4.}}) == "");
+    CHECK(difference(joined, {{1., 3.}, {0., 1.}}) == "");
+    CHECK(none.shape() == xg::Shape{0});
+    CHECK(deep.shape() == xg::Shape{1, 1, 1, 1, 2});
+    xg::Tensor const z({{1., complex<double>(0, 2)}});
+    static_assert(std::same_as<decltype(z), Z const>);
+    CHECK(difference(z, {{1., complex<double>(0, 2)}}) == "");
+}
+
 TEST_CASE("precisions promote as in NumPy, and numbers have none") {
     F const f({1.f, 2.f});
     D const d({1., 2.});

@@ -292,8 +292,9 @@ private:
     }
 };
 
-/// Tensor x(2.0): a scalar gives its type.
-template <Scalar T> explicit Tensor(T, GradFlag<std::type_identity_t<T>> = {}) -> Tensor<T>;
+/// Tensor x(2.0): a number gives its type. (Lists are in tensor_arguments.hpp.)
+template <Number N>
+explicit Tensor(N, GradFlag<detail::tensor_scalar<N>> = {}) -> Tensor<detail::tensor_scalar<N>>;
 template <Scalar T> explicit Tensor(detail::Array<T>) -> Tensor<T>;
 /// Tensor y = sin(x): the element type of an expression.
 template <class Op, class... X>
@@ -302,7 +303,6 @@ Tensor(Expression<Op, X...>) -> Tensor<typename Expression<Op, X...>::scalar>;
 template <detail::XtensorExpression E>
 Tensor(E const&, GradFlag<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>> = {})
     -> Tensor<detail::tensor_scalar<std::remove_cvref_t<typename E::value_type>>>;
-
 /// Tensor x(std::vector{1., 2.}): that of the elements.
 template <detail::NumberRange V>
 Tensor(V const&, GradFlag<detail::tensor_scalar<std::ranges::range_value_t<V>>> = {})

@@ -8,6 +8,7 @@
 // compile, and neither does a bool in its place.
 #pragma once
 
+#include <complex>
 #include <concepts>
 #include <initializer_list>
 #include <string_view>
@@ -234,5 +235,26 @@ template <class T> struct ArrayOf {
 };
 
 } // namespace detail
+
+/// Tensor x({1., 2.}): the numbers of a list give its type; integers of any width become int64.
+template <Number N>
+Tensor(std::initializer_list<N>, GradFlag<detail::tensor_scalar<N>> = {})
+    -> Tensor<detail::tensor_scalar<N>>;
+template <Number N>
+Tensor(std::initializer_list<std::initializer_list<N>>, GradFlag<detail::tensor_scalar<N>> = {})
+    -> Tensor<detail::tensor_scalar<N>>;
+template <Number N>
+Tensor(std::initializer_list<std::initializer_list<std::initializer_list<N>>>,
+    GradFlag<detail::tensor_scalar<N>> = {}) -> Tensor<detail::tensor_scalar<N>>;
+template <Number N>
+Tensor(
+    std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<N>>>>,
+    GradFlag<detail::tensor_scalar<N>> = {}) -> Tensor<detail::tensor_scalar<N>>;
+/// A list of numbers of several types, or of tensors, or of more levels: of double, or of complex
+/// numbers where it has one. (A template comes second where both fit.)
+Tensor(std::initializer_list<detail::NestedList<double>>, GradFlag<double> = {}) -> Tensor<double>;
+template <class T = std::complex<double>>
+Tensor(std::initializer_list<detail::NestedList<std::complex<double>>>,
+    GradFlag<std::complex<double>> = {}) -> Tensor<T>;
 
 } // namespace xgrad
