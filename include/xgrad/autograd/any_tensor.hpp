@@ -24,7 +24,7 @@
 
 namespace xgrad {
 
-template <Scalar T> class Tensor;
+template <TensorElement T> class Tensor;
 
 namespace detail {
 

@@ -39,6 +39,15 @@ inline constexpr bool has_gradients =
 template <class T>
 concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
 namespace detail {
+/// True if T is one of the others. Compilers print this with all types, where it is false.
+template <class T, class... Allowed>
+inline constexpr bool element_type_is_one_of = (std::same_as<T, Allowed> || ...);
+} // namespace detail
+/// The same types, for Tensor itself: where T is none of them, compilers say so in one sentence.
+template <class T>
+concept TensorElement = detail::element_type_is_one_of<T, bool, std::int64_t, float, double,
+    std::complex<float>, std::complex<double>>;
+namespace detail {
 /// The element type T of numbers: what a conversion reads. Of a bool tensor a condition does.
 template <class U, class T>
 concept SameNumber = std::same_as<U, T> && !std::same_as<T, bool>;
