@@ -247,6 +247,13 @@ TEST_CASE("a statement that went wrong is said in words, and changes nothing") {
         doctest::Contains(
             "grad can be implicitly created only for real scalar outputs but got complex128"),
         xg::GraphError);
+    Z const pair = z * Z({1., 2.});
+    CHECK_THROWS_WITH_AS(pair.backward(),
+        doctest::Contains("only for scalar outputs, but output 0 has shape [2]; pass a gradient, "
+                          "or take sum() of real() or abs2() first"),
+        xg::GraphError);
+    CHECK_THROWS_WITH_AS(sum(z).backward(),
+        doctest::Contains("pass a gradient, or take real() or abs2() first"), xg::GraphError);
     CHECK_THROWS_WITH_AS(sum(c).backward(),
         doctest::Contains("element 0 of tensors does not require grad and does not have a grad_fn"),
         xg::GraphError);

@@ -10,7 +10,10 @@ XGRAD_FUNCTION void check_implicit_gradient(
     TypeInfo const& type, Shape const& shape, std::size_t index) {
     if (numel(shape) != 1)
         fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
-            index, " has shape ", shape, "; pass a gradient, or take sum() or mean() first");
+            index, " has shape ", shape,
+            xgrad::is_complex(type.dtype)
+                ? "; pass a gradient, or take sum() of real() or abs2() first"
+                : "; pass a gradient, or take sum() or mean() first");
     if (xgrad::is_complex(type.dtype))
         fail<GraphError>("grad can be implicitly created only for real scalar outputs but got ",
             name(type.dtype), "; pass a gradient, or take real() or abs2() first");
