@@ -1,5 +1,7 @@
 // A program that says `using namespace xt`: the same lines on a Tensor and on an xarray. Functions
 // of xtensor that take anything are overloaded for tensors by <xgrad/xtensor_functions.hpp>.
+#include <sstream>
+
 #include <doctest/doctest.h>
 
 #include <xgrad/xtensor_functions.hpp>
@@ -60,4 +62,15 @@ TEST_CASE("arrays alone keep xtensor's functions beside using namespace xt") {
     CHECK(linspace<double>(0., 1., 3)(1) == 0.5);
     CHECK(concatenate(xtuple(m, m), 0).shape()[0] == 4);
     CHECK(amax(m)() == 4.);
+}
+
+TEST_CASE("comparisons and formulas go to a stream beside using namespace xt") {
+    D const x({1., 2.}), y({2., 2.});
+    A const a{1.5, 1.5};
+    std::ostringstream out;
+    out << (x < 2.) << '\n' << (x + y) << '\n' << (x == y) << '\n' << (x < a) << std::endl;
+    CHECK(out.str() == "Tensor([true, false], shape=[2], dtype=bool)\n"
+                       "Tensor([3, 4], shape=[2], dtype=float64)\n"
+                       "Tensor([false, true], shape=[2], dtype=bool)\n"
+                       "Tensor([true, false], shape=[2], dtype=bool)\n");
 }
