@@ -12,14 +12,6 @@ namespace xgrad::simd {
 
 namespace detail {
 
-/// True if the squares of these magnitudes neither overflow nor become subnormal; 0 is allowed.
-template <class P> XGRAD_INLINE bool square_well(Batch<P> size) {
-    return all_true((size < max_squared<P> && size > 1 / max_squared<P>) || size == 0);
-}
-
-// A function that is not inlined has the batch width among its template arguments: translation
-// units with different flags must not share its symbol.
-
 /// sqrt(a^2 + b^2), scaled by the larger one so that no square overflows or underflows.
 template <class P, std::size_t width = Batch<P>::width>
 XGRAD_NOINLINE Batch<P> scaled_modulus(Batch<P> a, Batch<P> b) {

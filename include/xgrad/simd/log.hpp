@@ -113,9 +113,6 @@ template <class P> XGRAD_INLINE Batch<P> log1p(Batch<P> x) {
 
 namespace detail {
 
-/// Squares of numbers between 1/max_squared and max_squared neither overflow nor become subnormal.
-template <class P> inline constexpr P max_squared = std::same_as<P, float> ? P(1e18) : P(1e150);
-
 /// log(1 + small); log(2 x) where x is too large to be squared.
 template <class P> XGRAD_INLINE Batch<P> log1p_or_log_of_twice(Batch<P> small, Batch<P> x) {
     auto const is_large = x > max_squared<P>;
