@@ -3,7 +3,8 @@
 // where long double is double, nothing is left to measure with.
 #pragma once
 
-#if defined(__MINGW32__) || defined(_MSC_VER) || defined(__EMSCRIPTEN__)
+#if defined(__MINGW32__) || defined(_MSC_VER) || defined(__EMSCRIPTEN__) ||                        \
+    __LDBL_MANT_DIG__ == __DBL_MANT_DIG__
 #    define XGRAD_CHECKED_TYPES float
 #else
 #    define XGRAD_CHECKED_TYPES float, double
