@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -32,7 +33,8 @@ Wide digamma(Wide x) {
     Wide sum = 0;
     for (; x < 40; x += 1) sum -= 1 / x;
     Wide series = std::log(x) - 1 / (2 * x), power = 1;
-    for (int k = 1; k <= 12; ++k) series -= bernoulli[k - 1U] * (power /= x * x) / (2 * k);
+    for (int k = 1; k <= 12; ++k)
+        series -= bernoulli[static_cast<std::size_t>(k - 1)] * (power /= x * x) / (2 * k);
     return sum + series;
 }
 /// digamma between 1 and 2 as the difference from its zero z, term by term, so that no digits
@@ -43,7 +45,8 @@ Wide digamma_near_zero(Wide x) {
     Wide sum = distance / (2 * (x + 40) * b) + relative, power = 1;
     for (int k = 0; k < 40; ++k) sum += distance / ((x + k) * (z + k));
     for (int k = 1; k <= 12; ++k)
-        sum -= bernoulli[k - 1U] * (power /= b * b) / (2 * k) * std::expm1(-2 * k * relative);
+        sum -= bernoulli[static_cast<std::size_t>(k - 1)] * (power /= b * b) / (2 * k) *
+               std::expm1(-2 * k * relative);
     return sum;
 }
 /// Derivative n > 0 of digamma, by the recurrence from any x up to 40 + n, and the derivative of
@@ -56,7 +59,7 @@ Wide polygamma(int n, Wide x) {
     sum += power * (1 + n / (2 * x));
     for (int k = 1; k <= 12; ++k) { // (2k + n - 1)!/(2k)! x^-(2k + n)
         power *= (2 * k + n - 1) * Wide(k == 1 ? n : 2 * k + n - 2) / (x * x);
-        sum += bernoulli[k - 1U] * power / [k] {
+        sum += bernoulli[static_cast<std::size_t>(k - 1)] * power / [k] {
             Wide even = 1;
             for (int j = 2; j <= 2 * k; ++j) even *= j;
             return even;
