@@ -1,5 +1,5 @@
-// Tensors of different shapes in one formula: beside the same formula for equal shapes, and all
-// beside a loop by hand.
+// A function of tensors of different shapes, measured beside the same function of equal shapes.
+// Both are measured beside a loop by hand.
 #include <benchmark/benchmark.h>
 
 #include "cases.hpp"
@@ -19,14 +19,14 @@ struct SquareProduct {
     }
 };
 
-/// The formula on (m, n) with b of a smaller shape, beside b of shape (m, n).
-template <class Formula, class Hand, class HandSmall>
+/// The function on (m, n) with b of a smaller shape, beside b of shape (m, n).
+template <class Function, class Hand, class HandSmall>
 void broadcast(char const* same_name, char const* small_name, std::size_t m, std::size_t n,
     xg::Shape const& small, Hand hand, HandSmall hand_small) {
     auto const setting = [&](char const* name, xg::Shape const& shape, auto by_hand) {
         bench::Leaf const a(xg::rand({m, n})), b(xg::rand(shape));
-        auto const formula = [a = a.x, b = b.x] { return Formula::value(a, b); };
-        bench::Comparison row(name, m * n, formula, a, b);
+        auto const function = [a = a.x, b = b.x] { return Function::value(a, b); };
+        bench::Comparison row(name, m * n, function, a, b);
         row.hand("hand", [=] { return by_hand(a.data, b.data, a.gradient, b.gradient); });
         return row.xgrad();
     };
@@ -42,7 +42,7 @@ void broadcast(char const* same_name, char const* small_name, std::size_t m, std
 void bias(std::size_t m, std::size_t n) {
     bench::Leaf const x(xg::rand({m, n})), b(xg::rand({n}));
     auto const g = xg::rand({m, n});
-    bench::Room<> const y_by_hand({m, n});
+    bench::Buffer<> const y_by_hand({m, n});
     auto const by_hand = [=] {
         hand::bias(x.data, b.data, g.data(), y_by_hand.data, x.gradient, b.gradient, m, n);
     };

@@ -25,20 +25,20 @@ template <class T> struct Leaf {
 };
 
 /// Memory for results by hand that are no gradients. Whoever copies it keeps it.
-template <class T = double> struct Room {
+template <class T = double> struct Buffer {
     xgrad::Tensor<T> values;
     T* data = values.mutable_data();
 
-    explicit Room(xgrad::Shape const& shape) : values(xgrad::zeros<T>(shape)) {}
+    explicit Buffer(xgrad::Shape const& shape) : values(xgrad::zeros<T>(shape)) {}
 };
 
-/// f() after the gradients of the leaves have been dropped: the value of the formula, all gradients
-/// computed afresh.
-template <class Formula, class... T>
-auto differentiated(Formula formula, Leaf<T> const&... leaves) {
+/// A callable that zeroes the gradients of the leaves, computes all of them again and returns the
+/// value of the function.
+template <class Function, class... T>
+auto differentiated(Function function, Leaf<T> const&... leaves) {
     return [=, x = std::tuple(leaves.x...)]() mutable {
         std::apply([](auto&... each) { (each.zero_grad(), ...); }, x);
-        auto const loss = formula();
+        auto const loss = function();
         loss.backward();
         return loss.item();
     };
@@ -46,10 +46,10 @@ auto differentiated(Formula formula, Leaf<T> const&... leaves) {
 
 /// A case with its xgrad, for which competitors by hand are added. Stops the program where they
 /// disagree.
-template <class Formula, class... T> class Comparison {
+template <class Function, class... T> class Comparison {
 public:
-    Comparison(std::string const& name, std::size_t n, Formula formula, Leaf<T> const&... leaves)
-        : name_(name), xgrad_(differentiated(formula, leaves...)), leaves_(leaves...),
+    Comparison(std::string const& name, std::size_t n, Function function, Leaf<T> const&... leaves)
+        : name_(name), xgrad_(differentiated(function, leaves...)), leaves_(leaves...),
           case_(name, n) {
         xgrad_(); // the second time is as every time from then on
         value_ = xgrad_();
@@ -73,7 +73,7 @@ public:
     auto const& xgrad() const { return xgrad_; }
 
 private:
-    using Run = decltype(differentiated(std::declval<Formula>(), std::declval<Leaf<T>>()...));
+    using Run = decltype(differentiated(std::declval<Function>(), std::declval<Leaf<T>>()...));
     std::string name_;
     Run xgrad_;
     std::tuple<Leaf<T>...> leaves_;

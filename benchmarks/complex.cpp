@@ -1,4 +1,4 @@
-// Complex formulas: an elementwise one with a real and a complex parameter, and the misfit of a
+// Complex functions: an elementwise one with a real and a complex parameter, and the misfit of a
 // linear model.
 #include <benchmark/benchmark.h>
 
@@ -14,10 +14,10 @@ template <class T> auto phase(std::size_t n) {
     bench::Leaf const phi(xg::randn<T>({n}));
     bench::Leaf const z(xg::randn<C>({n}));
     auto const t = xg::randn<C>({n});
-    auto const formula = [=, phi = phi.x, z = z.x] {
+    auto const function = [=, phi = phi.x, z = z.x] {
         return sum(abs2(exp(C(0, 1) * phi) * z - t));
     };
-    bench::Comparison row(bench::name::in<T>(bench::name::phase), n, formula, phi, z);
+    bench::Comparison row(bench::name::in<T>(bench::name::phase), n, function, phi, z);
     row.hand("hand, 1 pass",
         [=] { return hand::phase(phi.data, z.data, t.data(), phi.gradient, z.gradient, n); });
     if (n >= (1 << 20))
@@ -35,8 +35,8 @@ void activation(std::size_t n) {
     using C = std::complex<double>;
     bench::Leaf const z(xg::randn<C>({n})), w(xg::randn<C>({n}));
     auto const t = xg::randn<C>({n});
-    auto const formula = [=, z = z.x, w = w.x] { return sum(abs2(tanh(z * w) - t)); };
-    bench::Comparison row(bench::name::complex_tanh, n, formula, z, w);
+    auto const function = [=, z = z.x, w = w.x] { return sum(abs2(tanh(z * w) - t)); };
+    bench::Comparison row(bench::name::complex_tanh, n, function, z, w);
     row.hand("hand",
         [=] { return hand::complex_tanh(z.data, w.data, t.data(), z.gradient, w.gradient, n); });
     row.goal().at_most(1.3);
@@ -46,11 +46,12 @@ void misfit(std::size_t n) {
     using C = std::complex<double>;
     auto const a = xg::randn<C>({n, n}), b = xg::randn<C>({n});
     bench::Leaf const z(xg::randn<C>({n}));
-    bench::Room<> const room({4 * n});
-    auto const formula = [=, z = z.x] { return sum(abs2(matmul(a, z) - b)); };
-    bench::Comparison row(bench::name::complex_misfit, n, formula, z);
-    row.hand("hand, 1 pass",
-        [=] { return hand::complex_misfit(a.data(), z.data, b.data(), z.gradient, room.data, n); });
+    bench::Buffer<> const buffer({4 * n});
+    auto const function = [=, z = z.x] { return sum(abs2(matmul(a, z) - b)); };
+    bench::Comparison row(bench::name::complex_misfit, n, function, z);
+    row.hand("hand, 1 pass", [=] {
+        return hand::complex_misfit(a.data(), z.data, b.data(), z.gradient, buffer.data, n);
+    });
     row.goal().at_most(1.15);
 }
 

@@ -11,13 +11,13 @@
 namespace xg = xgrad;
 using Real = xg::Tensor<double>;
 
-/// A line of /proc/self/status, in bytes.
+/// A field of /proc/self/status, in bytes.
 double status(std::string const& field) {
     std::ifstream file("/proc/self/status");
-    std::string word;
+    std::string key;
     double kilobytes = 0;
-    while (file >> word)
-        if (word == field + ':') file >> kilobytes;
+    while (file >> key)
+        if (key == field + ':') file >> kilobytes;
     return 1024 * kilobytes;
 }
 /// Makes the highest resident set start anew from here.
@@ -56,12 +56,12 @@ template <class Step> void measure(std::size_t n) {
         auto const per_node = [n](double bytes) {
             return std::round(bytes / static_cast<double>(n));
         };
-        bench::Case(name + ": memory each", n).found(per_node(held), "B").at_most_value(300);
+        bench::Case(name + ": memory each", n).found(per_node(held), "B").max_value(300);
         bench::Case(name + ": peak each", n).found(per_node(peak), "B");
     }
     bench::Case(name + ": stack grows by", n)
         .found(status("VmStk") - stack_before, "B")
-        .at_most_value(0);
+        .max_value(0);
     bench::Case(name + ": time each", n).per_step(n).xgrad([=]() mutable {
         start.zero_grad();
         chain<Step>(start, n).backward();

@@ -319,7 +319,7 @@ void phase(std::size_t n) {
 
 void product(std::size_t n) {
     bench::Leaf const a(xg::randn({n, n})), b(xg::randn({n, n}));
-    bench::Room<double> const c({n, n});
+    bench::Buffer<double> const c({n, n});
     bench::Comparison row(
         bench::name::product, n, [a = a.x, b = b.x] { return sum(square(matmul(a, b))); }, a, b);
     row.hand("hand",

@@ -14,19 +14,19 @@ namespace xg = xgrad;
 
 template <class T> auto square(char const* name, std::size_t n, double goal) {
     bench::Leaf const a(xg::randn<T>({n, n})), b(xg::randn<T>({n, n}));
-    bench::Room<T> const c({n, n});
-    auto const formula = [a = a.x, b = b.x] {
+    bench::Buffer<T> const c({n, n});
+    auto const function = [a = a.x, b = b.x] {
         if constexpr (std::is_floating_point_v<T>) return sum(square(matmul(a, b)));
         else return sum(abs2(matmul(a, b)));
     };
-    bench::Comparison row(bench::name::in<xg::precision_of<T>>(name), n, formula, a, b);
+    bench::Comparison row(bench::name::in<xg::precision_of<T>>(name), n, function, a, b);
     row.hand("hand: GEMMs, loop",
         [=] { return hand::squared_product(a.data, b.data, c.data, a.gradient, b.gradient, n); });
     if constexpr (std::is_same_v<T, double>)
         if (n == 8)
             row.hand("hand: loops",
                 [=] { return hand::squared_product_8(a.data, b.data, a.gradient, b.gradient); });
-    if (n == 8) row.goal().at_most_value(350);
+    if (n == 8) row.goal().max_value(350);
     else row.goal().at_most(goal);
     return row;
 }

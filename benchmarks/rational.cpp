@@ -10,8 +10,8 @@ namespace xg = xgrad;
 
 template <class T> auto rational(std::size_t n) {
     bench::Leaf const a(xg::rand<T>({n})), b(xg::rand<T>({n}));
-    auto const formula = [a = a.x, b = b.x] { return sum(a * b + 0.5 * a - b / (a + 2)); };
-    bench::Comparison row(bench::name::in<T>(bench::name::rational), n, formula, a, b);
+    auto const function = [a = a.x, b = b.x] { return sum(a * b + 0.5 * a - b / (a + 2)); };
+    bench::Comparison row(bench::name::in<T>(bench::name::rational), n, function, a, b);
     row.hand(
         "hand, 1 pass", [=] { return hand::rational(a.data, b.data, a.gradient, b.gradient, n); });
     if constexpr (std::is_same_v<T, double>)
@@ -38,24 +38,24 @@ template <class Run> void page_faults(Run xgrad, std::size_t n) {
     getrusage(RUSAGE_SELF, &after);
     bench::Case("page faults in 5 calls after the first", n)
         .found(static_cast<double>(after.ru_minflt - before.ru_minflt), "")
-        .at_most_value(0);
+        .max_value(0);
 }
 
-/// grad(), and value_and_grad() of a function, beside backward(): for four numbers, where that is
-/// most of the time.
-void ways_to_ask() {
+/// grad() and value_and_grad() beside backward(), for four elements: there the calls themselves
+/// take most of the time.
+void gradient_calls() {
     auto a = xg::rand({4}, xg::requires_grad), b = xg::rand({4}, xg::requires_grad);
-    auto const formula = [](auto const& x, auto const& y) {
+    auto const function = [](auto const& x, auto const& y) {
         return sum(x * y + 0.5 * x - y / (x + 2));
     };
     auto collected = [=]() mutable {
         a.zero_grad();
         b.zero_grad();
-        formula(a, b).backward();
+        function(a, b).backward();
     };
-    auto const asked = [=] { return std::get<0>(xg::grad(formula(a, b), xg::inputs(a, b))); };
+    auto const asked = [=] { return std::get<0>(xg::grad(function(a, b), xg::inputs(a, b))); };
     auto const transformed = [=] {
-        return std::get<0>(xg::value_and_grad(formula, xg::inputs(a, b)).second);
+        return std::get<0>(xg::value_and_grad(function, xg::inputs(a, b)).second);
     };
     collected();
     bench::agree("grad()", asked().data(), a.grad().data(), 4);
@@ -68,8 +68,8 @@ void ways_to_ask() {
 
 int main(int argc, char** argv) {
     std::size_t const mebi = 1 << 20;
-    rational<double>(4).goal().faster_than_libtorch(100).at_most_value(150).aim("80 ns");
-    ways_to_ask();
+    rational<double>(4).goal().faster_than_libtorch(100).max_value(150).aim("80 ns");
+    gradient_calls();
     rational<double>(1024).goal().at_most(1.3);
     auto in_double = rational<double>(65536);
     in_double.goal().at_most(1.25);

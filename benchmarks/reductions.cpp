@@ -9,24 +9,24 @@
 namespace xg = xgrad;
 namespace name = bench::name;
 
-/// A formula of one tensor.
-template <class Formula, class Hand>
+/// A function of one tensor.
+template <class Function, class Hand>
 void one(
-    char const* name, xg::Tensor<double> const& values, double goal, Formula formula, Hand hand) {
+    char const* name, xg::Tensor<double> const& values, double goal, Function function, Hand hand) {
     bench::Leaf const x(values);
     bench::Comparison row(
-        name, values.numel(), [=, x = x.x] { return formula(x); }, x);
+        name, values.numel(), [=, x = x.x] { return function(x); }, x);
     row.hand("hand",
         [=, m = x.x.shape(0), n = x.x.shape(-1)] { return hand(x.data, x.gradient, m, n); });
     row.goal().at_most(goal);
 }
 /// One of two tensors.
-template <class Formula, class Hand>
-void two(char const* name, xg::Shape const& shape_a, xg::Shape const& shape_b, Formula formula,
+template <class Function, class Hand>
+void two(char const* name, xg::Shape const& shape_a, xg::Shape const& shape_b, Function function,
     Hand hand) {
     bench::Leaf const a(xg::rand(shape_a)), b(xg::rand(shape_b));
     bench::Comparison row(
-        name, a.x.numel(), [=, a = a.x, b = b.x] { return formula(a, b); }, a, b);
+        name, a.x.numel(), [=, a = a.x, b = b.x] { return function(a, b); }, a, b);
     row.hand("hand", [=, m = a.x.shape(0), n = a.x.shape(-1)] {
         return hand(a.data, b.data, a.gradient, b.gradient, m, n);
     });
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
         [](From x, To g, Size, Size n) { return hand::product(x, g, n); });
 
     auto const matrix = xg::rand({300, 200});
-    bench::Room<> const sums({200});
+    bench::Buffer<> const sums({200});
     one(
         name::column_sums, matrix, 1.3, [](Real const& x) { return sum(square(sum(x, {0}))); },
         [=](From x, To g, Size m, Size n) { return hand::column_sums(x, g, sums.data, m, n); });

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
         .peer("hand", by_hand)
         .peer("hand, kept", by_hand_kept)
         .xgrad(by_xgrad)
-        .at_most_value(60)
+        .max_value(60)
         .aim("26 ns");
     return bench::run(argc, argv);
 }

@@ -11,12 +11,12 @@ namespace xg = xgrad;
 using Real = xg::Tensor<double>;
 
 /// 1024 observations, gradients for mu and sigma, which are single numbers.
-template <class Formula> void normal(char const* name, Formula formula) {
+template <class Function> void normal(char const* name, Function function) {
     std::size_t const n = 1024;
     auto const x = xg::randn({n});
     bench::Leaf const mu(Real(0.3)), sigma(Real(1.7));
     bench::Comparison row(
-        name, n, [=, mu = mu.x, sigma = sigma.x] { return formula(x, mu, sigma); }, mu, sigma);
+        name, n, [=, mu = mu.x, sigma = sigma.x] { return function(x, mu, sigma); }, mu, sigma);
     row.hand("hand", [=] {
         hand::NormalGradient g;
         auto const value = hand::normal(x.data(), *mu.data, *sigma.data, &g, n);
@@ -24,20 +24,20 @@ template <class Formula> void normal(char const* name, Formula formula) {
         *sigma.gradient = g.sigma;
         return value;
     });
-    row.goal().at_most_value(250);
+    row.goal().max_value(250);
 }
 
 void regression(std::size_t n, std::size_t k) {
     auto const x = xg::randn({n, k}), y = xg::randn({n});
     bench::Leaf const w(xg::randn({k})), s(Real(0.2));
-    auto const formula = [=, w = w.x, s = s.x] {
+    auto const function = [=, w = w.x, s = s.x] {
         auto const residual = y - matmul(x, w);
         return -0.5 * exp(-2 * s) * sum(square(residual)) - static_cast<double>(n) * s -
                0.5 * sum(square(w));
     };
     bench::Comparison row(
-        bench::name::regression, n * k, [=] { return Real(formula()); }, w, s);
-    bench::Room<> const weights({k + 64}), sums({k + 64});
+        bench::name::regression, n * k, [=] { return Real(function()); }, w, s);
+    bench::Buffer<> const weights({k + 64}), sums({k + 64});
     row.hand("hand, 1 pass", [=] {
         return hand::regression(x.data(), y.data(), w.data, *s.data, w.gradient, s.gradient,
             weights.data, sums.data, n, k);
@@ -47,13 +47,13 @@ void regression(std::size_t n, std::size_t k) {
 
 void rosenbrock(std::size_t n) {
     bench::Leaf const x(xg::randn({n}));
-    auto const formula = [x = x.x] {
+    auto const function = [x = x.x] {
         auto const here = x(xg::slice({}, -1)), next = x(xg::slice(1));
         return sum(100 * square(next - square(here)) + square(1 - here));
     };
-    bench::Comparison row(bench::name::rosenbrock, n, formula, x);
+    bench::Comparison row(bench::name::rosenbrock, n, function, x);
     row.hand("hand", [=] { return hand::rosenbrock(x.data, x.gradient, n); });
-    row.goal().at_most_value(900);
+    row.goal().max_value(900);
 }
 
 int main(int argc, char** argv) {

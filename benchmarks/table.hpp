@@ -3,7 +3,7 @@
 // disturbance meets xgrad and its peers alike.
 //
 //     bench::Case("sum(a*b)", n).peer("hand", by_hand).xgrad(by_xgrad).at_most(1.5);
-//     bench::Case("page faults", n).found(count, "").at_most_value(0);
+//     bench::Case("page faults", n).found(count, "").max_value(0);
 //
 // options: --json=FILE      also writes the rows as JSON, one on each line
 //          --libtorch=FILE  such a file, from bench_torch: adds the times of libtorch for the cases
@@ -35,7 +35,7 @@ struct Row {
     std::optional<double> value; // of a row that is no time
     std::string unit = "ns";
     double per = 1; // a time is that of so many steps
-    std::optional<double> most_ratio, most_value, least_libtorch;
+    std::optional<double> max_ratio, max_value, min_libtorch;
     std::string aim; // better than the goal asks; printed beside it in brackets
 };
 
@@ -72,15 +72,15 @@ public:
         return *this;
     }
     Case& at_most(double times_the_peer) {
-        row_.most_ratio = times_the_peer;
+        row_.max_ratio = times_the_peer;
         return *this;
     }
-    Case& at_most_value(double value) {
-        row_.most_value = value;
+    Case& max_value(double value) {
+        row_.max_value = value;
         return *this;
     }
     Case& faster_than_libtorch(double times) {
-        row_.least_libtorch = times;
+        row_.min_libtorch = times;
         return *this;
     }
     Case& aim(std::string text) {
@@ -145,7 +145,7 @@ struct Figures {
     double peer_ns = least({}), peer_median = least({}), xgrad, xgrad_median, ratio,
            libtorch = least({});
     std::string goal;
-    bool judged = false, met = true;
+    bool checked = false, met = true;
 
     explicit Figures(
         Row const& row, std::vector<std::pair<std::string, double>> const& libtorch_times)
@@ -157,11 +157,11 @@ struct Figures {
         ratio = xgrad / peer_ns;
         for (auto const& [key, ns] : libtorch_times)
             if (key == row.name + '/' + std::to_string(row.n)) libtorch = ns;
-        judge(row.most_ratio, ratio, "x");
-        judge(row.most_value, xgrad, with_space(row.unit));
-        if (row.least_libtorch) {
-            add_goal(std::string("libtorch/") += number(*row.least_libtorch));
-            if (libtorch == libtorch) judged = true, met &= libtorch / xgrad >= *row.least_libtorch;
+        check(row.max_ratio, ratio, "x");
+        check(row.max_value, xgrad, with_space(row.unit));
+        if (row.min_libtorch) {
+            add_goal(std::string("libtorch/") += number(*row.min_libtorch));
+            if (libtorch == libtorch) checked = true, met &= libtorch / xgrad >= *row.min_libtorch;
         }
         if (!row.aim.empty()) (((goal += goal.empty() ? "(" : " (") += row.aim) += ")");
     }
@@ -177,10 +177,10 @@ private:
         if (!goal.empty()) goal += ", ";
         goal += text;
     }
-    void judge(std::optional<double> most, double value, std::string const& unit) {
-        if (!most) return;
-        add_goal(number(*most) + unit);
-        if (value == value) judged = true, met &= value <= *most;
+    void check(std::optional<double> max, double value, std::string const& unit) {
+        if (!max) return;
+        add_goal(number(*max) + unit);
+        if (value == value) checked = true, met &= value <= *max;
     }
 };
 
@@ -217,9 +217,9 @@ inline void print(std::vector<Figures> const& figures) {
         std::printf("%-50s %7zu  %-14s %10s %10s %7s  %-26s %-4s", row.name.c_str(), row.n,
             f.peer.c_str(), number(f.peer_ns).c_str(), value.c_str(), number(f.ratio).c_str(),
             f.goal.c_str(),
-            !f.judged ? ""
-            : f.met   ? "yes"
-                      : "NO");
+            !f.checked ? ""
+            : f.met    ? "yes"
+                       : "NO");
         std::printf(torch ? " %11s %8s\n" : "\n", number(f.libtorch).c_str(),
             number(f.libtorch / f.xgrad).c_str());
     }
@@ -247,9 +247,9 @@ inline void write_json(std::vector<Figures> const& figures, std::string const& p
             R"(}, "unit": "%s", "ratio": %s, "libtorch_ns": %s, "goal": "%s", "met": %s}%s)",
             rows()[i].unit.c_str(), number(f.ratio).c_str(), number(f.libtorch).c_str(),
             f.goal.c_str(),
-            !f.judged ? "null"
-            : f.met   ? "true"
-                      : "false",
+            !f.checked ? "null"
+            : f.met    ? "true"
+                       : "false",
             i + 1 < figures.size() ? ",\n" : "\n");
     }
     std::fputs("]\n", file);

@@ -31,10 +31,10 @@ template <class F> double two_beside_one(F const& f) {
 int main(int argc, char** argv) {
     for (std::size_t const n : {4096, 65536, 262144, 4194304}) {
         D const a = xg::rand({n}).requires_grad_(), b = xg::rand({n}).requires_grad_();
-        auto const row = [n](char const* formula, auto const& f) {
-            bench::Case(std::string("2 threads / 1: ") + formula, n)
+        auto const row = [n](char const* function, auto const& f) {
+            bench::Case(std::string("2 threads / 1: ") + function, n)
                 .found(two_beside_one(f), "x")
-                .at_most_value(1.1);
+                .max_value(1.1);
         };
         row("sum(a*b + 0.5*a - b/(a+2))", [&] { sum(a * b + 0.5 * a - b / (a + 2.)).backward(); });
         row("sum(tanh(a*b) + log(1 + a*a))",

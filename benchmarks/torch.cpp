@@ -1,5 +1,5 @@
 // The same cases in libtorch, a program of its own because the macros of the two libraries clash.
-// Its table goes into those of the others: bench_torch --json=FILE, then --libtorch=FILE for them.
+// The other benchmarks read its table: bench_torch --json=FILE, then --libtorch=FILE for them.
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>
 

@@ -1,4 +1,5 @@
-// Formulas whose functions cost more than their memory, and a Hessian-vector product.
+// Expressions whose elementary functions cost more time than their memory accesses, and a
+// Hessian-vector product.
 #include <benchmark/benchmark.h>
 
 #include "cases.hpp"
@@ -9,8 +10,8 @@ namespace xg = xgrad;
 
 void sine_exp(std::size_t n) {
     bench::Leaf const a(xg::randn({n})), b(xg::randn({n}));
-    auto const formula = [a = a.x, b = b.x] { return sum(sin(a) * b + exp(a)); };
-    bench::Comparison row(bench::name::sine_exp, n, formula, a, b);
+    auto const function = [a = a.x, b = b.x] { return sum(sin(a) * b + exp(a)); };
+    bench::Comparison row(bench::name::sine_exp, n, function, a, b);
     row.hand("hand", [=] { return hand::sine_exp(a.data, b.data, a.gradient, b.gradient, n); });
     if (n >= (1 << 20))
         row.hand("hand, streaming", [=] {
@@ -22,8 +23,8 @@ void sine_exp(std::size_t n) {
 
 template <class T> auto tanh_log(std::size_t n) {
     bench::Leaf const a(xg::randn<T>({n})), b(xg::randn<T>({n}));
-    auto const formula = [a = a.x, b = b.x] { return sum(tanh(a * b) + log(1 + a * a)); };
-    bench::Comparison row(bench::name::in<T>(bench::name::tanh_log), n, formula, a, b);
+    auto const function = [a = a.x, b = b.x] { return sum(tanh(a * b) + log(1 + a * a)); };
+    bench::Comparison row(bench::name::in<T>(bench::name::tanh_log), n, function, a, b);
     row.hand("hand", [=] { return hand::tanh_log(a.data, b.data, a.gradient, b.gradient, n); });
     if (n >= (1 << 20))
         row.hand("hand, streaming", [=] {

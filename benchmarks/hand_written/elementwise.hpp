@@ -1,9 +1,9 @@
-// Values and gradients of elementwise formulas under a sum, as somebody in need of speed writes
-// them for one formula: the derivative found on paper, explicit SIMD, results in memory that is
-// there already. Nothing is left out.
+// Values and gradients of sums of elementwise functions, as somebody in need of speed writes them
+// for one function: the derivative found on paper, explicit SIMD, results in memory that is
+// allocated already. Nothing is left out.
 #pragma once
 
-#include "words.hpp"
+#include "batch.hpp"
 
 namespace hand {
 
@@ -21,7 +21,7 @@ template <Stores how = Stores::cached, class T>
     finish_stores<how>();
     return sum;
 }
-/// For a handful of numbers, which fill no word, the shorter vectors that a compiler chooses are
+/// A few elements do not fill a batch. For them the shorter vectors that a compiler chooses are
 /// faster.
 [[gnu::noinline]] inline double rational_plain(
     double const* a, double const* b, double* __restrict ga, double* __restrict gb, std::size_t n) {
@@ -42,7 +42,7 @@ template <class T> [[gnu::noinline]] double rational_value(T const* a, T const* 
 }
 template <class T>
 [[gnu::noinline]] void rational_gradient(T const* a, T const* b, T* ga, T* gb, std::size_t n) {
-    for_words<T>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+    for_batches<T>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
         V const x = load<V>(a + i), y = load<V>(b + i), r = V(T(1)) / (x + V(T(2)));
         put(ga + i, y + V(T(0.5)) + y * r * r);
         put(gb + i, x - r);
@@ -83,7 +83,7 @@ template <Stores how = Stores::cached, class T>
 template <class T>
 [[gnu::noinline]] void tanh_log_hvp(
     T const* a, T const* b, T const* u, T const* v, T* ha, T* hb, std::size_t n) {
-    for_words<T>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+    for_batches<T>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
         using std::tanh;
         V const x = load<V>(a + i), y = load<V>(b + i), dx = load<V>(u + i), dy = load<V>(v + i);
         V const t = tanh(x * y), slope = V(T(1)) - t * t,

@@ -1,8 +1,8 @@
-// Formulas around matrix products, by hand: the BLAS for the products, loops for the rest, nothing
-// done twice.
+// Functions of matrix products, by hand: the BLAS computes the products, loops compute the rest,
+// and nothing is computed twice.
 #pragma once
 
-#include "words.hpp"
+#include "batch.hpp"
 
 extern "C" {
 void sgemm_(char const*, char const*, int const*, int const*, int const*, float const*,
@@ -38,8 +38,8 @@ void gemm(char op_a, char op_b, std::size_t m, std::size_t n, std::size_t k, T c
     else call(zgemm_);
 }
 
-// sum(square(matmul(A, B))), or sum(abs2(...)) of complex matrices, for (n, n) matrices: c and g
-// are room for the product and its gradient
+// sum(square(matmul(A, B))), or sum(abs2(...)) of complex matrices, for (n, n) matrices: c is a
+// buffer for the product, and then for its gradient
 
 template <class T>
 double squared_product(T const* a, T const* b, T* c, T* ga, T* gb, std::size_t n) {
@@ -58,38 +58,39 @@ double squared_product(T const* a, T const* b, T* c, T* ga, T* gb, std::size_t n
     return sum;
 }
 
-/// The same for 8 x 8 numbers, which a BLAS is slow to start for: rows are kept in words.
+/// squared_product() of 8 x 8 matrices: a call of a BLAS costs more than the product, so that a
+/// loop keeps each row of it in batches.
 [[gnu::noinline]] inline double squared_product_8(
     double const* a, double const* b, double* ga, double* gb) {
-    constexpr std::size_t n = 8, w = width<double>, words = n / w;
-    using V = Word<double>;
-    double turned[n * n];
+    constexpr std::size_t n = 8, w = width<double>, batches = n / w;
+    using V = Batch<double>;
+    double transposed[n * n];
     alignas(64) double g[n * n];
     for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j < n; ++j) turned[j * n + i] = b[i * n + j];
+        for (std::size_t j = 0; j < n; ++j) transposed[j * n + i] = b[i * n + j];
     // A row of a product: the rows of the right factor, times the numbers x, x + step, ...
-    auto const row = [](double const* x, std::size_t step, double const* right, V(&out)[words])
+    auto const row = [](double const* x, std::size_t step, double const* right, V(&out)[batches])
                          HAND_INLINE {
-                             for (auto& word : out) word = V(0.);
+                             for (auto& batch : out) batch = V(0.);
                              for (std::size_t k = 0; k < n; ++k)
-                                 for (std::size_t j = 0; j < words; ++j)
+                                 for (std::size_t j = 0; j < batches; ++j)
                                      out[j] += V(x[k * step]) * load<V>(right + k * n + j * w);
                          };
     V sum(0.);
     for (std::size_t i = 0; i < n; ++i) {
-        V out[words];
+        V out[batches];
         row(a + i * n, 1, b, out);
-        for (std::size_t j = 0; j < words; ++j) {
+        for (std::size_t j = 0; j < batches; ++j) {
             sum += out[j] * out[j];
             put(g + i * n + j * w, out[j] + out[j]);
         }
     }
     for (std::size_t i = 0; i < n; ++i) {
-        V out[words];
-        row(g + i * n, 1, turned, out);
-        for (std::size_t j = 0; j < words; ++j) put(ga + i * n + j * w, out[j]);
+        V out[batches];
+        row(g + i * n, 1, transposed, out);
+        for (std::size_t j = 0; j < batches; ++j) put(ga + i * n + j * w, out[j]);
         row(a + i, n, g, out);
-        for (std::size_t j = 0; j < words; ++j) put(gb + i * n + j * w, out[j]);
+        for (std::size_t j = 0; j < batches; ++j) put(gb + i * n + j * w, out[j]);
     }
     return total<double>(sum);
 }
@@ -106,7 +107,7 @@ struct Perceptron {
     [[gnu::noinline]] double operator()() const {
         gemm('N', 'N', m, width, in, x, w1, hidden);
         for (std::size_t i = 0; i < m; ++i)
-            for_words<double>(width,
+            for_batches<double>(width,
                 [this, h = hidden + i * width]<class V>(std::size_t j, V)
                     HAND_INLINE { put(h + j, larger(load<V>(h + j) + load<V>(b1 + j), V(0.))); });
         gemm('N', 'N', m, out, width, hidden, w2, z);
@@ -115,7 +116,7 @@ struct Perceptron {
         gemm('N', 'T', m, width, out, z, w2, g_hidden);
         std::fill_n(g_b1, width, 0.);
         for (std::size_t i = 0; i < m; ++i)
-            for_words<double>(width,
+            for_batches<double>(width,
                 [this, h = hidden + i * width, g = g_hidden + i * width]<class V>(std::size_t j, V)
                     HAND_INLINE {
                         V const through = select(load<V>(h + j) > V(0.), load<V>(g + j), V(0.));
@@ -138,7 +139,7 @@ private:
             for (std::size_t j = 0; j < out; ++j) row[j] -= most;
             loss -= row[labels[i]];
         }
-        for_words<double>(m * out, [this]<class V>(std::size_t i, V) HAND_INLINE {
+        for_batches<double>(m * out, [this]<class V>(std::size_t i, V) HAND_INLINE {
             using std::exp;
             put(z + i, exp(load<V>(z + i)));
         });

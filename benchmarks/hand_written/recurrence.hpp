@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "words.hpp"
+#include "batch.hpp"
 
 namespace hand {
 
@@ -28,7 +28,7 @@ struct Recurrence {
     }
     return {x, gx, gp};
 }
-/// The same with the sines and cosines kept from the way there.
+/// recurrence() with the sines and cosines saved by the forward loop.
 [[gnu::noinline]] inline Recurrence recurrence_kept(
     double x, double p, double dt, std::size_t steps, std::vector<double>& tape) {
     tape.resize(2 * steps);
@@ -50,14 +50,14 @@ struct Recurrence {
     std::size_t n, std::vector<double>& tape) {
     tape.assign((steps + 1) * n, 0);
     for (std::size_t t = 0; t < steps; ++t)
-        for_words<double>(n, [=, h = tape.data() + t * n]<class V>(std::size_t i, V) HAND_INLINE {
+        for_batches<double>(n, [=, h = tape.data() + t * n]<class V>(std::size_t i, V) HAND_INLINE {
             using std::tanh;
             put(h + n + i, tanh(load<V>(h + i) + load<V>(s + t * n + i)));
         });
     std::vector<double> g(n, 1.);
     for (std::size_t t = steps; t-- > 0;)
-        for_words<double>(n, [=, h = tape.data() + (t + 1) * n, g = g.data()]<class V>(
-                                 std::size_t i, V) HAND_INLINE {
+        for_batches<double>(n, [=, h = tape.data() + (t + 1) * n, g = g.data()]<class V>(
+                                   std::size_t i, V) HAND_INLINE {
             V const y = load<V>(h + i), passed = load<V>(g + i) * (V(1.) - y * y);
             put(g + i, passed);
             put(gradient + t * n + i, passed);

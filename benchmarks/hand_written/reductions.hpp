@@ -2,7 +2,7 @@
 // rows.
 #pragma once
 
-#include "words.hpp"
+#include "batch.hpp"
 
 namespace hand {
 
@@ -44,15 +44,14 @@ namespace hand {
     double const* a, double const* b, double* ga, double* gb, std::size_t m, std::size_t n) {
     double s = 0;
     for (std::size_t row = 0; row < m; ++row, a += n, ga += n) {
-        // sum u^2 over the row is b^2 sum a^2, but a hand that is honest about the formula keeps to
-        // it
+        // sum u^2 over the row is b^2 sum a^2; to compare like with like, the loop does not use it
         double const y = b[row];
-        Word<double> gy(0.);
+        Batch<double> gy(0.);
         double gy_rest = 0;
         s += sum_of<double>(n, [=, &gy, &gy_rest]<class V>(std::size_t i, V) HAND_INLINE {
             V const x = load<V>(a + i), u = x * V(y), g = u + u;
             put(ga + i, g * V(y));
-            if constexpr (std::is_same_v<V, Word<double>>) gy += g * x;
+            if constexpr (std::is_same_v<V, Batch<double>>) gy += g * x;
             else gy_rest += g * x;
             return u * u;
         });
@@ -66,7 +65,7 @@ namespace hand {
     double* gx, double* gb, std::size_t m, std::size_t n) {
     std::fill_n(gb, n, 0.);
     for (std::size_t row = 0; row < m; ++row, x += n, g += n, y += n, gx += n)
-        for_words<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+        for_batches<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
             V const upstream = load<V>(g + i);
             put(y + i, load<V>(x + i) + load<V>(b + i));
             put(gx + i, upstream);
@@ -80,7 +79,7 @@ namespace hand {
     double const* x, double* gx, double* sums, std::size_t m, std::size_t n) {
     std::fill_n(sums, n, 0.);
     for (std::size_t row = 0; row < m; ++row)
-        for_words<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+        for_batches<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
             put(sums + i, load<V>(sums + i) + load<V>(x + row * n + i));
         });
     double const value = sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
@@ -103,10 +102,10 @@ namespace hand {
     return value;
 }
 
-/// The largest of n numbers, four words at a time.
+/// The largest of n elements, four batches at a time.
 [[gnu::always_inline]] inline double largest_of(double const* x, std::size_t n) {
     constexpr std::size_t w = width<double>;
-    using V = Word<double>;
+    using V = Batch<double>;
     double most = x[0];
     std::size_t i = 0;
     if (n >= 4 * w) {
@@ -133,7 +132,7 @@ namespace hand {
         double const count = sum_of<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
             return select(load<V>(x + i) == V(most), V(1.), V(0.));
         });
-        for_words<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
+        for_batches<double>(n, [=]<class V>(std::size_t i, V) HAND_INLINE {
             put(gx + i, select(load<V>(x + i) == V(most), V(2 * most / count), V(0.)));
         });
         value += most * most;
@@ -150,17 +149,17 @@ namespace hand {
         put(gx + i, e);
         return e;
     });
-    for_words<double>(n, [=, scale = 1 / sum]<class V>(std::size_t i, V)
-                             HAND_INLINE { put(gx + i, V(scale) * load<V>(gx + i)); });
+    for_batches<double>(n, [=, scale = 1 / sum]<class V>(std::size_t i, V)
+                               HAND_INLINE { put(gx + i, V(scale) * load<V>(gx + i)); });
     return std::log(sum) + most;
 }
 
 /// prod(x): each gradient is the product of the others, without a division, so that zeros do no
-/// harm. Each lane of four words, and the elements left over, is a chain of its own: forward for
-/// what comes before, then back for what comes after and for all that the other chains have.
+/// harm. Each lane of four batches is a chain of its own, and so is the tail. A pass forward
+/// multiplies the elements before each one, and a pass back those after it and all other chains.
 [[gnu::noinline]] inline double product(double const* x, double* gx, std::size_t n) {
     constexpr std::size_t w = width<double>, lanes = 4 * w;
-    using V = Word<double>;
+    using V = Batch<double>;
     V p[4] = {V(1.), V(1.), V(1.), V(1.)};
     std::size_t const end = n - n % lanes;
     for (std::size_t i = 0; i < end; i += lanes)
@@ -188,8 +187,8 @@ namespace hand {
 
 // sum(square(transpose(x) + y)) for an (m, n) matrix x
 
-/// A square of words turned over: exchanges blocks of 1, 2, 4, ... numbers.
-template <class V, std::size_t w> [[gnu::always_inline]] inline void turn_over(V (&rows)[w]) {
+/// Transposes a square of batches: exchanges blocks of 1, 2, 4, ... elements.
+template <class V, std::size_t w> [[gnu::always_inline]] inline void transpose(V (&rows)[w]) {
 #if HAND_SHUFFLES
     auto const exchange = [&rows]<std::size_t block, std::size_t... I>(
                               std::integral_constant<std::size_t, block>,
@@ -217,17 +216,17 @@ template <class V, std::size_t w> [[gnu::always_inline]] inline void turn_over(V
     for (std::size_t i = 0; i < w; ++i) rows[i] = load<V>(numbers[i]);
 #endif
 }
-/// Square by square; m and n are multiples of the width of a word.
+/// In squares; m and n are multiples of the width of a batch.
 [[gnu::noinline]] inline double transposed_sum(
     double const* x, double const* y, double* gx, double* gy, std::size_t m, std::size_t n) {
     constexpr std::size_t w = width<double>;
-    using V = Word<double>;
+    using V = Batch<double>;
     V sum[4] = {V(0.), V(0.), V(0.), V(0.)};
     for (std::size_t i = 0; i < m; i += w)
         for (std::size_t j = 0; j < n; j += w) {
             V square[w];
             for (std::size_t k = 0; k < w; ++k) square[k] = load<V>(x + (i + k) * n + j);
-            turn_over(square);
+            transpose(square);
             for (std::size_t k = 0; k < w; ++k) {
                 auto const at = (j + k) * m + i;
                 V const u = square[k] + load<V>(y + at);
@@ -235,7 +234,7 @@ template <class V, std::size_t w> [[gnu::always_inline]] inline void turn_over(V
                 square[k] = u + u;
                 put(gy + at, square[k]);
             }
-            turn_over(square);
+            transpose(square);
             for (std::size_t k = 0; k < w; ++k) put(gx + (i + k) * n + j, square[k]);
         }
     return total<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));

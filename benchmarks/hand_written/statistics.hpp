@@ -2,7 +2,7 @@
 // one pass over the data.
 #pragma once
 
-#include "words.hpp"
+#include "batch.hpp"
 
 namespace hand {
 
@@ -16,7 +16,7 @@ struct NormalGradient {
 [[gnu::noinline]] inline double normal(
     double const* x, double mu, double sigma, NormalGradient* g, std::size_t n) {
     constexpr std::size_t w = width<double>;
-    using V = Word<double>;
+    using V = Batch<double>;
     double const inverse = 1 / sigma, count = static_cast<double>(n);
     V sums[4] = {V(0.), V(0.), V(0.), V(0.)}, squares[4] = {V(0.), V(0.), V(0.), V(0.)};
     std::size_t i = 0;
@@ -37,10 +37,10 @@ struct NormalGradient {
     return -0.5 * square - count * (std::log(sigma) + log_root_two_pi);
 }
 
-/// The columns of a matrix in words. Where their number is no multiple of the width, the last word
-/// reaches back over the one before it, and what both hold counts in the first.
+/// The columns of a matrix in batches. Where their number is no multiple of the width, the last
+/// batch overlaps the one before it, and the columns that both have count in the first.
 struct Columns {
-    std::size_t count, words = (count + width<double> - 1) / width<double>;
+    std::size_t count, batches = (count + width<double> - 1) / width<double>;
     std::size_t operator[](std::size_t j) const {
         return std::min(j * width<double>, count - width<double>);
     }
@@ -49,14 +49,14 @@ struct Columns {
 
 /// -0.5 exp(-2 s) |y - X w|^2 - n s - 0.5 |w|^2: the log posterior, but for constants, of weights w
 /// that are normal a priori and of the logarithm s of the deviation of the noise, given n
-/// observations. Four rows at a time; `weights` and `sums` are room for k numbers rounded up to
-/// whole words. Gives the gradient for w, and through the last argument that for s.
+/// observations. Four rows at a time; `weights` and `sums` are buffers for k numbers rounded up to
+/// whole batches. Writes the gradient for w to `gw` and that for s to `gs`.
 [[gnu::noinline]] inline double regression(double const* x, double const* y, double const* w,
     double s, double* gw, double* gs, double* weights, double* sums, std::size_t n, std::size_t k) {
     constexpr std::size_t each = width<double>, rows = 4;
-    using V = Word<double>;
+    using V = Batch<double>;
     Columns const columns{k};
-    for (std::size_t j = 0; j < columns.words; ++j)
+    for (std::size_t j = 0; j < columns.batches; ++j)
         for (std::size_t lane = 0; lane < each; ++lane) {
             weights[j * each + lane] = lane < columns.counted_already(j) ? 0 : w[columns[j] + lane];
             sums[j * each + lane] = 0;
@@ -67,7 +67,7 @@ struct Columns {
         double const* const row = x + i * k;
         V dots[count], residuals[count];
         for (auto& dot : dots) dot = V(0.);
-        for (std::size_t j = 0; j < columns.words; ++j)
+        for (std::size_t j = 0; j < columns.batches; ++j)
             for (std::size_t r = 0; r < count; ++r)
                 dots[r] += load<V>(row + r * k + columns[j]) * load<V>(weights + j * each);
         for (std::size_t r = 0; r < count; ++r) {
@@ -75,7 +75,7 @@ struct Columns {
             misfit += residual * residual;
             residuals[r] = V(residual);
         }
-        for (std::size_t j = 0; j < columns.words; ++j) {
+        for (std::size_t j = 0; j < columns.batches; ++j) {
             V sum = load<V>(sums + j * each);
             for (std::size_t r = 0; r < count; ++r)
                 sum += residuals[r] * load<V>(row + r * k + columns[j]);
@@ -87,7 +87,7 @@ struct Columns {
     for (; i < n; ++i) pass(i, std::integral_constant<std::size_t, 1>{});
 
     double const precision = std::exp(-2 * s), count = static_cast<double>(n);
-    for (std::size_t j = 0; j < columns.words; ++j)
+    for (std::size_t j = 0; j < columns.batches; ++j)
         for (std::size_t lane = columns.counted_already(j); lane < each; ++lane) {
             auto const at = columns[j] + lane;
             gw[at] = precision * sums[j * each + lane] - w[at];
@@ -99,14 +99,14 @@ struct Columns {
 }
 
 /// |A z - b|^2 for a complex (n, n) matrix, and its gradient for z. Four rows at a time; n is a
-/// multiple of four and of the width of a word; `room` is for 4 n numbers, where real and imaginary
-/// parts lie apart.
+/// multiple of four and of the width of a batch; `buffer` has 4 n numbers, where real and imaginary
+/// parts are separate.
 [[gnu::noinline]] inline double complex_misfit(std::complex<double> const* a,
     std::complex<double> const* z, std::complex<double> const* b, std::complex<double>* gz,
-    double* room, std::size_t n) {
+    double* buffer, std::size_t n) {
     constexpr std::size_t rows = 4;
-    using V = Word<double>;
-    double *const re = room, *const im = re + n, *const g_re = im + n, *const g_im = g_re + n;
+    using V = Batch<double>;
+    double *const re = buffer, *const im = re + n, *const g_re = im + n, *const g_im = g_re + n;
     for (std::size_t j = 0; j < n; ++j) re[j] = z[j].real(), im[j] = z[j].imag();
     std::fill_n(g_re, 2 * n, 0.);
     double misfit = 0;

@@ -1,4 +1,4 @@
-// Value and gradients of a formula of sixteen complex numbers.
+// Value and gradients of a function of sixteen complex numbers.
 #include "counted.hpp"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// Value and gradients of an elementwise formula for tensors of four numbers.
+// Value and gradients of an elementwise function of tensors of four elements.
 #include "counted.hpp"
 
 int main(int argc, char** argv) {

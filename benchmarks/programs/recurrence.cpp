@@ -1,5 +1,5 @@
-// A step of a recurrence on single numbers, recorded and differentiated: every hundredth time the
-// whole chain goes back.
+// A step of a recurrence on scalars, recorded. Every hundredth step calls backward() through the
+// whole chain.
 #include "counted.hpp"
 
 int main(int argc, char** argv) {

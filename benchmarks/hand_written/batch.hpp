@@ -1,5 +1,4 @@
-// What a loop by hand is made of: words of several numbers side by side, their loads and stores,
-// and sums.
+// The parts of a loop by hand: SIMD batches, their loads and stores, and sums.
 #pragma once
 
 #include <algorithm>
@@ -25,22 +24,23 @@ using Architecture = xsimd::avx512dq; // select() of 64-bit integers does not co
 #    else
 using Architecture = xsimd::default_arch;
 #    endif
-template <class T> using Word = xsimd::batch<T, Architecture>;
-template <class T> inline constexpr std::size_t width = Word<T>::size;
-template <class T> T total(Word<T> v) { return xsimd::hadd(v); }
+template <class T> using Batch = xsimd::batch<T, Architecture>;
+template <class T> inline constexpr std::size_t width = Batch<T>::size;
+template <class T> T total(Batch<T> v) { return xsimd::hadd(v); }
 #else
-template <class T> using Word = T;
+template <class T> using Batch = T;
 template <class T> inline constexpr std::size_t width = 1;
 template <class T> T total(T v) { return v; }
 #endif
 
-/// V is a word, or a single number where fewer are left than fill one.
+/// V is a batch, or a scalar for the elements of the tail.
 template <class V, class T> V load(T const* p) {
     if constexpr (std::is_same_v<V, T>) return *p;
     else return V::load_unaligned(p);
 }
 
-/// Streaming stores go past the caches: for results that do not fit there. They need aligned words.
+/// Streaming stores are non-temporal: for results that do not fit in the caches. They need aligned
+/// addresses.
 enum class Stores { cached, streaming };
 
 template <Stores how = Stores::cached, class T, class V> void put(T* p, V v) {
@@ -70,8 +70,8 @@ template <class V, class M> V select(M mask, V a, V b) {
 }
 template <class V> V larger(V a, V b) { return select(a > b, a, b); }
 
-/// The largest number in a word.
-template <class T> T largest(Word<T> v) {
+/// The largest element of a batch.
+template <class T> T largest(Batch<T> v) {
     if constexpr (width<T> == 1) return v;
     else {
         T numbers[width<T>];
@@ -93,29 +93,30 @@ template <class V> [[gnu::always_inline]] inline SineCosine<V> sine_cosine(V x) 
 #endif
 }
 
-/// Calls body(i, V()) for i < n, with a word V as long as that many are left.
+/// Calls body(i, V()) for i < n: V is a batch while a whole batch is left, and a scalar in the
+/// tail.
 template <class T, class Body>
-[[gnu::always_inline]] inline void for_words(std::size_t n, Body const& body) {
+[[gnu::always_inline]] inline void for_batches(std::size_t n, Body const& body) {
     std::size_t i = 0;
-    for (; i + width<T> <= n; i += width<T>) body(i, Word<T>());
+    for (; i + width<T> <= n; i += width<T>) body(i, Batch<T>());
     for (; i < n; ++i) body(i, T());
 }
 
-/// Adds up body(i, V()) for begin <= i < end, four words at a time: fewer would wait for the
-/// additions.
+/// Adds up body(i, V()) for begin <= i < end in four batches: with fewer of them the loop would
+/// wait for the latency of the additions.
 template <class T, class Body>
 [[gnu::always_inline]] inline T sum_of(std::size_t begin, std::size_t end, Body const& body) {
     constexpr std::size_t w = width<T>;
-    Word<T> s0(T(0)), s1(T(0)), s2(T(0)), s3(T(0));
+    Batch<T> s0(T(0)), s1(T(0)), s2(T(0)), s3(T(0));
     T rest = 0;
     std::size_t i = begin;
     for (; i + 4 * w <= end; i += 4 * w) {
-        s0 += body(i, Word<T>());
-        s1 += body(i + w, Word<T>());
-        s2 += body(i + 2 * w, Word<T>());
-        s3 += body(i + 3 * w, Word<T>());
+        s0 += body(i, Batch<T>());
+        s1 += body(i + w, Batch<T>());
+        s2 += body(i + 2 * w, Batch<T>());
+        s3 += body(i + 3 * w, Batch<T>());
     }
-    for (; i + w <= end; i += w) s0 += body(i, Word<T>());
+    for (; i + w <= end; i += w) s0 += body(i, Batch<T>());
     for (; i < end; ++i) rest += body(i, T());
     return total<T>((s0 + s1) + (s2 + s3)) + rest;
 }
@@ -167,7 +168,7 @@ template <class V, class T>
     else return parted(load<V>(p), load<V>(p + width<T>), std::make_index_sequence<width<T>>{});
 #elif defined(HAND_WRITTEN_SIMD)
     else {
-        auto const w = Word<std::complex<T>>::load_unaligned(z);
+        auto const w = Batch<std::complex<T>>::load_unaligned(z);
         return {w.real(), w.imag()};
     }
 #endif
@@ -179,7 +180,7 @@ template <Stores how = Stores::cached, class V, class T>
 #if HAND_SHUFFLES
     else store_joined<how>(p, v, std::make_index_sequence<width<T>>{});
 #elif defined(HAND_WRITTEN_SIMD)
-    else Word<std::complex<T>>(v.re, v.im).store_unaligned(z);
+    else Batch<std::complex<T>>(v.re, v.im).store_unaligned(z);
 #endif
 }
 
