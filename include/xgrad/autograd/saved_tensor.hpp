@@ -122,7 +122,8 @@ public:
     /// The saved value, with its grad_fn. Throws GraphError after it was freed, and VersionError
     /// where it was changed in place since it was saved.
     AnyTensor unpack() const;
-    /// Packs the value now, and unpacks it when it is read; hooks as those of SavedTensorsHooks.
+    /// Calls the pack hook now, and the unpack hook when the value is read; hooks as those of
+    /// SavedTensorsHooks.
     template <class Pack, class Unpack> void register_hooks(Pack&& pack, Unpack&& unpack) const {
         detail::NodeLock const lock(*owner_);
         saved_->set_packing(

@@ -41,7 +41,7 @@ class Input {
 public:
     template <class P>
         requires std::convertible_to<P const&, std::filesystem::path>
-    Input(P const& path) : Input(Opened{}, std::filesystem::path(path)) {}
+    Input(P const& path) : Input(OpenTag{}, std::filesystem::path(path)) {}
     /// Reads from memory, which must outlive it; `name` stands for the file name in messages.
     Input(std::span<std::byte const> bytes, std::string name)
         : name_(std::move(name)), size_(bytes.size()), bytes_(bytes.data()) {}
@@ -61,8 +61,8 @@ public:
     }
 
 private:
-    struct Opened {};
-    Input(Opened, std::filesystem::path const& path);
+    struct OpenTag {};
+    Input(OpenTag, std::filesystem::path const& path);
 
     std::string name_;
     std::uint64_t size_ = 0;

@@ -17,14 +17,14 @@ struct Float16 {
     /// loops are vectorised.
     static std::uint16_t encode(float value) noexcept {
         constexpr std::uint32_t infinity = 0x7f800000, overflow = 0x477ff000 /* 65520 */,
-                                least_normal = 0x38800000 /* 2^-14 */;
+                                min_normal = 0x38800000 /* 2^-14 */;
         auto const bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffu;
         // beside 0.5 a float has steps of 2^-24, as binary16 has below its normal numbers
         auto const subnormal =
             std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
             std::bit_cast<std::uint32_t>(0.5f);
         auto const normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10);
-        std::uint32_t rest = magnitude < least_normal ? subnormal : normal;
+        std::uint32_t rest = magnitude < min_normal ? subnormal : normal;
         rest = magnitude >= overflow ? 0x7c00u : rest;
         rest = magnitude > infinity ? 0x7e00u : rest;
         return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | rest);

@@ -223,7 +223,7 @@ private:
                 for (std::size_t i = 0; i < rows; ++i) x[i * columns + c] = replacement();
                 project(c);
             }
-            project(c); // the first time leaves eps / (what is left of the column)
+            project(c); // the first one leaves an error of eps * whole / length(c)
             Real const by =
                 length(c) + static_cast<Real>(state_.options_.orthogonalization_epsilon);
             for (std::size_t i = 0; i < rows; ++i)

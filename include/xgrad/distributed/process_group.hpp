@@ -201,25 +201,25 @@ public:
         Tensor<std::int64_t> const length(static_cast<std::int64_t>(text.size()));
         broadcast(length, rank, "the length of an error's text");
         if (length.item() == 0) return;
-        auto const letters = Tensor<bool>::empty({static_cast<std::size_t>(length.item())});
+        auto const buffer = Tensor<bool>::empty({static_cast<std::size_t>(length.item())});
         static_assert(sizeof(bool) == 1);
-        if (thrown) text.copy(reinterpret_cast<char*>(letters.impl().array.data), text.size());
+        if (thrown) text.copy(reinterpret_cast<char*>(buffer.impl().array.data), text.size());
         state_
             ->begin(
                 {.operation = "broadcast",
                     .name = "an error's text",
                     .dtype = DType::boolean,
-                    .shape = letters.shape(),
+                    .shape = buffer.shape(),
                     .root = rank},
-                [letters, rank](MPI_Comm c, MPI_Request* r) {
-                    return MPI_Ibcast(letters.impl().array.data, static_cast<int>(letters.numel()),
+                [buffer, rank](MPI_Comm c, MPI_Request* r) {
+                    return MPI_Ibcast(buffer.impl().array.data, static_cast<int>(buffer.numel()),
                         MPI_BYTE, rank, c, r);
                 },
                 [] { return Done{}; })
             .wait();
         if (thrown) std::rethrow_exception(thrown);
         throw DistributedError(
-            std::string(reinterpret_cast<char const*>(letters.impl().array.data), letters.numel()));
+            std::string(reinterpret_cast<char const*>(buffer.impl().array.data), buffer.numel()));
     }
 
     /// Makes this group fail: here at once, and on the other ranks when they next wait or poll,

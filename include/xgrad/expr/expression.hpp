@@ -80,13 +80,13 @@ template <class X> using kind_in = typename operand_type<X>::kind;
 template <std::size_t I, class X> struct OperandAt {
     [[no_unique_address]] X operand;
 };
-template <class Indices, class... X> struct OperandPack;
+template <class Indices, class... X> struct OperandTuple;
 template <std::size_t... I, class... X>
-struct OperandPack<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
+struct OperandTuple<std::index_sequence<I...>, X...> : OperandAt<I, X>... {
     template <class... Y>
-    XGRAD_INLINE explicit OperandPack(Y&&... y) : OperandAt<I, X>{std::forward<Y>(y)}... {}
+    XGRAD_INLINE explicit OperandTuple(Y&&... y) : OperandAt<I, X>{std::forward<Y>(y)}... {}
 };
-template <class... X> using Operands = OperandPack<std::index_sequence_for<X...>, X...>;
+template <class... X> using Operands = OperandTuple<std::index_sequence_for<X...>, X...>;
 template <std::size_t I, class X> XGRAD_INLINE X const& get(OperandAt<I, X> const& o) {
     return o.operand;
 }

@@ -248,7 +248,7 @@ XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression
     set_constants(e.x, v.x);
 }
 template <class P, std::size_t... I, class... X>
-XGRAD_INLINE void set_constants(OperandPack<std::index_sequence<I...>, X...> const& x,
+XGRAD_INLINE void set_constants(OperandTuple<std::index_sequence<I...>, X...> const& x,
     ValuesOf<std::index_sequence<I...>, P, X...>& v) {
     (set_constants(get<I>(x), get<I>(v)), ...);
 }

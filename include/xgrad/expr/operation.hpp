@@ -54,8 +54,9 @@ inline constexpr ImaginaryUnit imaginary_unit{};
 /// The derivative of a function that is constant wherever it is differentiable.
 inline constexpr Nothing nothing{};
 
-/// The derivative `weight` where the mask is true, and 0 elsewhere. The pullback selects instead of
-/// multiplying by 0, so an infinite or NaN gradient of an element that was not chosen stays out.
+/// The derivative `weight` where the mask is true, and 0 where it is false. The pullback selects
+/// and does not multiply by 0, so an infinite or NaN gradient of an element that was not selected
+/// stays out.
 template <class M, class W = One> struct selected {
     M mask;        // true where the derivative is `weight`
     W weight = {}; // the derivative where the mask is true

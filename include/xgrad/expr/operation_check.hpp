@@ -1,6 +1,6 @@
-// Checks of operations at compile time. A diagnostic is an incomplete type in namespace verdict
-// whose name is the sentence that the compiler prints. Only the first mistake is reported, so there
-// is one error and no cascade.
+// Checks of operations at compile time. A diagnostic is an incomplete type whose name is the
+// sentence that the compiler prints. Only the first mistake is reported, so there is one error and
+// no cascade.
 //
 // Shapes: none are needed.
 // Gradients: a rule returns a derivative for each real or complex argument of a real or complex
@@ -121,7 +121,7 @@ template <class Op, class... L> consteval auto check_application() {
 
 } // namespace detail
 
-/// The first mistake of Op, or verdict::ok.
+/// The diagnostic of the first mistake of Op, or `ok`.
 template <class Op> using diagnostic_of = typename decltype(detail::check_operation<Op>())::type;
 /// True for the diagnostic of an operation without a mistake.
 template <class Diagnostic> inline constexpr bool accepted = std::same_as<Diagnostic, verdict::ok>;

@@ -36,7 +36,7 @@ auto record_sum(std::string_view operation, X const& x, Axes const* axes, bool k
 template <Operand X> bool needs_graph(X const& x);
 
 /// Reduces x over axes without recording.
-template <template <class> class Fold, Operand X>
+template <template <class> class Combine, Operand X>
 auto fold(X const& x, Axes const& axes, bool keep);
 
 /// x as a constant: without a grad_fn where that would be recorded.

@@ -21,8 +21,8 @@
 
 namespace xgrad::detail::kernel {
 
-/// A complex number or a vector of complex numbers. Its product is the plain formula; that of
-/// std::complex also handles infinities.
+/// A complex number or a vector of complex numbers. Its product is 4 multiplications and 2
+/// additions; that of std::complex also handles infinities.
 template <class V> struct Cx {
     V re, im;
 };

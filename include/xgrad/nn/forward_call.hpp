@@ -51,7 +51,7 @@ template <class X> using kept_or_void = typename KeptOrVoid<X>::type;
 template <class F> struct Signature {
     static constexpr bool known = false;
 };
-template <class R, class... A> struct KnownSignature {
+template <class R, class... A> struct UniqueSignature {
     static constexpr bool known = true;
     using Parameters = std::tuple<A...>;
     using Arguments = std::tuple<kept_argument<A>...>;
@@ -64,15 +64,15 @@ template <class R, class... A> struct KnownSignature {
     }
 };
 template <class C, class R, class... A>
-struct Signature<R (C::*)(A...)> : KnownSignature<R, A...> {};
+struct Signature<R (C::*)(A...)> : UniqueSignature<R, A...> {};
 template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const> : KnownSignature<R, A...> {};
+struct Signature<R (C::*)(A...) const> : UniqueSignature<R, A...> {};
 template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) noexcept> : KnownSignature<R, A...> {};
+struct Signature<R (C::*)(A...) noexcept> : UniqueSignature<R, A...> {};
 template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const noexcept> : KnownSignature<R, A...> {};
-template <class R, class... A> struct Signature<R (*)(A...)> : KnownSignature<R, A...> {};
-template <class R, class... A> struct Signature<R (*)(A...) noexcept> : KnownSignature<R, A...> {};
+struct Signature<R (C::*)(A...) const noexcept> : UniqueSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...)> : UniqueSignature<R, A...> {};
+template <class R, class... A> struct Signature<R (*)(A...) noexcept> : UniqueSignature<R, A...> {};
 
 /// True if forward can be called with only its first parameters: the others have default arguments,
 /// which the signature does not show.

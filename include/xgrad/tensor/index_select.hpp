@@ -31,7 +31,7 @@ Tensor<std::int64_t> joined_positions(
     Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent);
 
 template <Operand X>
-IndexSelect picked_slices(
+IndexSelect checked_index_select(
     std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
     check_defined(name, x);
     if (!index.defined()) fail_undefined(name, "the index");
@@ -43,7 +43,7 @@ IndexSelect picked_slices(
 }
 
 template <Operand X>
-Gather picked_elements(
+Gather checked_gather(
     std::string_view name, X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
     check_defined(name, x);
     if (!index.defined()) fail_undefined(name, "the index");
@@ -73,7 +73,7 @@ void check_added(std::string_view name, X const& x, Y const& y, Shape const& wan
 /// The slices of x along an axis whose positions `index` has; a position may occur several times.
 template <Operand X>
 auto index_select(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
-    return express(detail::picked_slices("index_select", x, axis, index), x);
+    return express(detail::checked_index_select("index_select", x, axis, index), x);
 }
 
 /// Slice i of x along an axis, counts(i) times in succession.
@@ -101,11 +101,11 @@ auto repeat_interleave(X const& x, Tensor<std::int64_t> const& counts, std::ptrd
 /// summed.
 template <Operand X, Operand Y>
 auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
-    auto picked = detail::picked_slices("index_add", x, axis, index);
+    auto selection = detail::checked_index_select("index_add", x, axis, index);
     Shape wanted = x.shape();
-    wanted[picked.axis] = picked.index.numel;
+    wanted[selection.axis] = selection.index.numel;
     detail::check_added("index_add", x, y, wanted);
-    return materialize_expression(x + express(IndexAdd{{}, std::move(picked), x.shape()}, y));
+    return materialize_expression(x + express(IndexAdd{{}, std::move(selection), x.shape()}, y));
 }
 
 /// One element of x for each element of `index`, which has as many axes as x. In two dimensions:
@@ -113,15 +113,15 @@ auto index_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& inde
 /// be smaller than those of x.
 template <Operand X>
 auto gather(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index) {
-    return express(detail::picked_elements("gather", x, axis, index), x);
+    return express(detail::checked_gather("gather", x, axis, index), x);
 }
 
 /// x, with each element of y added to the element that gather() reads. y has the shape of `index`.
 template <Operand X, Operand Y>
 auto scatter_add(X const& x, std::ptrdiff_t axis, Tensor<std::int64_t> const& index, Y const& y) {
-    auto picked = detail::picked_elements("scatter_add", x, axis, index);
+    auto selection = detail::checked_gather("scatter_add", x, axis, index);
     detail::check_added("scatter_add", x, y, index.shape());
-    return materialize_expression(x + express(ScatterAdd{{}, std::move(picked), x.shape()}, y));
+    return materialize_expression(x + express(ScatterAdd{{}, std::move(selection), x.shape()}, y));
 }
 
 } // namespace xgrad

@@ -100,11 +100,11 @@ template <class E> Tensor<typename E::scalar> record(E const& e) {
 }
 
 /// Reduces an expression over axes without storing its values or recording.
-template <class Fold, class E>
-Array<typename E::scalar> fold(E const& e, Axes const& axes, bool keep) {
+template <class Combine, class E>
+Array<typename E::scalar> reduce_unrecorded(E const& e, Axes const& axes, bool keep) {
     FlattenedExpression<E> const flat(e);
     BoundOperands const in(flat.table, flat.object(), flat.operands, false);
-    return reduce_expression<Fold, typename E::scalar>(
+    return reduce_expression<Combine, typename E::scalar>(
         flat.table.kernels, flat.object(), in.arrays, in.space(), axes, keep);
 }
 

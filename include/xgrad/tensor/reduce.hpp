@@ -36,11 +36,12 @@ template <Operand X> bool needs_graph(X const& x) {
 template <Scalar T> bool needs_graph(Traced<T> const&) { return true; }
 
 /// Reduces x over axes without recording.
-template <template <class> class Fold, Operand X>
+template <template <class> class Combine, Operand X>
 auto fold(X const& x, Axes const& axes, bool keep) {
     using T = typename X::scalar;
-    if constexpr (detail::is_expression<X>) return Tensor<T>(detail::fold<Fold<T>>(x, axes, keep));
-    else return Tensor<T>(detail::reduce_array<Fold>(x.array_of(), axes, keep));
+    if constexpr (detail::is_expression<X>)
+        return Tensor<T>(detail::reduce_unrecorded<Combine<T>>(x, axes, keep));
+    else return Tensor<T>(detail::reduce_array<Combine>(x.array_of(), axes, keep));
 }
 
 /// Detaches a tensor that a recorded operation reads as a constant.

@@ -179,7 +179,7 @@ template <class Op, class... X, class P> struct TracedVertexOf<Expression<Op, X.
 
 template <class P, std::size_t... I, class... X>
 [[gnu::cold]] void list_operands(
-    OperandPack<std::index_sequence<I...>, X...> const& x, std::vector<TracedVertex>& out) {
+    OperandTuple<std::index_sequence<I...>, X...> const& x, std::vector<TracedVertex>& out) {
     (list_vertices<X, P>(&get<I>(x), out), ...);
 }
 /// Lists the vertices in prefix order: each before its operands.

@@ -24,7 +24,7 @@ XGRAD_FUNCTION std::string Input::text(
     return s;
 }
 
-XGRAD_FUNCTION Input::Input(Opened, std::filesystem::path const& path)
+XGRAD_FUNCTION Input::Input(OpenTag, std::filesystem::path const& path)
     : name_(path.string()), file_(std::make_shared<std::ifstream>()) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error))

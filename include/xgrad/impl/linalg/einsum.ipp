@@ -37,14 +37,14 @@ XGRAD_FUNCTION bool Subscripts::is_needed(int index, std::size_t next) const {
 
 XGRAD_FUNCTION Indices Subscripts::of_operand(
     std::string_view text, Shape const& shape, std::size_t number) {
-    std::size_t letters = 0;
+    std::size_t labels = 0;
     bool has_ellipsis = false;
     read(
-        text, [&](char) { ++letters; }, [&] { has_ellipsis = true; });
-    if (letters > shape.size() || (letters < shape.size() && !has_ellipsis))
-        fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", letters,
+        text, [&](char) { ++labels; }, [&] { has_ellipsis = true; });
+    if (labels > shape.size() || (labels < shape.size() && !has_ellipsis))
+        fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", labels,
             " axes, and operand ", number, " has shape ", shape);
-    auto const under = static_cast<int>(shape.size() - letters);
+    auto const under = static_cast<int>(shape.size() - labels);
     ellipsis_ = std::max(ellipsis_, under);
     Indices indices;
     auto const add = [&](int index) {
