@@ -27,10 +27,10 @@ inline char const* end_of_number(char const* first, char const* last) {
         return std::find_if_not(p, last, [](char c) { return c >= '0' && c <= '9'; });
     };
     char const* p = first + (first != last && *first == '-');
-    for (std::string_view const word : {"infinity", "inf", "nan"})
-        if (static_cast<std::size_t>(last - p) >= word.size() &&
-            std::equal(word.begin(), word.end(), p, [](char a, char b) { return a == (b | 32); }))
-            return p + word.size();
+    for (std::string_view const name : {"infinity", "inf", "nan"})
+        if (static_cast<std::size_t>(last - p) >= name.size() &&
+            std::equal(name.begin(), name.end(), p, [](char a, char b) { return a == (b | 32); }))
+            return p + name.size();
     char const* end = digits(p);
     bool any = end != p;
     if (end != last && *end == '.') {

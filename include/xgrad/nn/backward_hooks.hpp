@@ -50,7 +50,7 @@ private:
     static void places_of(Tensors const& tensors, std::vector<std::size_t>& places);
     static Gradients spread(
         Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count);
-    static Gradients picked(Gradients const& all, std::vector<std::size_t> const& places);
+    static Gradients selected(Gradients const& all, std::vector<std::size_t> const& places);
 
     AnyModule& module() const;
 

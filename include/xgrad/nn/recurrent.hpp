@@ -86,9 +86,9 @@ protected:
     std::pair<Tensor<T>, RecurrentState<T>> run(
         Cell const& cell, Tensor<T> x, RecurrentState<T> first) const {
         check_input(x);
-        bool const batched = x.dim() == 3, turned = batched && options_.batch_first;
+        bool const batched = x.dim() == 3, batch_first = batched && options_.batch_first;
         if (!batched) x = unsqueeze(x, 1);
-        if (turned) x = transpose(x, 0, 1);
+        if (batch_first) x = transpose(x, 0, 1);
         std::size_t const count = options_.num_layers * directions();
         auto const h = first_states("h", first.h, x.shape()[1], output_size(), batched),
                    c = Cell::has_c ? first_states("c", first.c, x.shape()[1], hidden_size_, batched)
@@ -109,7 +109,7 @@ protected:
         auto const states = [&](std::vector<Tensor<T>> const& last) {
             return batched ? stack(last) : cat(last, 0);
         };
-        if (turned) x = transpose(x, 0, 1);
+        if (batch_first) x = transpose(x, 0, 1);
         if (!batched) x = squeeze(x, 1);
         return {x, {states(last_h), Cell::has_c ? states(last_c) : Tensor<T>()}};
     }

@@ -124,15 +124,15 @@ namespace xgrad::data {
 
 XGRAD_FUNCTION AnyTensor load_npy(Input const& in) {
     auto const header = detail::read_npy_header(in);
-    bool const turned = header.fortran && header.shape.size() > 1;
-    if (!turned)
+    bool const column_major = header.fortran && header.shape.size() > 1;
+    if (!column_major)
         return detail::read_tensor(in, header.end, *header.element, header.swapped, header.shape);
-    auto const backwards = detail::read_tensor(in, header.end, *header.element, header.swapped,
+    auto const transposed = detail::read_tensor(in, header.end, *header.element, header.swapped,
         Shape(header.shape.rbegin(), header.shape.rend()));
-    auto window = backwards.impl().array;
-    window.set_view(header.shape, Strides(window.strides.rbegin(), window.strides.rend()));
-    AnyTensor t(xgrad::detail::TensorImpl::make(*backwards.impl().type, header.shape));
-    t.impl().type->copy_elements(t.impl().array, window);
+    auto view = transposed.impl().array;
+    view.set_view(header.shape, Strides(view.strides.rbegin(), view.strides.rend()));
+    AnyTensor t(xgrad::detail::TensorImpl::make(*transposed.impl().type, header.shape));
+    t.impl().type->copy_elements(t.impl().array, view);
     return t;
 }
 

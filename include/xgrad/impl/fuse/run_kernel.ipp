@@ -48,10 +48,10 @@ XGRAD_INLINE void fill_batch(
     }
 #elif defined(__AVX2__)
     if (size % 32 == 0) {
-        auto* const words = reinterpret_cast<__m256i*>(to);
-        if (n == 1) _mm256_storeu_si256(words, _mm256_zextsi128_si256(load_one(from, element)));
+        auto* const batches = reinterpret_cast<__m256i*>(to);
+        if (n == 1) _mm256_storeu_si256(batches, _mm256_zextsi128_si256(load_one(from, element)));
         for (std::size_t at = n == 1 ? 32 : 0; at < size; at += 32)
-            _mm256_storeu_si256(words + at / 32,
+            _mm256_storeu_si256(batches + at / 32,
                 _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at),
                     _mm256_cmpgt_epi32(
                         _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),

@@ -92,7 +92,7 @@ XGRAD_FUNCTION Gradients BackwardHooksOfCall::spread(
     return all;
 }
 
-XGRAD_FUNCTION Gradients BackwardHooksOfCall::picked(
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::selected(
     Gradients const& all, std::vector<std::size_t> const& places) {
     Gradients gradients;
     for (auto const p : places) gradients.push_back(all[p]);
@@ -119,7 +119,7 @@ XGRAD_FUNCTION Gradients BackwardHooksOfCall::enter(Gradients const& grad_output
     if (arguments_require_grad_)
         xgrad::detail::pass_data(identity_) = std::make_shared<Gradients>(gradients);
     else call_without_arguments(gradients);
-    return picked(gradients, results_);
+    return selected(gradients, results_);
 }
 
 XGRAD_FUNCTION void BackwardHooksOfCall::call_without_arguments(
@@ -147,7 +147,7 @@ XGRAD_FUNCTION Gradients BackwardHooksOfCall::leave(Gradients const& grad_inputs
                 after->size(), ", but expected ", count_arguments_);
         gradients = std::move(*after);
     });
-    return picked(gradients, arguments_);
+    return selected(gradients, arguments_);
 }
 
 XGRAD_FUNCTION void warn_of_last_node(Node const& last, ModuleCall const& call) {

@@ -24,8 +24,9 @@ XGRAD_FUNCTION std::vector<AxisWindow> sliding_windows(
         xgrad::detail::fail<ShapeError>(name,
             ": pad should be at most half of kernel size, but got padding ", s.padding,
             " and kernel size ", s.kernel);
-    std::size_t const room = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
-    std::size_t count = room >= s.reach() && s.extent > 0 ? (room - s.reach()) / s.stride + 1 : 0;
+    std::size_t const available = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
+    std::size_t count =
+        available >= s.reach() && s.extent > 0 ? (available - s.reach()) / s.stride + 1 : 0;
     if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
     if (count == 0)
         xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(),
