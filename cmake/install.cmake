@@ -11,7 +11,7 @@ endif()
 install(TARGETS xgrad EXPORT xgradTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT xgradTargets NAMESPACE xgrad:: DESTINATION "${xgrad_package_directory}")
 
-# What was fetched goes along, for the program that finds xgrad on this machine finds no xtensor either.
+# Installs the libraries that were fetched: a program that finds xgrad on this machine would not find them.
 set(xgrad_bundled "")
 foreach(name xtl xtensor)
     if(xgrad_fetched_${name})

@@ -1,4 +1,4 @@
-"""Finds dead links in a folder of HTML, and everything that a browser would fetch from elsewhere."""
+"""Finds dead links in a folder of HTML, and everything that a browser would fetch from other sites."""
 
 import html.parser
 import pathlib
