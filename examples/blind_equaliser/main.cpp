@@ -45,7 +45,7 @@ struct Settings {
     }
 };
 
-/// Line of sight and three echoes.
+/// A direct path and three echoes.
 Taps const channel{{0.12, -0.08}, {1, 0}, {0.35, 0.25}, {-0.15, 0.1}};
 
 Taps convolve(Taps const& a, Taps const& b) {

@@ -1,5 +1,5 @@
 // A language model of single characters: an LSTM reads a text, by default this repository's
-// licence, and learns which character comes next; then it writes one by itself. Graves, "Generating
+// licence, and learns which character comes next. Then it generates a text. Graves, "Generating
 // sequences with recurrent neural networks", 2013.
 // ctest: --steps 60 --hidden 24 --sample 60
 

@@ -39,10 +39,10 @@ public:
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + side + "\" height=\"" + side +
             "\" font-family=\"sans-serif\" font-size=\"13\" text-anchor=\"middle\">\n";
         svg += "<rect width=\"" + side + "\" height=\"" + side + "\" fill=\"white\"/>\n";
-        auto const text = [&svg](std::size_t x, std::size_t y, std::string const& words,
+        auto const text = [&svg](std::size_t x, std::size_t y, std::string const& label,
                               char const* more = "") {
             svg += "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\"" + more +
-                   ">" + words + "</text>\n";
+                   ">" + label + "</text>\n";
         };
         text(left + cell * classes_ / 2, 20, title, " font-size=\"15\"");
         text(left + cell * classes_ / 2, 38, "answer");

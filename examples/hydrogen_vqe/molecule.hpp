@@ -1,7 +1,7 @@
 // The hydrogen molecule in the smallest basis: one 1s function (STO-3G) at each nucleus. Its
-// integrals by the formulas of Szabo and Ostlund, "Modern Quantum Chemistry", appendix A; its
-// Hamiltonian as a matrix on four qubits, one for each spin orbital, by the transformation of
-// Jordan and Wigner. Atomic units.
+// integrals are those of Szabo and Ostlund, "Modern Quantum Chemistry", appendix A; its Hamiltonian
+// is a matrix on four qubits, one for each spin orbital, by the transformation of Jordan and
+// Wigner. Atomic units.
 #pragma once
 
 #include <array>

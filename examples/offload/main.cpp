@@ -76,7 +76,7 @@ class Store {
 public:
     Store(fs::path directory, double threshold, std::vector<Real> const& parameters)
         : directory_(std::move(directory)), threshold_(threshold) {
-        for (auto const& p : parameters) elsewhere_.insert(p.data());
+        for (auto const& p : parameters) parameters_.insert(p.data());
     }
 
     /// One saved tensor, for as long as the graph needs it.
@@ -84,7 +84,7 @@ public:
     public:
         Kept(Store& store, Real t)
             : store_(store), shape_(t.shape()), bytes_(t.numel() * sizeof(double)) {
-            if (store.elsewhere_.contains(t.data())) tensor_ = std::move(t);
+            if (store.parameters_.contains(t.data())) tensor_ = std::move(t);
             else if (static_cast<double>(bytes_) < store.threshold_) {
                 tensor_ = std::move(t);
                 if (store_.in_memory_[tensor_.data()]++ == 0) store_.memory += bytes_;
@@ -144,7 +144,7 @@ public:
 private:
     fs::path directory_;
     double threshold_;
-    std::set<double const*> elsewhere_;
+    std::set<double const*> parameters_;
     std::map<double const*, std::size_t>
         in_memory_; // how often a value is kept: one that two Nodes save counts once
 };

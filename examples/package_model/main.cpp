@@ -1,6 +1,6 @@
-// Trains a small convolutional network on handwritten digits and packs it: its body is interned,
-// what comes before it is external, and its log is mocked. The program package_use, which has none
-// of these types but the external one, uses the package.
+// Trains a small convolutional network on handwritten digits and writes it into a package: its body
+// is interned, the module before it is external, and its log is mocked. The program package_use,
+// which has none of these types but the external one, uses the package.
 // ctest: --epochs 2 --accuracy 85
 
 #include <cstdint>

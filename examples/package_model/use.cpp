@@ -1,5 +1,5 @@
-// Uses the package that package_model writes. This program knows nothing of the network but that it
-// has a body, and provides what comes before it by itself.
+// Uses the package that package_model writes. This program has no type of the network. It only
+// knows that the network has a body, and defines the external module before it.
 // program: package_use
 // ctest: --package ../package_model/digits.package
 // ctest after: package_model

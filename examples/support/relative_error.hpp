@@ -9,7 +9,7 @@ namespace examples {
 
 using Complex = xgrad::Tensor<std::complex<double>>;
 
-/// |x - truth| / |truth|, after x was turned by the phase factor that fits best.
+/// |x - truth| / |truth|, after x was multiplied by the phase factor that fits best.
 inline double relative_error(Complex const& x, Complex const& truth) {
     xgrad::NoGradGuard no_grad;
     auto const overlap = sum(conj(x) * truth).item();

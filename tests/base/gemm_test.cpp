@@ -345,5 +345,5 @@ TEST_CASE_TEMPLATE("a column times a row, for all layouts and lengths of rows", 
         CHECK(worst_of_all<T>({3, n, 1}, error_of_outer<T>) < 1);
     }
     CHECK(worst_of_all<T>({93, 95, 1}, error_of_gemm<T>) <
-          1); // more than what is left to other kernels
+          1); // larger than the products that other kernels compute
 }

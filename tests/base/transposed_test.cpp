@@ -1,5 +1,5 @@
-// Transposing matrices of elements of all sizes, against elements picked one by one: whole squares,
-// what is left beside them, and gaps between rows, in which nothing may be written.
+// Transposing matrices of elements of all sizes, against a copy element by element: whole tiles,
+// tails, and gaps between rows, in which nothing may be written.
 #include <doctest/doctest.h>
 
 #include <vector>

@@ -304,11 +304,11 @@ TEST_CASE("a temporary file that a killed writer left goes away, that of one at 
 TEST_CASE("writers in several threads take turns, and each file is whole") {
     Directory const d;
     std::vector<std::thread> writers;
-    for (char const letter : {'a', 'b', 'c', 'd'})
-        writers.emplace_back([&d, letter] {
+    for (char const symbol : {'a', 'b', 'c', 'd'})
+        writers.emplace_back([&d, symbol] {
             for (int i = 0; i < 50; ++i) {
                 data::AtomicFile file(d / "x");
-                for (int k = 0; k < 100; ++k) file.write(std::string(100, letter));
+                for (int k = 0; k < 100; ++k) file.write(std::string(100, symbol));
                 file.commit();
                 auto const now = content(d / "x");
                 if (now != std::string(10000, now.at(0))) throw std::runtime_error("mixed");

@@ -1,4 +1,4 @@
-// Datasets and DataLoader: order, reproducibility, collation, a thread ahead, and what goes wrong
+// Datasets and DataLoader: order, reproducibility, collation, a thread that prefetches, and errors
 // in it.
 #include <atomic>
 #include <set>

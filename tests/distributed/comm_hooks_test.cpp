@@ -69,8 +69,8 @@ template <xg::Scalar T> void check_power_sgd() {
         auto const error = largest_difference(net.module.full.grad(), xg::Tensor<T>(average * b));
         if (pass < 2) CHECK(error < 1e-12);
         else {
-            // a matrix of rank 1 is found at once; the other one never, but what is left out comes
-            // later
+            // a matrix of rank 1 is exact at once; the other one never is, but error feedback adds
+            // what one pass leaves out in later ones
             CHECK(largest_difference(net.module.low.grad(), xg::Tensor<T>(average * matmul(u, v))) <
                   1e-10);
             if (pass == 2) error_at_first = error;

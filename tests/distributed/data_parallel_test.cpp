@@ -49,9 +49,9 @@ template <class Net> void compare_with_every_option() {
 struct Branches : nn::Module<Branches> {
     nn::Child<nn::Linear<double>> common{*this, "common", 2, 3}, left{*this, "left", 3, 1},
         right{*this, "right", 3, 1}, never{*this, "never", 3, 1};
-    D forward(D const& x, bool goes_left) {
+    D forward(D const& x, bool left_branch) {
         D const hidden = tanh(common(x));
-        return goes_left ? left(hidden) : right(hidden);
+        return left_branch ? left(hidden) : right(hidden);
     }
 };
 
@@ -209,8 +209,8 @@ TEST_CASE("parameters that are unused on some ranks get the mean with zeros, and
         for (int round = 0; round < 2; ++round) {
             net.module.common.zero_grad(), net.module.left.zero_grad(),
                 net.module.right.zero_grad(), local.zero_grad();
-            bool const goes_left = (group.rank() + round) % 2 == 0;
-            sum(net(x, goes_left)).backward();
+            bool const left_branch = (group.rank() + round) % 2 == 0;
+            sum(net(x, left_branch)).backward();
             // every rank knows what all of them did
             std::vector<D> weights;
             double const n = group.size();

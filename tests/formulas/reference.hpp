@@ -1,6 +1,6 @@
-// Fused formulas against long double. A formula is a generic lambda: called with tensors it is an
-// expression that becomes one Node, and called with dual numbers it is the reference, element by
-// element.
+// Fused expressions against long double. Each is written once, as a generic lambda: called with
+// tensors it returns an expression that becomes one Node, and called with dual numbers it computes
+// the reference, element by element.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -106,7 +106,7 @@ private:
     std::mt19937_64 numbers_;
 };
 
-/// An operand of a formula: its leaf, the view of it that the formula gets, and its numbers in
+/// An argument of the lambda: its leaf, the view of it that the lambda gets, and its elements in
 /// row-major order.
 template <class T> struct Argument {
     xg::Tensor<T> leaf, view;
@@ -134,9 +134,9 @@ template <class T> Argument<T> random_argument(Random& random, xg::Shape const& 
     Argument<T> argument;
     auto const layout = random.below(4);
     if (shape.size() >= 2 && layout == 0) {
-        xg::Shape turned = shape;
-        std::swap(turned[0], turned[turned.size() - 1]);
-        argument.leaf = random_tensor<T>(random, turned);
+        xg::Shape swapped = shape;
+        std::swap(swapped[0], swapped[swapped.size() - 1]);
+        argument.leaf = random_tensor<T>(random, swapped);
         argument.leaf.requires_grad_();
         argument.view = argument.leaf.transpose(0, -1);
     } else if (!shape.empty() && layout == 1) {

@@ -1,6 +1,6 @@
-// Transforms inside what is differentiated itself: each transform, in each place, differentiated by
-// each transform. f0 is the sum of x^3, whose gradient is 3 x^2, and whose second derivatives are
-// diag(6 x). The places compute the same function in other ways.
+// Transforms inside a function that is differentiated itself: each transform, in each place,
+// differentiated by each transform. f0 is the sum of x^3. Its gradient is 3 x^2, and its second
+// derivatives are diag(6 x). The functions of all places compute the same.
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/functional/hvp.hpp>
 #include <xgrad/nn.hpp>

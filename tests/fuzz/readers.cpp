@@ -12,15 +12,15 @@ namespace data = xgrad::data;
 
 namespace {
 
-/// Looks at all elements, so that a sanitizer sees those that are not there.
-void look_at(xgrad::AnyTensor const& t) {
+/// Reads all elements, so that a sanitizer reports those outside of the memory.
+void read_elements(xgrad::AnyTensor const& t) {
     xgrad::detail::with_type(t, [](auto const& typed) {
         for (auto const& v : xgrad::detail::contiguous(typed.array_of())) [[maybe_unused]]
             auto const volatile copy = v;
     });
 }
-void look_at(xgrad::StateDict const& state) {
-    for (auto const& [name, tensor] : state) look_at(tensor);
+void read_elements(xgrad::StateDict const& state) {
+    for (auto const& [name, tensor] : state) read_elements(tensor);
 }
 
 template <auto read> void reader(std::span<std::byte const> bytes) {
@@ -30,8 +30,8 @@ template <auto read> void reader(std::span<std::byte const> bytes) {
 }
 
 void read_tables(data::Input const& in) {
-    look_at(data::read_csv(in, {.missing = data::Missing::nan}).values);
-    look_at(data::read_csv<std::int64_t>(in, {.delimiter = ';', .header = false}).values);
+    read_elements(data::read_csv(in, {.missing = data::Missing::nan}).values);
+    read_elements(data::read_csv<std::int64_t>(in, {.delimiter = ';', .header = false}).values);
 }
 
 /// Loads all resources, with what a program provides that knows no type but those of xgrad.
@@ -40,9 +40,10 @@ void load_package(data::Input const& in) {
     importer.provide("acme.Outside", xgrad::nn::Tanh());
     for (auto const& [package, resource, kind] : importer.resources()) {
         try {
-            if (kind == "module") look_at(importer.load_module(package, resource)->state_dict());
-            else if (kind == "tensor") look_at(importer.load_tensor(package, resource));
-            else if (kind == "tensors") look_at(importer.load_tensors(package, resource));
+            if (kind == "module")
+                read_elements(importer.load_module(package, resource)->state_dict());
+            else if (kind == "tensor") read_elements(importer.load_tensor(package, resource));
+            else if (kind == "tensors") read_elements(importer.load_tensors(package, resource));
             else importer.load_binary(package, resource);
         } catch (xgrad::Error const&) {}
     }
@@ -74,9 +75,10 @@ struct {
     std::string_view name;
     void (*read)(std::span<std::byte const>);
 } const readers[] = {
-    {"npy", reader<[](data::Input const& in) { look_at(data::load_npy(in)); }>},
-    {"npz", reader<[](data::Input const& in) { look_at(data::load_npz(in)); }>},
-    {"safetensors", reader<[](data::Input const& in) { look_at(data::load_safetensors(in)); }>},
+    {"npy", reader<[](data::Input const& in) { read_elements(data::load_npy(in)); }>},
+    {"npz", reader<[](data::Input const& in) { read_elements(data::load_npz(in)); }>},
+    {"safetensors",
+        reader<[](data::Input const& in) { read_elements(data::load_safetensors(in)); }>},
     {"csv", reader<read_tables>},
     {"package", reader<load_package>},
     {"inflate", compare_with_zlib},

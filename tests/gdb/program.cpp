@@ -1,4 +1,4 @@
-// What the test of gdb's printers looks at.
+// The program whose variables the test of gdb's printers prints.
 #include <xgrad/xgrad.hpp>
 
 namespace xg = xgrad;

@@ -112,10 +112,10 @@ TEST_CASE("so is one that looks into another, unless that is held") {
     x.grad().fill_(0);
 
     D held;
-    D turned = transpose(x);
-    turned.register_hook([&](D const& g) { held = g; });
+    D transposed = transpose(x);
+    transposed.register_hook([&](D const& g) { held = g; });
     x.zero_grad();
-    sum(square(turned + 1)).backward();
+    sum(square(transposed + 1)).backward();
     CHECK(x.grad().data() != held.data());
     sum(square(x + 1)).backward();
     CHECK(difference(held, xg::full({30, 20}, 4.)) == "");

@@ -1,4 +1,4 @@
-// A full sum goes over its operands once, however they lie in memory.
+// A full sum reads its operands in one pass, whatever their layout.
 #include "walk.hpp"
 
 namespace {

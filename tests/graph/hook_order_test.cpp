@@ -8,7 +8,7 @@ double number(xg::AnyTensor const& g) { return g.as<double>().item(); }
 
 Gradients times(Gradients const& g, double factor) { return {D(g[0].as<double>() * factor)}; }
 
-/// Notes a word and a number for each hook that runs.
+/// Records the name of each hook that is called, and a number.
 struct Log {
     std::vector<std::string> lines;
     void operator()(std::string const& who, double g) {

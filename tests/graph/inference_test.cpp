@@ -36,12 +36,12 @@ TEST_CASE("the mode is switched off and on again with its scopes, and grad mode 
         }
         CHECK(xg::is_inference_mode_enabled());
         CHECK_FALSE(xg::is_grad_enabled());
-        bool elsewhere = true, recording = false;
+        bool in_other_thread = true, recording = false;
         std::thread([&] {
-            elsewhere = xg::is_inference_mode_enabled();
+            in_other_thread = xg::is_inference_mode_enabled();
             recording = xg::is_grad_enabled();
         }).join();
-        CHECK_FALSE(elsewhere);
+        CHECK_FALSE(in_other_thread);
         CHECK(recording);
     }
     CHECK_FALSE(xg::is_inference_mode_enabled());

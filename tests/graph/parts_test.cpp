@@ -1,5 +1,5 @@
-// Gradients of parts of one tensor, which meet there: those of windows, of diagonals and of real
-// and imaginary parts are added where they belong, whatever else looks at the Nodes that they pass.
+// Gradients of parts of one tensor: those of views, diagonals, real and imaginary parts are summed,
+// also with hooks on the Nodes between, in second order, and where the caller holds a gradient.
 #include "graph/walk.hpp"
 
 namespace {

@@ -173,21 +173,21 @@ TEST_CASE("a changed operand is no error where only its other use needs a gradie
 }
 
 TEST_CASE("the whole history of saved operations is freed once it was used") {
-    std::weak_ptr<int> watched;
+    std::weak_ptr<int> observer;
     D x({1., 2.}, xg::requires_grad);
     D y;
     {
         D a = x * 3.;
         auto const token = std::make_shared<int>(1);
-        watched = token;
+        observer = token;
         a.register_hook([token](D const&) {});
         y = sum(a * a);
     }
-    CHECK_FALSE(watched.expired());
+    CHECK_FALSE(observer.expired());
     y.backward();
-    CHECK_FALSE(watched.expired());
+    CHECK_FALSE(observer.expired());
     y = D();
-    CHECK(watched.expired());
+    CHECK(observer.expired());
 }
 
 TEST_CASE("memory that backward needs is given back when backward is done with it") {

@@ -1,4 +1,4 @@
-// Hooks on saved tensors: when they run, whose, and what goes wrong.
+// Hooks on saved tensors: which of them are called, when, and their errors.
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -316,12 +316,12 @@ TEST_CASE("where hooks are disabled, making them fails with the given words; the
         }
         CHECK_THROWS_WITH_AS(xg::SavedTensorsHooks(same, same), "not here", xg::GraphError);
         CHECK(difference(grad(sum(x * x), x), {2., 4.}) == "");
-        bool elsewhere = false;
+        bool in_other_thread = false;
         std::thread([&] {
             xg::SavedTensorsHooks const theirs(same, same);
-            elsewhere = true;
+            in_other_thread = true;
         }).join();
-        CHECK(elsewhere);
+        CHECK(in_other_thread);
     }
     Counts n;
     xg::SavedTensorsHooks const hooks(n.pack(), n.unpack());

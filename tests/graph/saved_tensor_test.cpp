@@ -1,4 +1,4 @@
-// What Nodes save for backward, how to look at it, and when it is let go.
+// What Nodes save for backward, how a program reads it, and when it is freed.
 #include "walk.hpp"
 
 namespace {

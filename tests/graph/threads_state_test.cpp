@@ -21,7 +21,7 @@ TEST_CASE(
     }
     {
         xg::InferenceMode const on;
-        xg::AnomalyMode const watched;
+        xg::AnomalyMode const anomaly_mode;
         std::thread(look).join();
         CHECK(grad);
         CHECK_FALSE(inference);

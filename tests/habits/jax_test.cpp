@@ -136,10 +136,10 @@ TEST_CASE("Jacobians, and products with them") {
     CHECK(same(
         jax::jacfwd(jax::jacfwd([](D const& x) { return sum(x * x * x); }))(v), {{6, 0}, {0, 12}}));
     { // the function that is returned keeps no input alive, and outlives the transform
-        jax::WeakTensor watched;
+        jax::WeakTensor observer;
         auto pull = [&] {
             D const x({1., 2.});
-            watched = jax::WeakTensor(x);
+            observer = jax::WeakTensor(x);
             return jax::vjp(f)(x).second;
         }();
         CHECK(same(pull(w), {6, 16}));

@@ -8,7 +8,8 @@ using namespace support;
 
 namespace {
 
-/// The sum over all values of all letters, element by element. Only letters, and a given result.
+/// einsum, element by element: sums over all values of all labels. The equation has labels only, no
+/// ellipsis, and names its result.
 Values summed(std::string const& equation, std::vector<Values> const& operands) {
     auto const arrow = equation.find("->");
     std::vector<std::string> subscripts{""};
@@ -19,10 +20,10 @@ Values summed(std::string const& equation, std::vector<Values> const& operands) 
     for (std::size_t k = 0; k < operands.size(); ++k)
         for (std::size_t d = 0; d < subscripts[k].size(); ++d)
             extent[subscripts[k][d]] = std::max(extent[subscripts[k][d]], operands[k].shape[d]);
-    auto const place = [&](std::string const& letters, xg::Shape const& shape) {
+    auto const place = [&](std::string const& labels, xg::Shape const& shape) {
         std::size_t n = 0;
-        for (std::size_t d = 0; d < letters.size(); ++d)
-            n = n * shape[d] + (shape[d] == 1 ? 0 : at[letters[d]]);
+        for (std::size_t d = 0; d < labels.size(); ++d)
+            n = n * shape[d] + (shape[d] == 1 ? 0 : at[labels[d]]);
         return n;
     };
     Values out;

@@ -125,7 +125,7 @@ std::vector<Geometry> geometries() {
         {2, 2, 8, 8, 3, 1, 1, {.stride = 3}}, // pixels that no window sees
         {2, 2, 5, 6, 3, 2, 2, {.stride = 4, .padding = 1}},
         {2, 6, 6, 6, 12, 3, 3, {.padding = 2, .groups = 3}},
-        {3, 5, 9, 20, 5, 3, 3, {.padding = 1, .groups = 5}}, // each channel by itself
+        {3, 5, 9, 20, 5, 3, 3, {.padding = 1, .groups = 5}}, // depthwise
         {2, 3, 17, 19, 3, 5, 3, {.stride = 2, .padding = {2, 1}, .groups = 3}},
         {2, 4, 10, 33, 1, 3, 3, {.padding = 1}}, // one filter
         {5, 3, 4, 4, 17, 4, 4},                  // one window, which sees all
@@ -134,14 +134,14 @@ std::vector<Geometry> geometries() {
         {19, 2, 5, 5, 3, 5, 5, {.padding = {0, 1}}},
         {21, 2, 4, 5, 3, 3, 3, {.stride = 2, .padding = 1}},
         {2, 70, 3, 3, 3, 3, 3, {.padding = 1}},    // several blocks of channels
-        {1, 24, 90, 100, 2, 3, 3, {.padding = 1}}, // several bands of rows
+        {1, 24, 90, 100, 2, 3, 3, {.padding = 1}}, // several tiles of rows
         {1, 3, 300, 150, 2, 2, 3, {.stride = {2, 1}, .dilation = {3, 1}}},
         {2, 2, 3, 200, 2, 2, 3, {.padding = {3, 4}}},
         {1, 1, 1, 1, 1, 3, 3,
             {.stride = 2, .padding = 1}}, // no pixel for some numbers of the filter
         {2, 2, 5, 2, 3, 3, 4, {.stride = {1, 5}, .padding = {0, 2}}},
         {1, 2, 4, 4, 2, 2, 3, {.stride = 1 << 20}},
-        {1, 40, 4, 3000, 3, 3, 5, {.padding = {1, 2}}}, // several bands of columns
+        {1, 40, 4, 3000, 3, 3, 5, {.padding = {1, 2}}}, // several tiles of columns
         {1, 33, 3, 4001, 2, 3, 4, {.stride = {1, 2}, .padding = {1, 3}, .dilation = {1, 3}}},
         {1, 64, 1, 9001, 1, 1, 3, {.padding = {0, 1}}},
         {0, 2, 3, 4, 3, 2, 2},

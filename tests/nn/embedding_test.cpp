@@ -10,12 +10,12 @@ using I = xg::Tensor<std::int64_t>;
 TEST_CASE("an embedding picks rows; their gradients are added, that of padding is not") {
     D table = wave({5, 3}, 1);
     table.requires_grad_();
-    I words({{1, 4, 1}, {0, 2, 1}});
-    D const y = f::embedding(words, table, 4);
+    I tokens({{1, 4, 1}, {0, 2, 1}});
+    D const y = f::embedding(tokens, table, 4);
     CHECK(y.shape() == xg::Shape{2, 3, 3});
     CHECK(difference(y(0, 1), table(4).detach()) == "");
     D const total = weighted(y, 1);
-    words.zero_();
+    tokens.zero_();
     total.backward();
     CHECK(total.item() == doctest::Approx(-0.4834669773280392)); // from PyTorch
     CHECK(difference(table.grad(),

@@ -19,7 +19,7 @@ D const u, number(1.), v2 = xg::ones({2}), v3 = xg::ones({3}), m23 = xg::ones({2
                        four = xg::ones({2, 3, 4, 4});
 
 /// PyTorch's sentences about inputs name the function somewhere.
-#define SAYS(words, ...) CHECK(has(message_of([&] { __VA_ARGS__; }), Words words))
+#define SAYS(parts, ...) CHECK(has(message_of([&] { __VA_ARGS__; }), Parts parts))
 } // namespace
 
 TEST_CASE("pooling") {

@@ -19,7 +19,7 @@ D leaf(D const& values) {
     return t.requires_grad_();
 }
 
-/// The loss of each element by a formula, and the three reductions of it.
+/// Compares a loss and its three reductions with a function of single elements.
 template <class F> void check(F const& loss, double (*formula)(double x, double t)) {
     D each = xg::zeros({2, 3});
     double total = 0;

@@ -220,7 +220,7 @@ struct Deep : nn::Module<Deep> {
 /// A Child that is made later, or not at all; and a layer on the heap, which is no member.
 struct Later : nn::Module<Later> {
     std::optional<nn::Child<Inner>> layer;
-    std::vector<Inner> elsewhere;
+    std::vector<Inner> heap_layers;
     D forward(D const& x) { return layer ? (*layer)(x) : x; }
 };
 
@@ -286,7 +286,7 @@ TEST_CASE(
     for (auto& each : pair) use(each);
 
     Later later;
-    later.elsewhere.resize(3);
+    later.heap_layers.resize(3);
     CHECK(later.parameters().empty());
     CHECK(difference(D(later(x)), {1., 1.}) == "");
     later.layer.emplace(later, "layer");

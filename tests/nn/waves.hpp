@@ -1,5 +1,5 @@
-// Tensors without any symmetry, which every program can make again: what numbers recorded elsewhere
-// are numbers of.
+// Tensors without any symmetry, which every program can compute: the inputs of the numbers that
+// tests have from PyTorch.
 #pragma once
 
 #include <xgrad/nn.hpp>

@@ -18,7 +18,7 @@ D const number(1.), v2 = xg::ones({2}), v3 = xg::ones({3}), m23 = xg::ones({2, 3
 } // namespace
 
 TEST_CASE("elementwise functions of several operands: both shapes") {
-    Words const both = {"[2]", "[3]", "do not broadcast"};
+    Parts const both = {"[2]", "[3]", "do not broadcast"};
     auto const check = [&](std::string const& name, auto f) {
         CHECK(complaint(name, both,
                   [&] { xg::Tensor<typename decltype(f())::scalar> const y = f(); }) == "");
@@ -48,7 +48,7 @@ TEST_CASE("elementwise functions of several operands: both shapes") {
 }
 
 TEST_CASE("operators: both shapes, as they are written") {
-    Words const both = {"[2]", "[3]", "do not broadcast"};
+    Parts const both = {"[2]", "[3]", "do not broadcast"};
     auto const check = [&](std::string const& name, auto f) {
         CHECK(complaint(name, both,
                   [&] { xg::Tensor<typename decltype(f())::scalar> const y = f(); }) == "");
@@ -231,10 +231,10 @@ TEST_CASE("picking by numbers, orders, lengths") {
 }
 
 TEST_CASE("an index that has too many numbers, or one out of range") {
-    for (auto const word : {"too many indices", "2 dimensions", "3 of them", "[2, 3]"})
-        CHECK(message_of<xg::IndexError>([] { m23(0, 1, 2); }).find(word) != std::string::npos);
-    for (auto const word : {"index 3", "axis 1", "extent 3"})
-        CHECK(message_of<xg::IndexError>([] { m23(0, 3); }).find(word) != std::string::npos);
+    for (auto const part : {"too many indices", "2 dimensions", "3 of them", "[2, 3]"})
+        CHECK(message_of<xg::IndexError>([] { m23(0, 1, 2); }).find(part) != std::string::npos);
+    for (auto const part : {"index 3", "axis 1", "extent 3"})
+        CHECK(message_of<xg::IndexError>([] { m23(0, 3); }).find(part) != std::string::npos);
 }
 
 TEST_CASE("functions of networks") {

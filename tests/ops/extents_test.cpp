@@ -15,8 +15,8 @@ constexpr std::size_t huge = std::size_t{1} << 58, half = std::size_t{1} << 32;
 /// A tensor of that many elements which are all one number in memory.
 D repeated(xg::Shape const& shape) { return D({1.}).expand(shape); }
 
-void refused(auto f, std::initializer_list<std::string_view> words) {
-    CHECK(has(message_of<xg::ShapeError>(f), words));
+void refused(auto f, std::initializer_list<std::string_view> parts) {
+    CHECK(has(message_of<xg::ShapeError>(f), parts));
 }
 } // namespace
 

@@ -1,4 +1,5 @@
-// Complex formulas, those of several types, and reductions, in one expression and in several.
+// Complex functions, functions of several scalar types, and reductions, in one expression and in
+// several.
 #include <doctest/doctest.h>
 
 #include <support/fusion.hpp>

@@ -1,4 +1,4 @@
-// Real formulas in one expression and in several; what one expression becomes in the graph.
+// Real functions in one expression and in several, and the Nodes of one expression.
 #include <doctest/doctest.h>
 
 #include <support/fusion.hpp>

@@ -215,7 +215,7 @@ std::vector<SecondDerivatives> second_derivatives(F f, double at_x, double at_y)
     all.push_back({along_x_x.item(), along_x_y.item(), along_y_x.item(), along_y_y.item()});
     return all;
 }
-/// Judges all of them by xx, xy and yy; the two mixed ones of each must be the same to the last
+/// Compares all of them with xx, xy and yy; the two mixed ones of each must be the same to the last
 /// bit.
 template <class F>
 Verdict has_second_derivatives(

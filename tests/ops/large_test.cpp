@@ -1,4 +1,4 @@
-// Arrays that no cache holds: what is written past the caches is there, and nothing else is.
+// Arrays larger than all caches: non-temporal stores write all elements and no others.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>
@@ -7,8 +7,8 @@ using namespace support;
 
 namespace {
 
-/// So many that each array is written past the caches, and that the last of them are neither a
-/// whole pack nor a whole cache line.
+/// So many that each array is written by non-temporal stores, and that the last elements fill
+/// neither a batch nor a cache line.
 template <class T>
 constexpr std::size_t many =
     std::min(xg::detail::streamed_bytes, std::size_t{16} << 20) / sizeof(T) + 777;
@@ -85,8 +85,7 @@ TEST_CASE("whichever parts are written past the caches, results are the same to 
         loss.backward();
         return loss.item();
     };
-    value(), value(); // from now on sums of this formula are computed together with their
-                      // gradients, whatever was done with it before
+    value(), value(); // from here on the sum and its gradients are computed in one pass
     double const first = value();
     for (std::size_t const threads : {1u, 1u, 1u, 2u, 3u}) {
         xg::set_num_threads(threads);

@@ -1,6 +1,5 @@
-// Operands that do not lie in order: transposed, sliced, repeated, at odd places in memory. What an
-// operation makes of them must be what it makes of a contiguous copy, in value and both
-// derivatives.
+// Operands that are not contiguous: transposed, sliced, repeated, at odd addresses. An operation
+// must compute from them what it computes from a contiguous copy, in value and both derivatives.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>

@@ -1,5 +1,5 @@
-// What does not stand in a table, in complex<float>: judged by the same in complex<double>, in
-// value and both derivatives.
+// Operations that are in no table, in complex<float>: compared with complex<double>, in value and
+// both derivatives.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>

@@ -41,8 +41,9 @@ template <class F> std::array<D, 2> gradients_of(F f, D const& values) {
     D const x = values.clone().requires_grad_();
     xg::Axes turn;
     for (std::size_t d = values.dim(); d-- > 0;) turn.push_back(static_cast<std::ptrdiff_t>(d));
-    D const turned = permute(values, turn).clone().requires_grad_();
-    return {xg::grad(D(f(x)), x), permute(xg::grad(D(f(permute(turned, turn))), turned), turn)};
+    D const transposed = permute(values, turn).clone().requires_grad_();
+    return {
+        xg::grad(D(f(x)), x), permute(xg::grad(D(f(permute(transposed, turn))), transposed), turn)};
 }
 
 /// The gradient of a scalar function of a vector.

@@ -68,10 +68,10 @@ TEST_CASE("meshgrid gives the coordinates of a grid, as views") {
     CHECK(holds_exactly(grids[0], {0, 0, 0, 1, 1, 1}));
     CHECK(holds_exactly(grids[1], {0, 1, 2, 0, 1, 2}));
     CHECK(grids[1].data() == b.data());
-    auto const turned = meshgrid(std::vector{a, b}, xg::Indexing::xy);
-    CHECK(turned[0].shape() == xg::Shape{3, 2});
-    CHECK(holds_exactly(turned[0], {0, 1, 0, 1, 0, 1}));
-    CHECK(holds_exactly(turned[1], {0, 0, 1, 1, 2, 2}));
+    auto const swapped = meshgrid(std::vector{a, b}, xg::Indexing::xy);
+    CHECK(swapped[0].shape() == xg::Shape{3, 2});
+    CHECK(holds_exactly(swapped[0], {0, 1, 0, 1, 0, 1}));
+    CHECK(holds_exactly(swapped[1], {0, 0, 1, 1, 2, 2}));
     CHECK(meshgrid(std::vector{a, b, a}, xg::Indexing::xy)[2].shape() == xg::Shape{3, 2, 2});
     CHECK(holds_exactly(meshgrid(std::vector{a}, xg::Indexing::xy)[0], a));
     CHECK(holds_exactly(meshgrid(std::vector{a, D(7.)})[1], {7, 7}));

@@ -129,7 +129,7 @@ TEST_CASE("the error functions are what they become far from 0, and erfc keeps i
 
 namespace {
 
-/// Value and derivative at some numbers, so many that words of several numbers are used.
+/// Value and derivative at some numbers, in an array that fills whole batches.
 template <class T, class F>
 std::pair<std::vector<T>, std::vector<T>> value_and_slope(F f, std::vector<T> const& at) {
     xg::Tensor<T> x = xg::full<T>({(at.size() + 15) / 16 * 16}, at.back(), xg::requires_grad);

@@ -1,5 +1,5 @@
-// The judges of all other tests, judged: a rule that is wrong by one permille, or NaN, must not
-// pass.
+// A test of the checks that all other tests use: they must report a rule that is wrong by one
+// permille, or NaN.
 #include <doctest/doctest.h>
 
 #include <support/implementation.hpp>

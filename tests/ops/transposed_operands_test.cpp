@@ -1,6 +1,6 @@
-// Operands whose neighbours lie along another axis than the last, as a transposed matrix has them,
-// against elements picked one by one: they move in squares, which matrices of most sizes leave
-// incomplete.
+// Operands whose elements are contiguous along another axis than the last, as those of a transposed
+// matrix, against operands that are copied element by element. The loop copies them in square
+// tiles, which are incomplete at the edges of most matrices.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>

@@ -1,5 +1,5 @@
-// LBFGS against numbers of PyTorch 1.13, where the complex parameter was a pair of real ones;
-// states; and what goes wrong in a closure. And steps inside backward().
+// LBFGS against numbers of PyTorch 1.13, where the complex parameter was a pair of real ones.
+// States, errors in a closure, and steps inside backward().
 #include <xgrad/optim.hpp>
 
 #include "tensor/compare.hpp"

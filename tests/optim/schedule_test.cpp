@@ -1,4 +1,4 @@
-// Schedules against their formulas and against numbers worked out by hand.
+// Schedules against their definitions and against numbers computed by hand.
 #include <xgrad/optim.hpp>
 
 #include "tensor/compare.hpp"

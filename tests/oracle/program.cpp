@@ -345,8 +345,8 @@ std::vector<Number> numbers_for(
 }
 
 std::string compare(Outcome const& xgrad, Outcome const& torch) {
-    // A formula keeps the operands of its condition, where libtorch keeps a mask that was made
-    // before.
+    // An expression saves the operands of its condition, and libtorch saves a mask that was
+    // computed before.
     bool const saves_condition = xgrad.error.find("saved by WhereBackward") != xgrad.error.npos;
     if (!xgrad.error.empty() && torch.error.empty() && !saves_condition)
         return "libtorch can differentiate it, and xgrad says: " + xgrad.error;

@@ -55,7 +55,7 @@ using allocations::fails;
 
 TEST_CASE("a graph that cannot be recorded for want of memory leaves its operands as they were") {
     auto const outcome = each_fault([](long k) -> char const* {
-        Leaves const leaf;
+        LeafTensors const leaf;
         Steps s;
         bool const threw = fails(k, [&] { s = record(leaf); });
         if (threw != allocations::injected && k >= 0) return "a failure was swallowed";
@@ -69,9 +69,9 @@ TEST_CASE("a graph that cannot be recorded for want of memory leaves its operand
 
 TEST_CASE("after a pass that met a want of memory each leaf has the whole gradient or none, and "
           "the pass can be repeated") {
-    Gradients4 const right = gradients(Leaves());
+    Gradients4 const right = gradients(LeafTensors());
     auto const outcome = each_fault([&](long k) -> char const* {
-        Leaves leaf;
+        LeafTensors leaf;
         auto const s = record(leaf);
         if (fails(k, [&] { s.loss.backward({.retain_graph = true}); }) != allocations::injected &&
             k >= 0)
@@ -88,9 +88,9 @@ TEST_CASE("after a pass that met a want of memory each leaf has the whole gradie
 }
 
 TEST_CASE("a gradient is added to the one that was there before wholly or not at all") {
-    Gradients4 const right = gradients(Leaves());
+    Gradients4 const right = gradients(LeafTensors());
     auto const outcome = each_fault([&](long k) -> char const* {
-        Leaves leaf;
+        LeafTensors leaf;
         record(leaf).loss.backward();
         auto const s = record(leaf);
         fails(k, [&] { s.loss.backward(); });
@@ -110,9 +110,9 @@ TEST_CASE("a gradient is added to the one that was there before wholly or not at
 
 TEST_CASE(
     "where grad() cannot finish, no .grad has changed, and a second call gives the gradients") {
-    Gradients4 const right = gradients(Leaves());
+    Gradients4 const right = gradients(LeafTensors());
     auto const outcome = each_fault([&](long k) -> char const* {
-        Leaves const leaf;
+        LeafTensors const leaf;
         auto const s = record(leaf);
         auto const ask = [&] {
             auto [x, w, b, z] =
@@ -131,15 +131,15 @@ TEST_CASE(
 }
 
 TEST_CASE("a recorded pass that meets a want of memory leaves the graph whole") {
-    Leaves const reference;
-    auto const penalty = [](Leaves const& leaf, Steps const& s) {
+    LeafTensors const reference;
+    auto const penalty = [](LeafTensors const& leaf, Steps const& s) {
         auto [x, w, b, z] =
             grad(s.loss, xg::inputs(leaf.x, leaf.w, leaf.b, leaf.z), {.create_graph = true});
         return D(sum(x * x) + sum(w * w) + sum(b * b) + sum(abs2(z)));
     };
     D const right = grad(penalty(reference, record(reference)), reference.x);
     auto const outcome = each_fault([&](long k) -> char const* {
-        Leaves const leaf;
+        LeafTensors const leaf;
         auto const s = record(leaf);
         fails(k, [&] { grad(penalty(leaf, s), leaf.x, {.retain_graph = true}); });
         if (!leaf.untouched()) return "an operand changed";

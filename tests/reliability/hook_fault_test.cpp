@@ -39,7 +39,7 @@ struct Fault {
 
 /// A graph with every kind of hook on it; none changes a gradient.
 struct Hooked {
-    Leaves leaf;
+    LeafTensors leaf;
     std::shared_ptr<Fault> fault;
     std::shared_ptr<std::vector<xg::WeakTensor>> unpacked =
         std::make_shared<std::vector<xg::WeakTensor>>();
@@ -121,7 +121,7 @@ Gradients4 gradients_with_hooks() {
     graph.s.loss.backward();
     Gradients4 const found{
         graph.leaf.x.grad(), graph.leaf.w.grad(), graph.leaf.b.grad(), graph.leaf.z.grad()};
-    CHECK(agrees(found, gradients(Leaves())));
+    CHECK(agrees(found, gradients(LeafTensors())));
     return found;
 }
 
@@ -202,7 +202,7 @@ TEST_CASE("a graph that is not kept can be recorded anew after a hook threw, and
 }
 
 TEST_CASE("the gradients of the graph of all operations are those of its central differences") {
-    Leaves const leaf;
+    LeafTensors const leaf;
     auto const right = gradients(leaf);
     double const step = 1e-5;
     auto const slope = [&](D const& t, std::ptrdiff_t i) {

@@ -4,7 +4,7 @@
 
 #include "tensor/compare.hpp"
 
-struct Leaves {
+struct LeafTensors {
     D x{D({{0.5, -1., 1.5}, {2., 0.25, -0.75}}, xg::requires_grad)};
     D w{D({{0.25, 0.5}, {-0.5, 1.}, {0.75, -0.25}}, xg::requires_grad)};
     D b{D({0.125, -0.5}, xg::requires_grad)};
@@ -25,7 +25,7 @@ struct Steps {
     D loss;
 };
 
-inline Steps record(Leaves const& leaf) {
+inline Steps record(LeafTensors const& leaf) {
     Steps s;
     s.h = matmul(leaf.x, leaf.w);
     s.a = tanh(s.h + leaf.b);
@@ -48,7 +48,7 @@ struct Gradients4 {
     Z z;
 };
 
-inline Gradients4 gradients(Leaves const& leaf) {
+inline Gradients4 gradients(LeafTensors const& leaf) {
     auto const s = record(leaf);
     auto [x, w, b, z] = grad(s.loss, xg::inputs(leaf.x, leaf.w, leaf.b, leaf.z));
     return {x, w, b, z};
@@ -78,14 +78,14 @@ inline bool agrees(Gradients4 const& a, Gradients4 const& b) {
 }
 
 /// True where each leaf has the whole gradient `right`, or none.
-inline bool whole_or_none(Leaves const& leaf, Gradients4 const& right) {
+inline bool whole_or_none(LeafTensors const& leaf, Gradients4 const& right) {
     auto const fits = [](auto const& t, auto const& g) {
         return !t.grad().defined() || same(t.grad(), g);
     };
     return fits(leaf.x, right.x) && fits(leaf.w, right.w) && fits(leaf.b, right.b) &&
            fits(leaf.z, right.z);
 }
-inline bool complete(Leaves const& leaf, Gradients4 const& right) {
+inline bool complete(LeafTensors const& leaf, Gradients4 const& right) {
     return same(leaf.x.grad(), right.x) && same(leaf.w.grad(), right.w) &&
            same(leaf.b.grad(), right.b) && same(leaf.z.grad(), right.z);
 }

@@ -106,7 +106,7 @@ TEST_CASE("a tensor whose gradient cannot be retained is as before, and may be a
 TEST_CASE("anomaly mode does no harm where memory is short") {
     auto const before = xg::set_warning_handler([](std::string const&) {});
     auto const outcome = each_fault([](long k) -> char const* {
-        xg::AnomalyMode const watched;
+        xg::AnomalyMode const anomaly_mode;
         D const x({1., 2.}, xg::requires_grad), w({3., 4.}, xg::requires_grad);
         bool const threw = fails(k, [&] {
             D const y = matmul(outer(x * w, w), w);

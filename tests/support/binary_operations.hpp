@@ -107,7 +107,7 @@ inline Verdict is_sound(Binary const& op) {
     return {};
 }
 
-/// The same in a lower precision, judged by the operation in full precision.
+/// Checks a pair of a lower precision: compares it with the operation in full precision.
 inline Verdict is_sound(Binary const& op, Binary const& wide) {
     for (auto const& at : {op.at({19}, {19}), op.at({2, 5}, {5}), op.at({5}, {2, 1})})
         if (auto const wrong = agrees_with_double(op.f, wide.f, at); !wrong) return wrong;

@@ -1,12 +1,13 @@
-// The law of fusion: written as one expression or step by step, a formula has the same value and
-// the same gradients.
+// The law of fusion: a function that is written as one expression has the same value and the same
+// gradients as one that is evaluated step by step.
 #pragma once
 
 #include <support/derivatives.hpp>
 
 namespace support {
 
-/// What a formula calls on its parts: nothing, or evaluation into a tensor of its own.
+/// A function calls one of these on its parts: `fused` returns an expression as it is, `stepwise`
+/// evaluates it to a tensor.
 inline constexpr auto fused = [](auto const& part) { return part; };
 inline constexpr auto stepwise = [](auto const& part) { return xg::materialize_expression(part); };
 

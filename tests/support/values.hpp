@@ -98,7 +98,7 @@ Verdict holds_exactly(xg::Expression<Op, X...> const& got, Wanted const& want) {
     return holds(got, want, 0);
 }
 
-/// The words of an exception that a call throws, or "nothing was thrown".
+/// The message of an exception that a call throws, or "nothing was thrown".
 template <class E = xg::Error, class F> std::string message_of(F f) {
     try {
         f();

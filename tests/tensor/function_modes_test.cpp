@@ -75,7 +75,7 @@ struct Late : xg::Function<Late> {
     }
 };
 
-/// Saves its result, so that a chain of them is held together in two ways.
+/// Saves its result, so that edges and saved tensors both link the Nodes of a chain.
 struct Doubled : xg::Function<Doubled> {
     using Saved = std::tuple<D, D>;
     static D forward(Context& ctx, D const& x) {

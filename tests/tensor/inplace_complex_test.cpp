@@ -1,4 +1,5 @@
-// Changes in place of complex tensors and between scalar types, judged by their out-of-place forms.
+// Changes in place of complex tensors and between scalar types, compared with their out-of-place
+// forms.
 #include "inplace_forms.hpp"
 
 #define SCALARS std::complex<double>

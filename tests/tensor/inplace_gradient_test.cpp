@@ -1,4 +1,4 @@
-// Every in-place form as a step of the graph, judged by its out-of-place form: value, gradient,
+// Every in-place form as a step of the graph, compared with its out-of-place form: value, gradient,
 // recorded gradient and second derivative.
 #include <support/implementation.hpp>
 

@@ -1,4 +1,4 @@
-// Changes in place with a second real tensor, judged by their out-of-place forms.
+// Changes in place with a second real tensor, compared with their out-of-place forms.
 #include "inplace_forms.hpp"
 
 #define SCALARS double, double

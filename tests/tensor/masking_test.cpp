@@ -1,4 +1,4 @@
-// Elements picked by a mask, read and written.
+// Elements selected by a mask, read and written.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>

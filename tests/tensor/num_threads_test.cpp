@@ -1,4 +1,4 @@
-// Large formulas on several threads: the same bits as on one.
+// Large expressions on several threads: the same bits as on one.
 #if __has_include(<sys/wait.h>)
 #    include <sys/wait.h>
 #    include <unistd.h>
@@ -46,8 +46,8 @@ struct Results {
     Real value, a, b;
 };
 
-/// A full sum whose gradients are computed with it, the same once more, and a formula with a
-/// gradient of its own.
+/// A full sum whose gradients are computed with it, a second backward pass of that sum, and an
+/// expression with a given gradient.
 Results compute(std::size_t n) {
     xg::manual_seed(7);
     auto a = xg::rand<double>({n}, xg::requires_grad), b = xg::rand<double>({n}, xg::requires_grad);

@@ -99,9 +99,9 @@ TEST_CASE("a long sum of float keeps its digits in the gradient of a number") {
 }
 TEST_CASE("beside numbers: tensors out of order, empty ones, and second derivatives") {
     D x = xg::arange(0., 12.).reshape({3, 4}).clone().requires_grad_(), a(2., xg::requires_grad);
-    D const turned = x.transpose() * a;
-    CHECK(difference(turned, x.transpose() + x.transpose()) == "");
-    turned.backward(xg::ones({4, 3}));
+    D const transposed = x.transpose() * a;
+    CHECK(difference(transposed, x.transpose() + x.transpose()) == "");
+    transposed.backward(xg::ones({4, 3}));
     CHECK(a.grad().item() == 66.);
     D const none = xg::zeros({0, 4}, xg::requires_grad);
     a.zero_grad();

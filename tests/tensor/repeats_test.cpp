@@ -1,5 +1,5 @@
-// Numbers, rows and columns beside tensors, against the same formulas of tensors in which they are
-// written out.
+// Numbers, rows and columns beside tensors, against the same expressions of tensors of the full
+// shape.
 #include "tensor/compare.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// Changes in place through views of every kind, judged by what a selection matrix makes of the
-// base: value, gradient of base and operand, recorded gradient and second derivative.
+// Changes in place through views of every kind, compared with products of the base and a selection
+// matrix: value, gradient of base and operand, recorded gradient and second derivative.
 #include <doctest/doctest.h>
 
 #include <support/derivatives.hpp>

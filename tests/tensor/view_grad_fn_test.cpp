@@ -1,21 +1,21 @@
-// What a change in place makes of the history of a base and of its views, older and newer ones.
+// The grad_fn of a base, and of its older and newer views, after a change in place.
 #include "graph/walk.hpp"
 
 TEST_CASE(
     "a value that requires grad written into a view makes the base and older views require grad") {
     D base = xg::zeros({2, 2});
-    D const older = base[1], elsewhere = base[0];
+    D const older = base[1], unchanged = base[0];
     D const x({1., 2.}, xg::requires_grad);
     CHECK_FALSE(base.requires_grad());
     base[1].copy_(x * 3.);
     CHECK(base.requires_grad());
     CHECK(older.requires_grad());
-    CHECK(elsewhere.requires_grad());
+    CHECK(unchanged.requires_grad());
     CHECK(base.grad_fn()->name() == "CopySlices");
     CHECK_FALSE(older.is_leaf());
     D const g = grad(sum(older * older), x);
     CHECK(difference(g, {18., 36.}) == "");
-    CHECK(difference(grad(sum(elsewhere), x), {0., 0.}) == "");
+    CHECK(difference(grad(sum(unchanged), x), {0., 0.}) == "");
 }
 
 TEST_CASE("a base that is changed in place refreshes the history of its views") {
