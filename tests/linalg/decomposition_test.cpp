@@ -21,7 +21,7 @@ template <class T> xg::Tensor<T> hermitian(xg::Tensor<T> const& a) { return a + 
 template <class T> xg::Tensor<T> positive(xg::Tensor<T> const& a) {
     return matmul(a, adjoint(a)) + xg::eye<T>(a.shape(-1));
 }
-template <class T> Verdict is_identity(xg::Tensor<T> const& a) {
+template <class T> CheckResult is_identity(xg::Tensor<T> const& a) {
     return holds(a,
         xg::AnyTensor(xg::Tensor<T>(broadcast_to(xg::eye<T>(a.shape(-1)), a.shape())).clone()),
         1e-12);

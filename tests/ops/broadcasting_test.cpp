@@ -47,7 +47,7 @@ std::size_t place(std::size_t at, xg::Shape const& space, xg::Shape const& s) {
 
 auto const product = function_of<double, double>([](auto a, auto b) { return a * b - b; });
 
-Verdict broadcasts(xg::Shape const& a, xg::Shape const& b, bool strided) {
+CheckResult broadcasts(xg::Shape const& a, xg::Shape const& b, bool strided) {
     xg::Shape space;
     if (!common(a, b, space)) return {"no common shape"};
     Point const at{sample(xg::DType::float64, a, 1), sample(xg::DType::float64, b, 2)};

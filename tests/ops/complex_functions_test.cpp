@@ -62,7 +62,7 @@ template <class P> std::vector<cd> all_over(double decades) {
 
 /// Off by so many units of the last place of the modulus at most. What overflows or underflows is
 /// not compared.
-template <class T> Verdict is_accurate(Reference const& r, double ulps) {
+template <class T> CheckResult is_accurate(Reference const& r, double ulps) {
     using P = typename T::value_type;
     using Limits = std::numeric_limits<P>;
     auto const at = all_over<P>(r.decades);

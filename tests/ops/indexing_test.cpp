@@ -13,7 +13,7 @@ using xg::slice;
 
 D const x = reshape(xg::arange<double>(0, 24), {2, 3, 4});
 Point reals(xg::Shape const& shape) { return {sample(xg::DType::float64, shape)}; }
-template <class F> Verdict moves(F f, xg::Shape const& shape) {
+template <class F> CheckResult moves(F f, xg::Shape const& shape) {
     return differentiates(function_of<double>([=](auto a) { return square(f(a)); }), reals(shape));
 }
 

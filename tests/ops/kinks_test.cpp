@@ -11,7 +11,7 @@ namespace {
 Values reals(std::vector<cd> numbers) { return {xg::DType::float64, {numbers.size()}, numbers}; }
 
 /// Value and gradients for all arguments with seed 1, fused and recorded.
-Verdict has_gradients(Function const& f, Point const& at, Wanted const& value,
+CheckResult has_gradients(Function const& f, Point const& at, Wanted const& value,
     std::vector<Wanted> const& gradients, double tolerance = 0) {
     auto const y = value_of(f, at);
     if (auto const wrong = holds(y.numbers, value, tolerance); !wrong)
@@ -26,11 +26,12 @@ Verdict has_gradients(Function const& f, Point const& at, Wanted const& value,
     }
     return {};
 }
-template <class F> Verdict at(F f, std::vector<cd> x, Wanted const& value, Wanted const& gradient) {
+template <class F>
+CheckResult at(F f, std::vector<cd> x, Wanted const& value, Wanted const& gradient) {
     return has_gradients(function_of<double>(f), {reals(std::move(x))}, value, {gradient});
 }
 template <class F>
-Verdict at2(F f, std::vector<cd> a, std::vector<cd> b, Wanted const& value, Wanted const& ga,
+CheckResult at2(F f, std::vector<cd> a, std::vector<cd> b, Wanted const& value, Wanted const& ga,
     Wanted const& gb) {
     return has_gradients(function_of<double, double>(f), {reals(std::move(a)), reals(std::move(b))},
         value, {ga, gb});
@@ -218,7 +219,7 @@ std::vector<SecondDerivatives> second_derivatives(F f, double at_x, double at_y)
 /// Compares all of them with xx, xy and yy; the two mixed ones of each must be the same to the last
 /// bit.
 template <class F>
-Verdict has_second_derivatives(
+CheckResult has_second_derivatives(
     F f, double x, double y, double xx, double xy, double yy, double tolerance = 0) {
     char const* const names[] = {"fused: ", "recorded: ", "hessian: ", "vhp: ", "hvp: "};
     auto const all = second_derivatives(f, x, y);

@@ -44,7 +44,7 @@ Values product(Values a, Values b) {
 }
 
 template <class A, class B>
-Verdict multiplies(xg::Shape const& p, xg::Shape const& q, double tolerance = 1e-12) {
+CheckResult multiplies(xg::Shape const& p, xg::Shape const& q, double tolerance = 1e-12) {
     auto const a = sample(xg::dtype_of<A>, p, 1, -1, 1), b = sample(xg::dtype_of<B>, q, 2, -1, 1);
     auto const want = product(a, b);
     for (bool const a_strided : {false, true})

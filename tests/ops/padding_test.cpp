@@ -20,7 +20,7 @@ D const x = counting({3, 4});
 
 /// The square of what f makes of x, so that gradients and second derivatives depend on where
 /// elements went.
-template <class F> Verdict moves(F f, xg::Shape const& shape) {
+template <class F> CheckResult moves(F f, xg::Shape const& shape) {
     if (auto const wrong = differentiates(function_of<double>([=](auto a) { return square(f(a)); }),
             {sample(xg::DType::float64, shape)});
         !wrong)

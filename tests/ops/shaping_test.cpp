@@ -16,7 +16,7 @@ Point reals(xg::Shape const& shape) { return {sample(xg::DType::float64, shape)}
 
 /// The square of what f makes of x, so that gradients and second derivatives depend on where
 /// elements went.
-template <class F> Verdict moves(F f, xg::Shape const& shape) {
+template <class F> CheckResult moves(F f, xg::Shape const& shape) {
     if (auto const wrong =
             differentiates(function_of<double>([=](auto x) { return square(f(x)); }), reals(shape));
         !wrong)

@@ -63,7 +63,7 @@ template <class P> std::vector<cd> range() {
 }
 
 /// Off by `ulps` units in the last place at most; `got` was rounded to P.
-template <class P> Verdict is_near(double x, double got, double want, double ulps) {
+template <class P> CheckResult is_near(double x, double got, double want, double ulps) {
     double const rounded = static_cast<P>(want);
     if (std::isnan(rounded) ? std::isnan(got) : got == rounded) return {};
     if (std::isfinite(rounded) &&
@@ -74,7 +74,7 @@ template <class P> Verdict is_near(double x, double got, double want, double ulp
     return {"at " + text(x) + ": " + text(got) + ", expected " + text(rounded)};
 }
 
-template <class P> Verdict matches(Reference const& r, double ulps) {
+template <class P> CheckResult matches(Reference const& r, double ulps) {
     Values const at{xg::dtype_of<P>, {range<P>().size()}, range<P>()};
     auto const y = value_of(operation<P>(r.name).f, {at});
     for (std::size_t i = 0; i < at.numbers.size(); ++i)

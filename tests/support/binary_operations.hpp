@@ -72,7 +72,8 @@ extern template std::vector<Binary> binary_operations<double, cd>();
 extern template std::vector<Binary> binary_operations<cd, double>();
 
 /// Value and gradients of arguments of one shape as the closed forms have them.
-inline Verdict matches_closed_forms(Binary const& op, Point const& at, double tolerance = 1e-12) {
+inline CheckResult matches_closed_forms(
+    Binary const& op, Point const& at, double tolerance = 1e-12) {
     auto const w = directions(op.f, at).w;
     auto const gradient = [](Values const& x, cd g) {
         return xg::is_complex(x.dtype) ? g : g.real();
@@ -95,7 +96,7 @@ inline Verdict matches_closed_forms(Binary const& op, Point const& at, double to
 }
 
 /// All that a pair of scalar types of full precision has to satisfy.
-inline Verdict is_sound(Binary const& op) {
+inline CheckResult is_sound(Binary const& op) {
     if (auto const wrong = matches_closed_forms(op, op.at({19}, {19})); !wrong) return wrong;
     if (auto const wrong = differentiates(op.f, op.at({19}, {19})); !wrong) return wrong;
     if (auto const wrong = differentiates(op.f, op.at({2, 5}, {5})); !wrong)
@@ -108,7 +109,7 @@ inline Verdict is_sound(Binary const& op) {
 }
 
 /// Checks a pair of a lower precision: compares it with the operation in full precision.
-inline Verdict is_sound(Binary const& op, Binary const& wide) {
+inline CheckResult is_sound(Binary const& op, Binary const& wide) {
     for (auto const& at : {op.at({19}, {19}), op.at({2, 5}, {5}), op.at({5}, {2, 1})})
         if (auto const wrong = agrees_with_double(op.f, wide.f, at); !wrong) return wrong;
     return {};

@@ -50,16 +50,16 @@ Values value_of(Function const& f, Point const& at);
 
 /// Checks both orders: against central differences, the recorded pass against the fused one, and
 /// strided operands against contiguous ones.
-Verdict differentiates(Function const& f, Point const& at, double tolerance = 1e-8);
+CheckResult differentiates(Function const& f, Point const& at, double tolerance = 1e-8);
 /// Compares value and both orders of a function of float, or of float and double, with those of the
 /// same function of double.
-Verdict agrees_with_double(
+CheckResult agrees_with_double(
     Function const& f, Function const& f_of_double, Point const& at, double tolerance = 1e-5);
 /// Compares value and gradients of an elementwise function of vectors with those of the vectors
 /// repeated until a loop has more than one part and a tail.
-Verdict is_the_same_when_large(Function const& f, Point const& at);
+CheckResult is_the_same_when_large(Function const& f, Point const& at);
 /// Compares value and both orders of a function with those of another one.
-Verdict agrees_with(
+CheckResult agrees_with(
     Function const& f, Function const& other, Point const& at, double tolerance = 1e-12);
 
 } // namespace support

@@ -13,7 +13,7 @@ inline constexpr auto stepwise = [](auto const& part) { return xg::materialize_e
 
 /// f(step, x...) for both kinds of step.
 template <class... T, class F>
-Verdict is_the_same_in_steps(F, Point const& at, double tolerance = 1e-12) {
+CheckResult is_the_same_in_steps(F, Point const& at, double tolerance = 1e-12) {
     auto const at_once = function_of<T...>([](auto const&... x) { return F{}(fused, x...); });
     auto const in_steps = function_of<T...>([](auto const&... x) { return F{}(stepwise, x...); });
     return agrees_with(at_once, in_steps, at, tolerance);

@@ -8,7 +8,7 @@
 
 namespace support {
 
-std::ostream& operator<<(std::ostream& out, Verdict const& v) {
+std::ostream& operator<<(std::ostream& out, CheckResult const& v) {
     return out << (v ? "as expected" : v.wrong);
 }
 
@@ -120,7 +120,7 @@ std::string text(xg::Shape const& shape) {
 
 Wanted::Wanted(xg::AnyTensor const& t) : numbers(values(t).numbers) {}
 
-Verdict holds(std::vector<cd> const& got, Wanted const& wanted, double tolerance) {
+CheckResult holds(std::vector<cd> const& got, Wanted const& wanted, double tolerance) {
     auto const& want = wanted.numbers;
     if (got.size() != want.size())
         return {std::to_string(got.size()) + " elements, expected " + std::to_string(want.size())};
@@ -130,12 +130,12 @@ Verdict holds(std::vector<cd> const& got, Wanted const& wanted, double tolerance
                     text(want[i])};
     return {};
 }
-Verdict holds(xg::AnyTensor const& got, Wanted const& want, double tolerance) {
+CheckResult holds(xg::AnyTensor const& got, Wanted const& want, double tolerance) {
     if (!got.defined()) return {"an undefined tensor"};
     return holds(values(got).numbers, want, tolerance);
 }
 
-Verdict has(std::string const& text, std::initializer_list<std::string_view> parts) {
+CheckResult has(std::string const& text, std::initializer_list<std::string_view> parts) {
     for (auto const part : parts)
         if (text.find(part) == std::string::npos)
             return {"no \"" + std::string(part) + "\" in: " + text};
@@ -196,7 +196,7 @@ Point first_order(
                                     .allow_unused = true}));
 }
 
-Verdict is_the_same_when_large(Function const& f, Point const& at) {
+CheckResult is_the_same_when_large(Function const& f, Point const& at) {
     static constexpr std::size_t n = (std::size_t{1} << 15) + 3;
     auto const repeated = [](Values v) {
         auto const few = v.numbers;
@@ -218,7 +218,8 @@ Verdict is_the_same_when_large(Function const& f, Point const& at) {
         return close(a.real(), b.real(), rounding * std::abs(b)) &&
                close(a.imag(), b.imag(), rounding * std::abs(b));
     };
-    auto const compared = [&](char const* what, Values const& some, Values const& few) -> Verdict {
+    auto const compared = [&](char const* what, Values const& some,
+                              Values const& few) -> CheckResult {
         if (some.dtype != few.dtype || !(some.shape == xg::Shape{n}))
             return {std::string(what) + ": type or shape"};
         for (std::size_t i = 0; i < n; ++i) {
@@ -345,7 +346,7 @@ cd central_difference(std::function<double(Point const&)> const& phi, Point at,
     return xg::is_complex(at[argument].dtype) ? cd(re, along(cd(0, 1))) : cd(re);
 }
 
-Verdict agree_with_differences(std::string const& what, Point const& got,
+CheckResult agree_with_differences(std::string const& what, Point const& got,
     std::function<double(Point const&)> const& phi, Point const& at, double tolerance) {
     for (std::size_t k = 0; k < at.size(); ++k) {
         if (!xg::is_differentiable(at[k].dtype)) continue;
@@ -360,7 +361,7 @@ Verdict agree_with_differences(std::string const& what, Point const& got,
     return {};
 }
 
-Verdict agree(std::string const& what, Point const& got, Point const& want, double tolerance) {
+CheckResult agree(std::string const& what, Point const& got, Point const& want, double tolerance) {
     for (std::size_t k = 0; k < want.size(); ++k)
         if (auto const v = holds(got[k].numbers, want[k].numbers, tolerance); !v)
             return {what + " for argument " + std::to_string(k) + ": " + v.wrong};
@@ -375,7 +376,7 @@ Directions directions(Function const& f, Point const& at) {
     return d;
 }
 
-Verdict differentiates(Function const& f, Point const& at, double tolerance) {
+CheckResult differentiates(Function const& f, Point const& at, double tolerance) {
     auto const both = directions(f, at);
     auto const& w = both.w;
     auto const& v = both.v;
@@ -419,8 +420,8 @@ Verdict differentiates(Function const& f, Point const& at, double tolerance) {
         without_w, 1e-11);
 }
 
-Verdict compare(Function const& f, Point const& at, Function const& other, Point const& other_at,
-    double tolerance) {
+CheckResult compare(Function const& f, Point const& at, Function const& other,
+    Point const& other_at, double tolerance) {
     auto const [w, v] = directions(f, at);
     auto const [other_w, other_v] = directions(other, other_at);
     if (w.shape != other_w.shape)
@@ -439,10 +440,11 @@ Verdict compare(Function const& f, Point const& at, Function const& other, Point
     return agree("the second derivative", second_order(f, at, w, v),
         second_order(other, other_at, other_w, other_v), tolerance);
 }
-Verdict agrees_with(Function const& f, Function const& other, Point const& at, double tolerance) {
+CheckResult agrees_with(
+    Function const& f, Function const& other, Point const& at, double tolerance) {
     return compare(f, at, other, at, tolerance);
 }
-Verdict agrees_with_double(
+CheckResult agrees_with_double(
     Function const& f, Function const& f_of_double, Point const& at, double tolerance) {
     Point wide = at;
     for (auto& v : wide)

@@ -165,7 +165,7 @@ extern template std::vector<Unary> unary_operations<cf>();
 extern template std::vector<Unary> unary_operations<cd>();
 
 /// Value and derivatives as the closed forms have them.
-inline Verdict matches_closed_forms(Unary const& u, double tolerance = 1e-12) {
+inline CheckResult matches_closed_forms(Unary const& u, double tolerance = 1e-12) {
     auto const [w, v] = directions(u.f, {u.at});
     bool const real_x = !xg::is_complex(u.at.dtype), real_y = !xg::is_complex(w.dtype);
     auto const projected = [](bool real, cd z) { return real ? z.real() : z; };

@@ -23,11 +23,11 @@ inline constexpr double inf = std::numeric_limits<double>::infinity();
 inline constexpr double NaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Right, or a sentence about what is wrong: `CHECK(holds(y, {1, 2}))` prints it.
-struct Verdict {
+struct CheckResult {
     std::string wrong;
     explicit operator bool() const { return wrong.empty(); }
 };
-std::ostream& operator<<(std::ostream& out, Verdict const& v);
+std::ostream& operator<<(std::ostream& out, CheckResult const& v);
 
 /// The elements of a tensor in row-major order.
 struct Values {
@@ -83,18 +83,19 @@ struct Wanted {
     Wanted(xg::AnyTensor const& t);
 };
 
-Verdict holds(std::vector<cd> const& got, Wanted const& wanted, double tolerance = 1e-12);
-Verdict holds(xg::AnyTensor const& got, Wanted const& want, double tolerance = 1e-12);
+CheckResult holds(std::vector<cd> const& got, Wanted const& wanted, double tolerance = 1e-12);
+CheckResult holds(xg::AnyTensor const& got, Wanted const& want, double tolerance = 1e-12);
 template <class Op, class... X>
-Verdict holds(xg::Expression<Op, X...> const& got, Wanted const& want, double tolerance = 1e-12) {
+CheckResult holds(
+    xg::Expression<Op, X...> const& got, Wanted const& want, double tolerance = 1e-12) {
     return holds(xg::AnyTensor(xg::materialize_expression(got)), want, tolerance);
 }
 /// Equal to the last bit.
-inline Verdict holds_exactly(xg::AnyTensor const& got, Wanted const& want) {
+inline CheckResult holds_exactly(xg::AnyTensor const& got, Wanted const& want) {
     return holds(got, want, 0);
 }
 template <class Op, class... X>
-Verdict holds_exactly(xg::Expression<Op, X...> const& got, Wanted const& want) {
+CheckResult holds_exactly(xg::Expression<Op, X...> const& got, Wanted const& want) {
     return holds(got, want, 0);
 }
 
@@ -106,6 +107,6 @@ template <class E = xg::Error, class F> std::string message_of(F f) {
     return "nothing was thrown";
 }
 /// True where a text has all of some parts; otherwise it says the text.
-Verdict has(std::string const& text, std::initializer_list<std::string_view> parts);
+CheckResult has(std::string const& text, std::initializer_list<std::string_view> parts);
 
 } // namespace support

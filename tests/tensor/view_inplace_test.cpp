@@ -48,7 +48,7 @@ Tensor with_axes_reversed(Tensor const& x) {
     return y += x;
 }
 
-Verdict takes(Change const& change, View view, xg::Shape const& shape, xg::Shape const& operand,
+CheckResult takes(Change const& change, View view, xg::Shape const& shape, xg::Shape const& operand,
     bool reversed) {
     auto const in_place = [=](Tensor const& leaf, Tensor const& b) {
         Tensor const base = reversed ? with_axes_reversed(leaf) : leaf.clone();
@@ -71,11 +71,11 @@ Verdict takes(Change const& change, View view, xg::Shape const& shape, xg::Shape
     auto const v = agrees_with(function_of<double, double>(in_place),
         function_of<double, double>(out_of_place), at, 1e-11);
     return v ? v
-             : Verdict{
+             : CheckResult{
                    std::string(change.name) + (reversed ? " of a strided base: " : ": ") + v.wrong};
 }
 
-Verdict takes_changes(View view, xg::Shape const& shape = {3, 4}) {
+CheckResult takes_changes(View view, xg::Shape const& shape = {3, 4}) {
     auto const part = view(Tensor(xg::zeros(shape))).shape();
     for (auto const& change : changes)
         for (auto const& operand :
