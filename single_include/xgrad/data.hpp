@@ -187,7 +187,7 @@ class Input {
 public:
     template <class P>
         requires std::convertible_to<P const&, std::filesystem::path>
-    Input(P const& path) : Input(Opened{}, std::filesystem::path(path)) {}
+    Input(P const& path) : Input(OpenTag{}, std::filesystem::path(path)) {}
     /// Reads from memory, which must outlive it; `name` stands for the file name in messages.
     Input(std::span<std::byte const> bytes, std::string name)
         : name_(std::move(name)), size_(bytes.size()), bytes_(bytes.data()) {}
@@ -207,8 +207,8 @@ public:
     }
 
 private:
-    struct Opened {};
-    Input(Opened, std::filesystem::path const& path);
+    struct OpenTag {};
+    Input(OpenTag, std::filesystem::path const& path);
 
     std::string name_;
     std::uint64_t size_ = 0;
@@ -362,7 +362,7 @@ XGRAD_FUNCTION std::string Input::text(
     return s;
 }
 
-XGRAD_FUNCTION Input::Input(Opened, std::filesystem::path const& path)
+XGRAD_FUNCTION Input::Input(OpenTag, std::filesystem::path const& path)
     : name_(path.string()), file_(std::make_shared<std::ifstream>()) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
@@ -462,6 +462,7 @@ XGRAD_FUNCTION void AtomicFile::close() {
 
 #if !defined(__cpp_lib_to_chars)
 #    include <clocale>
+#    include <cstdlib>
 #endif
 
 namespace xgrad::data::detail {
@@ -474,10 +475,10 @@ inline char const* end_of_number(char const* first, char const* last) {
         return std::find_if_not(p, last, [](char c) { return c >= '0' && c <= '9'; });
     };
     char const* p = first + (first != last && *first == '-');
-    for (std::string_view const word : {"infinity", "inf", "nan"})
-        if (static_cast<std::size_t>(last - p) >= word.size() &&
-            std::equal(word.begin(), word.end(), p, [](char a, char b) { return a == (b | 32); }))
-            return p + word.size();
+    for (std::string_view const name : {"infinity", "inf", "nan"})
+        if (static_cast<std::size_t>(last - p) >= name.size() &&
+            std::equal(name.begin(), name.end(), p, [](char a, char b) { return a == (b | 32); }))
+            return p + name.size();
     char const* end = digits(p);
     bool any = end != p;
     if (end != last && *end == '.') {
@@ -2583,15 +2584,15 @@ namespace xgrad::data {
 
 XGRAD_FUNCTION AnyTensor load_npy(Input const& in) {
     auto const header = detail::read_npy_header(in);
-    bool const turned = header.fortran && header.shape.size() > 1;
-    if (!turned)
+    bool const column_major = header.fortran && header.shape.size() > 1;
+    if (!column_major)
         return detail::read_tensor(in, header.end, *header.element, header.swapped, header.shape);
-    auto const backwards = detail::read_tensor(in, header.end, *header.element, header.swapped,
+    auto const transposed = detail::read_tensor(in, header.end, *header.element, header.swapped,
         Shape(header.shape.rbegin(), header.shape.rend()));
-    auto window = backwards.impl().array;
-    window.set_view(header.shape, Strides(window.strides.rbegin(), window.strides.rend()));
-    AnyTensor t(xgrad::detail::TensorImpl::make(*backwards.impl().type, header.shape));
-    t.impl().type->copy_elements(t.impl().array, window);
+    auto view = transposed.impl().array;
+    view.set_view(header.shape, Strides(view.strides.rbegin(), view.strides.rend()));
+    AnyTensor t(xgrad::detail::TensorImpl::make(*transposed.impl().type, header.shape));
+    t.impl().type->copy_elements(t.impl().array, view);
     return t;
 }
 

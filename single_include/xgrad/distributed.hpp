@@ -1121,25 +1121,25 @@ public:
         Tensor<std::int64_t> const length(static_cast<std::int64_t>(text.size()));
         broadcast(length, rank, "the length of an error's text");
         if (length.item() == 0) return;
-        auto const letters = Tensor<bool>::empty({static_cast<std::size_t>(length.item())});
+        auto const buffer = Tensor<bool>::empty({static_cast<std::size_t>(length.item())});
         static_assert(sizeof(bool) == 1);
-        if (thrown) text.copy(reinterpret_cast<char*>(letters.impl().array.data), text.size());
+        if (thrown) text.copy(reinterpret_cast<char*>(buffer.impl().array.data), text.size());
         state_
             ->begin(
                 {.operation = "broadcast",
                     .name = "an error's text",
                     .dtype = DType::boolean,
-                    .shape = letters.shape(),
+                    .shape = buffer.shape(),
                     .root = rank},
-                [letters, rank](MPI_Comm c, MPI_Request* r) {
-                    return MPI_Ibcast(letters.impl().array.data, static_cast<int>(letters.numel()),
+                [buffer, rank](MPI_Comm c, MPI_Request* r) {
+                    return MPI_Ibcast(buffer.impl().array.data, static_cast<int>(buffer.numel()),
                         MPI_BYTE, rank, c, r);
                 },
                 [] { return Done{}; })
             .wait();
         if (thrown) std::rethrow_exception(thrown);
         throw DistributedError(
-            std::string(reinterpret_cast<char const*>(letters.impl().array.data), letters.numel()));
+            std::string(reinterpret_cast<char const*>(buffer.impl().array.data), buffer.numel()));
     }
 
     /// Makes this group fail: here at once, and on the other ranks when they next wait or poll,
@@ -1251,14 +1251,14 @@ struct Float16 {
     /// loops are vectorised.
     static std::uint16_t encode(float value) noexcept {
         constexpr std::uint32_t infinity = 0x7f800000, overflow = 0x477ff000 /* 65520 */,
-                                least_normal = 0x38800000 /* 2^-14 */;
+                                min_normal = 0x38800000 /* 2^-14 */;
         auto const bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffu;
         // beside 0.5 a float has steps of 2^-24, as binary16 has below its normal numbers
         auto const subnormal =
             std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
             std::bit_cast<std::uint32_t>(0.5f);
         auto const normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10);
-        std::uint32_t rest = magnitude < least_normal ? subnormal : normal;
+        std::uint32_t rest = magnitude < min_normal ? subnormal : normal;
         rest = magnitude >= overflow ? 0x7c00u : rest;
         rest = magnitude > infinity ? 0x7e00u : rest;
         return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | rest);
@@ -2352,7 +2352,7 @@ private:
                 for (std::size_t i = 0; i < rows; ++i) x[i * columns + c] = replacement();
                 project(c);
             }
-            project(c); // the first time leaves eps / (what is left of the column)
+            project(c); // the first one leaves an error of eps * whole / length(c)
             Real const by =
                 length(c) + static_cast<Real>(state_.options_.orthogonalization_epsilon);
             for (std::size_t i = 0; i < rows; ++i)

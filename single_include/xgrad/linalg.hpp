@@ -893,8 +893,8 @@ namespace xgrad {
 
 namespace detail {
 
-/// The index of each axis: a letter, or a negative number for an axis under an ellipsis, counted
-/// from the last.
+/// The index of each axis: a subscript label, or a negative number for an axis under an ellipsis,
+/// counted from the last.
 using Indices = std::vector<int>;
 
 inline bool has(Indices const& all, int index) {
@@ -1001,9 +1001,9 @@ public:
     bool is_needed(int index, std::size_t next) const;
 
 private:
-    /// Parses subscripts: calls letter(c) for each index and ellipsis() for each ellipsis.
-    template <class Letter, class Ellipsis>
-    void read(std::string_view text, Letter letter, Ellipsis ellipsis) const {
+    /// Parses subscripts: calls label(c) for each index and ellipsis() for each ellipsis.
+    template <class Label, class Ellipsis>
+    void read(std::string_view text, Label label, Ellipsis ellipsis) const {
         bool has_ellipsis = false;
         for (std::size_t i = 0; i < text.size(); ++i) {
             char const c = text[i];
@@ -1014,7 +1014,7 @@ private:
                         "\" is not part of the one ellipsis that subscripts may have");
                 i += 2;
                 ellipsis();
-            } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) letter(c);
+            } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) label(c);
             else
                 fail<Error>("einsum: invalid subscript '", std::string(1, c), "' in \"", equation_,
                     "\"; subscripts must be in [a-zA-Z]");
@@ -1198,14 +1198,14 @@ XGRAD_FUNCTION bool Subscripts::is_needed(int index, std::size_t next) const {
 
 XGRAD_FUNCTION Indices Subscripts::of_operand(
     std::string_view text, Shape const& shape, std::size_t number) {
-    std::size_t letters = 0;
+    std::size_t labels = 0;
     bool has_ellipsis = false;
     read(
-        text, [&](char) { ++letters; }, [&] { has_ellipsis = true; });
-    if (letters > shape.size() || (letters < shape.size() && !has_ellipsis))
-        fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", letters,
+        text, [&](char) { ++labels; }, [&] { has_ellipsis = true; });
+    if (labels > shape.size() || (labels < shape.size() && !has_ellipsis))
+        fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", labels,
             " axes, and operand ", number, " has shape ", shape);
-    auto const under = static_cast<int>(shape.size() - letters);
+    auto const under = static_cast<int>(shape.size() - labels);
     ellipsis_ = std::max(ellipsis_, under);
     Indices indices;
     auto const add = [&](int index) {

@@ -155,8 +155,8 @@
 //
 // Shapes: a gradient has the shape of its parameter, and so have state tensors; those of a complex
 // parameter are real, with a last axis of 2.
-// Gradients: read from .grad; a parameter without one is skipped. An update is not recorded, and
-// counts as a change in place.
+// Gradients: read from .grad; a parameter without one is skipped, and so is a leaf that requires
+// none, as in PyTorch. An update is not recorded, and counts as a change in place.
 // Errors: a parameter that is no leaf is a GraphError, one of integers a TypeError; one that is
 // undefined or given twice, an empty list, options out of range, and a state of another optimiser
 // are an Error; a group or parameter that is not there is an IndexError.

@@ -1419,8 +1419,8 @@ template <class M> void add_known_call(TypeEntry& e) {
         // std::tuple<> stands for void
         using Result = std::conditional_t<std::same_as<typename Forward::Result, std::tuple<>>,
             void, typename Forward::Result>;
-        using Known = SignatureOf<Result, typename Forward::Arguments>;
-        if constexpr (Known::callable) e.calls.push_back(typed_call<M, typename Known::type>());
+        using Call = SignatureOf<Result, typename Forward::Arguments>;
+        if constexpr (Call::callable) e.calls.push_back(typed_call<M, typename Call::type>());
     }
 }
 template <class M, Name name, class... Parts> TypeEntry entry() {
