@@ -127,31 +127,8 @@ private:
 
     template <class L>
     static Ref<TensorImpl> make_laid_out(
-        TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
-        if (own_block || bytes > Storage::max_shared_bytes) {
-            auto storage = Storage::make(bytes);
-            auto made = make(t, AnyArray(layout));
-            made->array.set_storage(std::move(storage));
-            return made;
-        }
-        void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
-        TensorImpl* made;
-        try {
-            made = ::new (block) TensorImpl(t, layout);
-        } catch (...) {
-            Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
-            throw;
-        }
-        made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
-        made->array.data = reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) +
-                           Storage::header;
-        made->shares_block = true;
-        return Ref<TensorImpl>::adopt(made);
-    }
-    [[gnu::cold, gnu::noinline]] void forget() noexcept {
-        std::lock_guard const lock(weak->mutex);
-        weak->tensor = nullptr;
-    }
+        TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block);
+    [[gnu::cold]] void forget() noexcept;
 };
 
 /// Updates the grad_fn of a view whose base was changed in place; see view.hpp.
@@ -289,11 +266,6 @@ struct convert_by_cast_or_real_or_abs2 {};
 
 /// A second tensor of the same memory, without grad_fn.
 AnyTensor alias(AnyTensor const& t, Caller in = {});
-
-inline std::mutex& weak_cells_mutex() {
-    static std::mutex mutex;
-    return mutex;
-}
 
 } // namespace detail
 

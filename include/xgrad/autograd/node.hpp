@@ -87,10 +87,8 @@ public:
     }
     /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
     /// each edge). An undefined tensor stands for zero.
-    virtual void pushforward(
-        std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) {
-        detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
-    }
+    XGRAD_FUNCTION virtual void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
@@ -99,7 +97,7 @@ public:
     /// Releases the saved tensors.
     virtual void release_saved() noexcept {}
     /// The saved tensors, also after they were released.
-    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
+    XGRAD_FUNCTION virtual std::vector<NamedSavedTensor> saved_tensors();
     /// The saved tensor called `name`; throws IndexError where there is none.
     SavedTensorHandle saved(std::string const& name);
 
@@ -173,11 +171,7 @@ namespace detail {
 using Gradients = std::vector<AnyTensor>;
 
 /// "Sin" becomes "SinBackward".
-[[gnu::cold]] inline std::string backward_name(std::string_view operation) {
-    std::string name(operation);
-    name += "Backward";
-    return name;
-}
+[[gnu::cold]] std::string backward_name(std::string_view operation);
 
 /// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
 /// hooks stay with the Node that computed the value on which they were registered. Threads may
@@ -193,10 +187,7 @@ struct NodeHooks {
         HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
         std::atomic<OutputHooks*> next{nullptr};
 
-        RetainGrad retain_grad() const {
-            std::lock_guard const lock(mutex_);
-            return retain_grad_;
-        }
+        RetainGrad retain_grad() const;
         RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
 
     private:

@@ -22,6 +22,35 @@ XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a)
         ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
 }
 
+template <class L>
+XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
+    TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
+    if (own_block || bytes > Storage::max_shared_bytes) {
+        auto storage = Storage::make(bytes);
+        auto made = make(t, AnyArray(layout));
+        made->array.set_storage(std::move(storage));
+        return made;
+    }
+    void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
+    TensorImpl* made;
+    try {
+        made = ::new (block) TensorImpl(t, layout);
+    } catch (...) {
+        Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
+        throw;
+    }
+    made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
+    made->array.data =
+        reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) + Storage::header;
+    made->shares_block = true;
+    return Ref<TensorImpl>::adopt(made);
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void TensorImpl::forget() noexcept {
+    std::lock_guard const lock(weak->mutex);
+    weak->tensor = nullptr;
+}
+
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
     TypeInfo const& t, Shape const& shape, bool own_block) {
     if (shape.empty()) return make_laid_out(t, t.size, AnyArray::Number{}, own_block);
@@ -166,7 +195,8 @@ namespace xgrad {
 
 XGRAD_FUNCTION WeakTensor::WeakTensor(AnyTensor const& t) {
     auto& impl = t.impl();
-    std::lock_guard const lock(detail::weak_cells_mutex());
+    static std::mutex cells;
+    std::lock_guard const lock(cells);
     if (!impl.weak) {
         impl.weak = detail::Ref<detail::WeakCell>(new detail::WeakCell);
         impl.weak->tensor = &impl;

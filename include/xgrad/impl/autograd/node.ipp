@@ -3,7 +3,26 @@
 
 #include <xgrad/autograd/node.hpp>
 
-namespace xgrad::detail {
+namespace xgrad {
+
+XGRAD_FUNCTION void Node::pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) {
+    detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
+}
+
+XGRAD_FUNCTION std::vector<NamedSavedTensor> Node::saved_tensors() { return {}; }
+
+namespace detail {
+
+XGRAD_FUNCTION std::string backward_name(std::string_view operation) {
+    std::string name(operation);
+    name += "Backward";
+    return name;
+}
+
+XGRAD_FUNCTION auto NodeHooks::OutputHooks::retain_grad() const -> RetainGrad {
+    std::lock_guard const lock(mutex_);
+    return retain_grad_;
+}
 
 XGRAD_FUNCTION auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) noexcept
     -> RetainGrad {
@@ -59,9 +78,7 @@ XGRAD_FUNCTION NodeLock::~NodeLock() {
     held_->owner_.notify_one();
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
+} // namespace detail
 
 /// Destroying a Node releases the Nodes that only it refers to. They are queued here, so that
 /// destruction is a loop and not a recursion.
