@@ -1,28 +1,34 @@
 // LocalGraph: a graph that a Node records and differentiates inside its own pass.
 #pragma once
 
+#include <algorithm>
+
 #include <xgrad/autograd/engine.hpp>
 #include <xgrad/autograd/second_order.hpp>
 
 namespace xgrad::detail {
 
-/// Identity. Has no edge until it is connected.
-class InputNode final : public Node {
+/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
+class AliasNode final : public Node {
 public:
-    void connect(Edge edge) {
-        edge_ = std::move(edge);
-        set_edges(&edge_, 1);
+    AliasNode(std::string_view name, std::vector<Edge> edges)
+        : name_(name), edges_(std::move(edges)) {
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
     }
+    /// Replaces the edge of the first tensor.
+    void connect(Edge edge) { edges_[0] = std::move(edge); }
     void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        results[0] = gradients[0];
+        std::ranges::move(gradients, results.begin());
     }
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        results[0] = tangents[0];
+        std::ranges::copy(tangents, results.begin());
     }
-    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
+    [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
-    Edge edge_;
+    std::string_view name_;
+    std::vector<Edge> edges_;
 };
 
 /// Each input stands for an edge of the outer graph. It is connected to that edge after the
@@ -40,7 +46,7 @@ public:
 
 private:
     struct Input {
-        Ref<InputNode> node;
+        Ref<AliasNode> node;
         Edge outside;
     };
     std::vector<Input> inputs_;

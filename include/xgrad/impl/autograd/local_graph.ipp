@@ -7,7 +7,7 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
     AnyTensor x = alias(t);
-    Ref<InputNode> node(new InputNode);
+    Ref<AliasNode> node(new AliasNode("Alias", {Edge()})); // connected by gradients()
     x.impl().grad_fn = Ref<Node>(node.get());
     inputs_.push_back({std::move(node), std::move(outside)});
     return x;

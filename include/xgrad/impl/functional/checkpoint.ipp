@@ -4,7 +4,7 @@
 // for evaluates the function again, whose Nodes then save in the same order.
 #pragma once
 
-#include <xgrad/autograd/engine.hpp>
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/functional/checkpoint.hpp>
 #include <xgrad/tensor/generator.hpp>
 

@@ -1,30 +1,10 @@
 // Bodies of evaluation.hpp.
 #pragma once
 
+#include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/functional/evaluation.hpp>
 
 namespace xgrad::detail {
-
-/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
-class AliasNode final : public Node {
-public:
-    AliasNode(std::string_view name, std::vector<Edge> edges)
-        : name_(name), edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        std::ranges::move(gradients, results.begin());
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        std::ranges::copy(tangents, results.begin());
-    }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::string_view name_;
-    std::vector<Edge> edges_;
-};
 
 XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of) {
     Tensors all;
