@@ -1,5 +1,6 @@
 // Arrays larger than all caches: non-temporal stores write all elements and no others.
 #include <doctest/doctest.h>
+#include <xgrad/core/stream.hpp>
 
 #include <support/derivatives.hpp>
 

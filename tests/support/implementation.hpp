@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <support/derivatives.hpp>
+#include <xgrad/functional/forward_pass.hpp>
 
 namespace support {
 
