@@ -1,8 +1,6 @@
 // LocalGraph: a graph that a Node records and differentiates inside its own pass.
 #pragma once
 
-#include <algorithm>
-
 #include <xgrad/autograd/engine.hpp>
 #include <xgrad/autograd/second_order.hpp>
 
@@ -11,19 +9,13 @@ namespace xgrad::detail {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    AliasNode(std::string_view name, std::vector<Edge> edges)
-        : name_(name), edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-    }
+    AliasNode(std::string_view name, std::vector<Edge> edges);
     /// Replaces the edge of the first tensor.
     void connect(Edge edge) { edges_[0] = std::move(edge); }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        std::ranges::move(gradients, results.begin());
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        std::ranges::copy(tangents, results.begin());
-    }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:

@@ -1,9 +1,26 @@
 // Bodies of local_graph.hpp.
 #pragma once
 
+#include <algorithm>
+
 #include <xgrad/autograd/local_graph.hpp>
 
 namespace xgrad::detail {
+
+XGRAD_FUNCTION AliasNode::AliasNode(std::string_view name, std::vector<Edge> edges)
+    : name_(name), edges_(std::move(edges)) {
+    set_edges(edges_.data(), edges_.size());
+    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+}
+
+XGRAD_FUNCTION void AliasNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    std::move(gradients.begin(), gradients.end(), results.begin());
+}
+
+XGRAD_FUNCTION void AliasNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    std::copy(tangents.begin(), tangents.end(), results.begin());
+}
 
 XGRAD_FUNCTION AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
     AnyTensor x = alias(t);
