@@ -12,6 +12,9 @@
 #include <doctest/doctest.h>
 
 #include <xgrad/kernels/gemm.hpp>
+#include <xgrad/kernels/gemm_kernel.hpp>
+#include <xgrad/kernels/gemm_small.hpp>
+#include <xgrad/kernels/gemv_kernel.hpp>
 
 using xgrad::detail::gemm;
 namespace kernel = xgrad::detail::kernel;
