@@ -24,7 +24,7 @@
 
 namespace xgrad {
 
-template <TensorElement T> class Tensor;
+template <Scalar T> class Tensor;
 
 namespace detail {
 

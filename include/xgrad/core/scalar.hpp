@@ -20,33 +20,29 @@ template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
 } // namespace detail
 
+namespace detail {
+template <class T, class... Allowed>
+inline constexpr bool element_type_is_one_of = (std::same_as<T, Allowed> || ...);
+} // namespace detail
+/// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
+template <class T>
+concept Scalar = detail::element_type_is_one_of<T, bool, std::int64_t, float, double,
+    std::complex<float>, std::complex<double>>;
 /// float or double.
 template <class T>
-concept RealScalar = std::same_as<T, float> || std::same_as<T, double>;
+concept RealScalar = Scalar<T> && (std::same_as<T, float> || std::same_as<T, double>);
 /// std::complex<float> or std::complex<double>.
 template <class T>
 concept ComplexScalar =
-    std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+    Scalar<T> && (std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>);
 /// A scalar type that can have gradients.
 template <class T>
-concept Differentiable = RealScalar<T> || ComplexScalar<T>;
+concept Differentiable = Scalar<T> && (RealScalar<T> || ComplexScalar<T>);
 namespace detail {
 template <class T>
 inline constexpr bool has_gradients =
     Differentiable<T>; // for static_assert: compilers print long notes for concepts
 }
-/// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
-template <class T>
-concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
-namespace detail {
-/// True if T is one of the others. Compilers print this with all types, where it is false.
-template <class T, class... Allowed>
-inline constexpr bool element_type_is_one_of = (std::same_as<T, Allowed> || ...);
-} // namespace detail
-/// The same types, for Tensor itself: where T is none of them, compilers say so in one sentence.
-template <class T>
-concept TensorElement = detail::element_type_is_one_of<T, bool, std::int64_t, float, double,
-    std::complex<float>, std::complex<double>>;
 namespace detail {
 /// The element type T of numbers: what a conversion reads. Of a bool tensor a condition does.
 template <class U, class T>

@@ -220,22 +220,22 @@ AnyTensor grad(
     return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
 }
 
-template <TensorElement T> void Tensor<T>::backward() const {
+template <Scalar T> void Tensor<T>::backward() const {
     impl(); // an error names backward
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_grad_fn(0);
     if (!RealScalar<T> || numel() != 1) detail::check_implicit_gradient(root.type, root.shape, 0);
     detail::run_backward({&root, 1}, {}, false, false);
 }
-template <TensorElement T> void Tensor<T>::backward(BackwardOptions const& options) const {
+template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const {
     xgrad::backward({*this}, {}, options);
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike G>
 void Tensor<T>::backward(G const& gradient) const {
     backward(gradient, {});
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike G>
 void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) const {
     static_assert(!std::same_as<G, bool>,

@@ -149,7 +149,7 @@ HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, 
     else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
 }
 
-template <TensorElement T> template <class F> HookHandle Tensor<T>::register_hook(F f) {
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f) {
     constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
     static_assert(takes_gradient,
         "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
@@ -165,7 +165,7 @@ template <TensorElement T> template <class F> HookHandle Tensor<T>::register_hoo
     return {};
 }
 
-template <TensorElement T>
+template <Scalar T>
 template <class F>
 HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f) {
     constexpr bool takes_leaf = std::is_invocable_v<F&, Tensor const&>;
@@ -189,7 +189,7 @@ HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f) {
     return {};
 }
 
-template <TensorElement T> void Tensor<T>::retain_grad() {
+template <Scalar T> void Tensor<T>::retain_grad() {
     if (!requires_grad())
         detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf() || impl().retains_grad) return;

@@ -141,52 +141,52 @@ Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x
 } // namespace detail
 
 /// Copies values, broadcast to this tensor's shape.
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike X>
 Tensor<T>& Tensor<T>::copy_(X const& x) {
     detail::assign(*this, express(Copy{}, *this, x), "copy_");
     return *this;
 }
-template <TensorElement T> Tensor<T>& Tensor<T>::fill_(T value) {
+template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value) {
     detail::assign(*this, express(Copy{}, *this, value), "fill_");
     return *this;
 }
-template <TensorElement T> Tensor<T>& Tensor<T>::zero_() {
+template <Scalar T> Tensor<T>& Tensor<T>::zero_() {
     detail::assign(*this, express(Copy{}, *this, T(0)), "zero_");
     return *this;
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike X>
 Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value) {
     detail::assign(*this, where(mask, value, *this), "masked_fill_");
     return *this;
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike X>
 Tensor<T>& Tensor<T>::operator+=(X const& x) {
     detail::assign(*this, *this + x, "+=");
     return *this;
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike X>
 Tensor<T>& Tensor<T>::operator-=(X const& x) {
     detail::assign(*this, *this - x, "-=");
     return *this;
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike X>
 Tensor<T>& Tensor<T>::operator*=(X const& x) {
     detail::assign(*this, *this * x, "*=");
     return *this;
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike X>
 Tensor<T>& Tensor<T>::operator/=(X const& x) {
     detail::assign(*this, *this / x, "/=");
     return *this;
 }
 
-template <TensorElement T> Tensor<T>& Tensor<T>::detach_() {
+template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     if (is_view()) detail::fail<GraphError>("Can't detach views in-place. Use detach() instead.");
     impl().grad_fn = nullptr;
     impl().output_nr = 0;

@@ -77,7 +77,7 @@ template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
 };
 } // namespace detail
 
-template <TensorElement T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const {
+template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const {
     return {*this, mask};
 }
 

@@ -125,7 +125,7 @@ Tensor<typename E::scalar> record_sum(
 
 namespace xgrad {
 
-template <TensorElement T>
+template <Scalar T>
 template <class Op, class... X>
     requires(detail::has_scalar<Expression<Op, X...>, T>)
 Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {

@@ -23,7 +23,7 @@ template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
 
 /// A tensor of scalar type T. Copies refer to the same tensor, as in PyTorch.
-template <TensorElement T>
+template <Scalar T>
 class Tensor : public AnyTensor,
                public InplaceForms<Tensor<T>>,
                public ShapeForms<Tensor<T>>,

@@ -122,7 +122,7 @@ template <Scalar T> struct OperandTraits<IndexedTensor<T>> {
 };
 } // namespace detail
 
-template <TensorElement T>
+template <Scalar T>
 template <class... Index>
     requires(detail::TensorIndex<Index> || ...)
 IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {

@@ -16,24 +16,24 @@ namespace xgrad {
 
 /// Indexing by integers, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
 /// xt::ellipsis(). Returns a view.
-template <TensorElement T>
+template <Scalar T>
 template <class... Index>
 Tensor<T> Tensor<T>::operator()(Index const&... index) const {
     detail::check_defined("x(index)", *this);
     return express(detail::window(shape(), index...), *this);
 }
 
-template <TensorElement T> Tensor<T> Tensor<T>::reshape(AxisList const& shape) const {
+template <Scalar T> Tensor<T> Tensor<T>::reshape(AxisList const& shape) const {
     return xgrad::reshape(*this, shape);
 }
-template <TensorElement T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
+template <Scalar T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
     auto const v = express(Reshape{{}, shape, "view"}, *this);
     if (v.impl().array.storage != impl().array.storage)
         detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ",
             strides(), " has no view of shape ", shape, "; use reshape, which may copy");
     return v;
 }
-template <TensorElement T> Tensor<T> Tensor<T>::expand(AxisList const& axes) const {
+template <Scalar T> Tensor<T> Tensor<T>::expand(AxisList const& axes) const {
     auto const new_axes = axes.size() - std::min(axes.size(), dim());
     Shape shape; // -1 keeps an extent
     for (std::size_t d = 0; d < axes.size(); ++d) {
@@ -47,14 +47,14 @@ template <TensorElement T> Tensor<T> Tensor<T>::expand(AxisList const& axes) con
         detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
     return broadcast_to(*this, shape);
 }
-template <TensorElement T> Tensor<T> Tensor<T>::transpose() const {
+template <Scalar T> Tensor<T> Tensor<T>::transpose() const {
     return xgrad::transpose(*this);
 }
-template <TensorElement T>
+template <Scalar T>
 Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
     return xgrad::transpose(*this, axis0, axis1);
 }
-template <TensorElement T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
+template <Scalar T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
     return xgrad::permute(*this, axes);
 }
 
@@ -205,19 +205,19 @@ template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const&
     });
 }
 
-template <TensorElement T>
+template <Scalar T>
 Tensor<T> Tensor<T>::diagonal(
     std::ptrdiff_t offset, std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
     return xgrad::diagonal(*this, offset, axis0, axis1);
 }
-template <TensorElement T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const {
+template <Scalar T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const {
     return xgrad::unbind(*this, axis);
 }
-template <TensorElement T>
+template <Scalar T>
 std::vector<Tensor<T>> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const {
     return xgrad::split(*this, size, axis);
 }
-template <TensorElement T>
+template <Scalar T>
 std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const {
     return xgrad::chunk(*this, chunks, axis);
 }
@@ -236,7 +236,7 @@ Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std
 } // namespace detail
 
 /// The real parts. A view; in an expression real(z) is computed on the fly instead.
-template <TensorElement T>
+template <Scalar T>
 Tensor<precision_of<T>> Tensor<T>::real() const
     requires detail::is_complex<T>
 {
@@ -244,7 +244,7 @@ Tensor<precision_of<T>> Tensor<T>::real() const
     return detail::part_view("Real", *this, 0);
 }
 /// The imaginary parts. A view; in an expression imag(z) is computed on the fly instead.
-template <TensorElement T>
+template <Scalar T>
 Tensor<precision_of<T>> Tensor<T>::imag() const
     requires detail::is_complex<T>
 {
@@ -262,7 +262,7 @@ struct Clone : Arraywise {
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return g; }
 };
-template <TensorElement T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
+template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
 
 } // namespace xgrad
 
