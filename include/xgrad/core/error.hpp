@@ -47,6 +47,11 @@ struct VersionError : GraphError {
 
 namespace detail {
 
+/// True for an element of a list that a message may have.
+template <class N>
+inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size_t> ||
+                                  std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
+
 /// A part of a message: text, an integer, or integers that lie in memory, which are printed in
 /// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
 class Piece {
@@ -60,14 +65,11 @@ public:
         : kind_(std::is_signed_v<N> ? Kind::integer : Kind::natural),
           value_(static_cast<std::uint64_t>(n)) {}
     template <class List>
-        requires requires(List const& list) {
-            requires std::integral<std::remove_cvref_t<decltype(*list.data())>>;
-        }
-    Piece(List const& list) noexcept : from_(list.data()), value_(list.size()) {
-        using N = std::remove_cvref_t<decltype(*list.data())>;
-        static_assert(sizeof(N) == sizeof(std::size_t));
-        kind_ = std::is_signed_v<N> ? Kind::integers : Kind::naturals;
-    }
+        requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
+    Piece(List const& list) noexcept
+        : kind_(std::is_signed_v<std::remove_cvref_t<decltype(*list.data())>> ? Kind::integers
+                                                                              : Kind::naturals),
+          from_(list.data()), value_(list.size()) {}
 
     void append_to(std::string& message) const;
 
