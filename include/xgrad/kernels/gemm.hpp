@@ -17,7 +17,8 @@ namespace xgrad::detail {
 /// C = op(A) op(B), or C += op(A) op(B) if `accumulate`; op conjugates where the flag says so.
 /// C is m x n, row-major with leading dimension ldc >= n, and overlaps neither operand. A is m x k
 /// with row stride ars and column stride acs, B is k x n likewise; strides count elements and may
-/// be anything. T is std::int64_t, float, double, or std::complex of these. With k == 0 the product
+/// be anything. T is std::int64_t, float, double, or std::complex of one of the last two. With
+/// k == 0 the product
 /// is zero. Throws std::bad_alloc only.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_t ars,

@@ -236,7 +236,8 @@ template <class T> struct ArrayOf {
 
 } // namespace detail
 
-/// Tensor x({1., 2.}): the numbers of a list give its type; integers of any width become int64.
+/// Tensor x({1., 2.}): the numbers of a list give its type, if they have one; integers of any width
+/// become int64.
 template <Number N>
 Tensor(std::initializer_list<N>, GradFlag<detail::tensor_scalar<N>> = {})
     -> Tensor<detail::tensor_scalar<N>>;
@@ -250,8 +251,9 @@ template <Number N>
 Tensor(
     std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<N>>>>,
     GradFlag<detail::tensor_scalar<N>> = {}) -> Tensor<detail::tensor_scalar<N>>;
-/// A list of numbers of several types, or of tensors, or of more levels: of double, or of complex
-/// numbers where it has one. (A template comes second where both fit.)
+/// A list of numbers of several types, or with tensors of double or std::complex<double>, or of more
+/// levels: of double, or of complex numbers where it has one. So integers of two types become
+/// double, too: write Tensor<std::int64_t>. (A template comes second where both fit.)
 Tensor(std::initializer_list<detail::NestedList<double>>, GradFlag<double> = {}) -> Tensor<double>;
 template <class T = std::complex<double>>
 Tensor(std::initializer_list<detail::NestedList<std::complex<double>>>,
