@@ -8,8 +8,8 @@
 // Every function but pow is within 4 epsilon |w| of the exact result w
 // (tests/simd/complex_functions_test.cpp). A part that is much smaller than the other one may have
 // fewer digits where terms of it cancel: the real parts of log near the unit circle, of expm1 and
-// of sigmoid, and parts of a quotient. Those of exp, sqrt, sin, cos, sinh and cosh, of angles and directions are within 4
-// ulp.
+// of sigmoid, and parts of a quotient. Those of exp, sqrt, sin, cos, sinh and cosh, of angles and
+// directions are within 4 ulp.
 #pragma once
 
 #include <xgrad/simd/functions.hpp>

@@ -141,9 +141,7 @@ Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x
 } // namespace detail
 
 /// Copies values, broadcast to this tensor's shape.
-template <Scalar T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::copy_(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_(X const& x) {
     detail::assign(*this, express(Copy{}, *this, x), "copy_");
     return *this;
 }
@@ -161,27 +159,19 @@ Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value) {
     detail::assign(*this, where(mask, value, *this), "masked_fill_");
     return *this;
 }
-template <Scalar T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::operator+=(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator+=(X const& x) {
     detail::assign(*this, *this + x, "+=");
     return *this;
 }
-template <Scalar T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::operator-=(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator-=(X const& x) {
     detail::assign(*this, *this - x, "-=");
     return *this;
 }
-template <Scalar T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::operator*=(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator*=(X const& x) {
     detail::assign(*this, *this * x, "*=");
     return *this;
 }
-template <Scalar T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::operator/=(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x) {
     detail::assign(*this, *this / x, "/=");
     return *this;
 }

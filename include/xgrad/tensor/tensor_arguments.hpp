@@ -251,8 +251,8 @@ template <Number N>
 Tensor(
     std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<N>>>>,
     GradFlag<detail::tensor_scalar<N>> = {}) -> Tensor<detail::tensor_scalar<N>>;
-/// A list of numbers of several types, or with tensors of double or std::complex<double>, or of more
-/// levels: of double, or of complex numbers where it has one. So integers of two types become
+/// A list of numbers of several types, or with tensors of double or std::complex<double>, or of
+/// more levels: of double, or of complex numbers where it has one. So integers of two types become
 /// double, too: write Tensor<std::int64_t>. (A template comes second where both fit.)
 Tensor(std::initializer_list<detail::NestedList<double>>, GradFlag<double> = {}) -> Tensor<double>;
 template <class T = std::complex<double>>

@@ -47,9 +47,7 @@ template <Scalar T> Tensor<T> Tensor<T>::expand(AxisList const& axes) const {
         detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
     return broadcast_to(*this, shape);
 }
-template <Scalar T> Tensor<T> Tensor<T>::transpose() const {
-    return xgrad::transpose(*this);
-}
+template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
 template <Scalar T>
 Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
     return xgrad::transpose(*this, axis0, axis1);
