@@ -5875,170 +5875,144 @@ template <RealScalar T> std::vector<Moments> moments(StandardizeGeometry const& 
     return all;
 }
 
-template <RealScalar T> class StandardizeNode final : public Node {
-public:
-    StandardizeNode(StandardizeGeometry const& geometry, std::vector<Moments> moments,
-        Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias)
-        : g_(geometry), moments_(std::move(moments)), shape_(x.shape()) {
-        std::size_t edges = 0;
-        Tensor<T> const* const arguments[] = {&x, &weight, &bias};
-        for (std::size_t i = 0; i < 3; ++i)
-            if (arguments[i]->defined() && arguments[i]->requires_grad()) {
-                edge_of_[i] = static_cast<std::ptrdiff_t>(edges);
-                edges_[edges++] = xgrad::detail::gradient_edge(*arguments[i]);
-            }
-        x_ = SavedTensor::operand(x);
-        has_weight_ = weight.defined();
-        if (has_weight_) weight_ = SavedTensor::operand(weight);
-        set_edges(edges_.data(), edges);
+/// (x - mean) / standard deviation, times weight, plus bias, given the moments of x.
+template <RealScalar T> struct Standardize : Function<Standardize<T>> {
+    using Context = xgrad::Context<Standardize>;
+    using X = Tensor<T>;
+    using Saved = std::tuple<X, std::optional<X>>; // x, weight
+    struct Data {
+        StandardizeGeometry g;
+        std::vector<Moments> moments;
+
+        double deviation(std::size_t statistic) const {
+            return 1 / std::sqrt(moments[statistic].variance + g.eps);
+        }
+    };
+
+    static X forward(Context& ctx, X const& x, std::optional<X> const& weight,
+        std::optional<X> const& bias, StandardizeGeometry const& g,
+        std::vector<Moments> const& moments) {
+        auto const from = plain(x), w = plain(weight), b = plain(bias);
+        Array out(x.shape());
+        std::size_t const n = g.positions;
+        for (std::size_t line = 0; line < g.lines(); ++line) {
+            auto const c = g.channel_of(line);
+            auto const& m = moments[g.statistic_of(line)];
+            auto const factor = static_cast<T>(scale(w, c) / std::sqrt(m.variance + g.eps)),
+                       mean = static_cast<T>(m.mean), shift = b.defined() ? b.begin()[c] : T(0);
+            T const* const in = from.begin() + line * n;
+            T* const to = out.begin() + line * n;
+            for (std::size_t i = 0; i < n; ++i) to[i] = (in[i] - mean) * factor + shift;
+        }
+        ctx.g = g;
+        ctx.moments = moments;
+        ctx.save_for_backward(x, weight);
+        return X(std::move(out));
     }
 
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        if (!gradients[0].defined()) return;
-        Tensor<T> const g = gradients[0].as<T>(), x = x_.unpack(*this).template as<T>();
-        Tensor<T> const weight = has_weight_ ? weight_.unpack(*this).template as<T>() : Tensor<T>();
-        auto const [to_x, to_weight, to_bias] =
-            xgrad::detail::recording() ? recorded(g, x, weight) : computed(g, x, weight);
-        if (edge_of_[0] >= 0) results[static_cast<std::size_t>(edge_of_[0])] = to_x;
-        if (edge_of_[1] >= 0) results[static_cast<std::size_t>(edge_of_[1])] = to_weight;
-        if (edge_of_[2] >= 0) results[static_cast<std::size_t>(edge_of_[2])] = to_bias;
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        xgrad::detail::push_by_transposing(
-            *this, {xgrad::detail::type_info<T>.filled(shape_, 0)}, tangents, results);
-    }
-    std::string name() const override { return "StandardizeBackward"; }
-    std::string formula() const override {
-        return has_weight_ ? "Standardize(a, b, c)" : "Standardize(a)";
-    }
-    void release_saved() noexcept override {
-        x_.release();
-        weight_.release();
-    }
-    std::vector<NamedSavedTensor> saved_tensors() override {
-        std::vector<NamedSavedTensor> all{{"a", &x_}};
-        if (has_weight_) all.push_back({"b", &weight_});
-        return all;
+    static auto backward(Context& ctx, X const& g) {
+        auto const [x, weight] = ctx.saved_tensors();
+        auto [to_x, to_weight, to_bias] =
+            is_grad_enabled() ? recorded(ctx, g, x, weight) : computed(ctx, g, x, weight);
+        return std::tuple(to_x, to_weight, to_bias, std::nullopt, std::nullopt);
     }
 
 private:
-    using Three = std::tuple<Tensor<T>, Tensor<T>, Tensor<T>>;
+    using Array = xgrad::detail::Array<T>;
+    using Three = std::tuple<X, std::optional<X>, std::optional<X>>;
     struct Sums {
         double of_g = 0, of_g_x = 0;
     };
 
+    static Array plain(X const& x) { return xgrad::detail::contiguous(x.array_of()); }
+    static Array plain(std::optional<X> const& x) { return x ? plain(*x) : Array(); }
+    static double scale(Array const& weight, std::size_t channel) {
+        return weight.defined() ? static_cast<double>(weight.begin()[channel]) : 1.;
+    }
+
     /// Two passes: the first sums gradients g and products g x' with the standardised x'; the
     /// second computes dx = w g/s - mean(w g)/s - x' mean(w g x')/s.
-    Three computed(
-        Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const {
-        auto const g = xgrad::detail::contiguous(gradient.array_of()),
-                   x = xgrad::detail::contiguous(numbers.array_of());
-        auto const w = weight.defined() ? xgrad::detail::contiguous(weight.array_of())
-                                        : xgrad::detail::Array<T>();
-        auto const scale = [&](std::size_t channel) {
-            return w.defined() ? static_cast<double>(w.begin()[channel]) : 1.;
-        };
-        std::size_t const n = g_.positions, channels = g_.groups * g_.channels;
-        std::vector<Sums> of_statistic(g_.statistics()), of_channel(channels);
-        for (std::size_t line = 0; line < g_.lines(); ++line) {
-            auto const c = g_.channel_of(line), s = g_.statistic_of(line);
+    static Three computed(
+        Context const& ctx, X const& gradient, X const& numbers, std::optional<X> const& weight) {
+        auto const& [of, moments] = static_cast<Data const&>(ctx);
+        auto const g = plain(gradient), x = plain(numbers), w = plain(weight);
+        std::size_t const n = of.positions, channels = of.groups * of.channels;
+        std::vector<Sums> of_statistic(of.statistics()), of_channel(channels);
+        for (std::size_t line = 0; line < of.lines(); ++line) {
+            auto const c = of.channel_of(line), s = of.statistic_of(line);
             T const *gl = g.begin() + line * n, *xl = x.begin() + line * n;
-            double const mean = moments_[s].mean,
+            double const mean = moments[s].mean,
                          of_g =
                              sum_of(n, [gl](std::size_t i) { return static_cast<double>(gl[i]); });
-            double const of_g_x = deviation(s) * sum_of(n, [gl, xl, mean](std::size_t i) {
+            double const of_g_x = ctx.deviation(s) * sum_of(n, [gl, xl, mean](std::size_t i) {
                 return static_cast<double>(gl[i]) * (static_cast<double>(xl[i]) - mean);
             });
             of_channel[c].of_g += of_g, of_channel[c].of_g_x += of_g_x;
-            of_statistic[s].of_g += scale(c) * of_g, of_statistic[s].of_g_x += scale(c) * of_g_x;
+            of_statistic[s].of_g += scale(w, c) * of_g;
+            of_statistic[s].of_g_x += scale(w, c) * of_g_x;
         }
         Three all;
         auto& [to_x, to_weight, to_bias] = all;
-        if (edge_of_[0] >= 0) {
-            xgrad::detail::Array<T> out(shape_);
-            for (std::size_t line = 0; line < g_.lines(); ++line) {
-                auto const s = g_.statistic_of(line);
-                double const r = deviation(s), mean_g = of_statistic[s].of_g / g_.count(),
-                             mean_g_x = of_statistic[s].of_g_x / g_.count();
-                auto const of_g = static_cast<T>(r * scale(g_.channel_of(line))),
+        if (ctx.needs_input_grad(0)) {
+            Array out(x.shape);
+            for (std::size_t line = 0; line < of.lines(); ++line) {
+                auto const s = of.statistic_of(line);
+                double const r = ctx.deviation(s), mean_g = of_statistic[s].of_g / of.count(),
+                             mean_g_x = of_statistic[s].of_g_x / of.count();
+                auto const of_g = static_cast<T>(r * scale(w, of.channel_of(line))),
                            of_x = static_cast<T>(-r * r * mean_g_x),
-                           mean = static_cast<T>(moments_[s].mean),
+                           mean = static_cast<T>(moments[s].mean),
                            rest = static_cast<T>(-r * mean_g);
                 T const *gl = g.begin() + line * n, *xl = x.begin() + line * n;
                 T* const to = out.begin() + line * n;
                 for (std::size_t i = 0; i < n; ++i)
                     to[i] = of_g * gl[i] + (of_x * (xl[i] - mean) + rest);
             }
-            to_x = Tensor<T>(std::move(out));
+            to_x = X(std::move(out));
         }
         auto const of_channels = [&](double Sums::*which) {
-            xgrad::detail::Array<T> out(Shape{channels});
+            Array out(Shape{channels});
             for (std::size_t c = 0; c < channels; ++c)
                 out.begin()[c] = static_cast<T>(of_channel[c].*which);
-            return Tensor<T>(std::move(out));
+            return X(std::move(out));
         };
-        if (edge_of_[1] >= 0) to_weight = of_channels(&Sums::of_g_x);
-        if (edge_of_[2] >= 0) to_bias = of_channels(&Sums::of_g);
+        if (ctx.needs_input_grad(1)) to_weight = of_channels(&Sums::of_g_x);
+        if (ctx.needs_input_grad(2)) to_bias = of_channels(&Sums::of_g);
         return all;
     }
     /// The backward pass by recorded operations, for second order.
-    Three recorded(
-        Tensor<T> const& gradient, Tensor<T> const& numbers, Tensor<T> const& weight) const {
+    static Three recorded(
+        Context const& ctx, X const& gradient, X const& numbers, std::optional<X> const& weight) {
+        auto const& of = ctx.g;
         auto const extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
         Axes const all{
-            extent(g_.samples), extent(g_.groups), extent(g_.channels), extent(g_.positions)},
-            over = g_.over_samples ? Axes{0, 2, 3} : Axes{2, 3},
-            flat{extent(g_.groups * g_.channels)};
-        Tensor<T> const g = reshape(gradient, all), x = reshape(numbers, all),
-                        centred = x - mean(x, over, keepdims);
-        Tensor<T> const r = rsqrt(mean(square(centred), over, keepdims) + static_cast<T>(g_.eps)),
-                        standard = centred * r;
-        Tensor<T> const weighted =
-            weight.defined() ? Tensor<T>(g * reshape(weight, {1, all[1], all[2], 1})) : g;
-        Tensor<T> const to_x = r * (weighted - mean(weighted, over, keepdims) -
-                                       standard * mean(weighted * standard, over, keepdims));
-        return {reshape(to_x, Axes(shape_)), reshape(sum(g * standard, {0, 3}), flat),
-            reshape(sum(g, {0, 3}), flat)};
+            extent(of.samples), extent(of.groups), extent(of.channels), extent(of.positions)},
+            over = of.over_samples ? Axes{0, 2, 3} : Axes{2, 3},
+            flat{extent(of.groups * of.channels)};
+        X const g = reshape(gradient, all), x = reshape(numbers, all),
+                centred = x - mean(x, over, keepdims);
+        X const r = rsqrt(mean(square(centred), over, keepdims) + static_cast<T>(of.eps)),
+                standard = centred * r;
+        X const weighted = weight ? X(g * reshape(*weight, {1, all[1], all[2], 1})) : g;
+        X const to_x = r * (weighted - mean(weighted, over, keepdims) -
+                               standard * mean(weighted * standard, over, keepdims));
+        Three result{reshape(to_x, Axes(numbers.shape())), std::nullopt, std::nullopt};
+        if (ctx.needs_input_grad(1))
+            std::get<1>(result) = X(reshape(sum(g * standard, {0, 3}), flat));
+        if (ctx.needs_input_grad(2)) std::get<2>(result) = X(reshape(sum(g, {0, 3}), flat));
+        return result;
     }
-    double deviation(std::size_t statistic) const {
-        return 1 / std::sqrt(moments_[statistic].variance + g_.eps);
-    }
-
-    StandardizeGeometry g_;
-    std::vector<Moments> moments_;
-    Shape shape_;
-    std::array<Edge, 3> edges_;
-    std::array<std::ptrdiff_t, 3> edge_of_{-1, -1, -1};
-    SavedTensor x_, weight_;
-    bool has_weight_ = false;
 };
 
 /// The result and the moments.
 template <RealScalar T>
 std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const& g,
     Tensor<T> const& x, Tensor<T> const& weight, Tensor<T> const& bias) {
-    using xgrad::detail::contiguous;
-    auto const from = contiguous(x.array_of());
-    xgrad::detail::Array<T> const none, w = weight.defined() ? contiguous(weight.array_of()) : none,
-                                        b = bias.defined() ? contiguous(bias.array_of()) : none;
-    auto all = moments(g, from.begin());
-    xgrad::detail::Array<T> out(x.shape());
-    std::size_t const n = g.positions;
-    for (std::size_t line = 0; line < g.lines(); ++line) {
-        auto const c = g.channel_of(line);
-        auto const& m = all[g.statistic_of(line)];
-        auto const factor = static_cast<T>((w.defined() ? static_cast<double>(w.begin()[c]) : 1.) /
-                                           std::sqrt(m.variance + g.eps)),
-                   mean = static_cast<T>(m.mean), shift = b.defined() ? b.begin()[c] : T(0);
-        T const* const in = from.begin() + line * n;
-        T* const to = out.begin() + line * n;
-        for (std::size_t i = 0; i < n; ++i) to[i] = (in[i] - mean) * factor + shift;
-    }
-    Tensor<T> y(std::move(out));
-    auto const wanted = [](Tensor<T> const& t) { return t.defined() && t.requires_grad(); };
-    if (xgrad::detail::recording() && (wanted(x) || wanted(weight) || wanted(bias)))
-        y.impl().grad_fn =
-            xgrad::detail::Ref<Node>(new StandardizeNode<T>(g, all, x, weight, bias));
+    auto all = moments(g, xgrad::detail::contiguous(x.array_of()).begin());
+    auto const given = [](Tensor<T> const& t) {
+        return t.defined() ? std::optional<Tensor<T>>(t) : std::nullopt;
+    };
+    auto y = Standardize<T>::apply(x, given(weight), given(bias), g, all);
     return {std::move(y), std::move(all)};
 }
 

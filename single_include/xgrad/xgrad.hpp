@@ -575,6 +575,11 @@ struct VersionError : GraphError {
 
 namespace detail {
 
+/// True for an element of a list that a message may have.
+template <class N>
+inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size_t> ||
+                                  std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
+
 /// A part of a message: text, an integer, or integers that lie in memory, which are printed in
 /// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
 class Piece {
@@ -588,14 +593,11 @@ public:
         : kind_(std::is_signed_v<N> ? Kind::integer : Kind::natural),
           value_(static_cast<std::uint64_t>(n)) {}
     template <class List>
-        requires requires(List const& list) {
-            requires std::integral<std::remove_cvref_t<decltype(*list.data())>>;
-        }
-    Piece(List const& list) noexcept : from_(list.data()), value_(list.size()) {
-        using N = std::remove_cvref_t<decltype(*list.data())>;
-        static_assert(sizeof(N) == sizeof(std::size_t));
-        kind_ = std::is_signed_v<N> ? Kind::integers : Kind::naturals;
-    }
+        requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
+    Piece(List const& list) noexcept
+        : kind_(std::is_signed_v<std::remove_cvref_t<decltype(*list.data())>> ? Kind::integers
+                                                                              : Kind::naturals),
+          from_(list.data()), value_(list.size()) {}
 
     void append_to(std::string& message) const;
 
@@ -1406,6 +1408,11 @@ struct VersionError : GraphError {
 
 namespace detail {
 
+/// True for an element of a list that a message may have.
+template <class N>
+inline constexpr bool is_listed = std::same_as<std::remove_cvref_t<N>, std::size_t> ||
+                                  std::same_as<std::remove_cvref_t<N>, std::ptrdiff_t>;
+
 /// A part of a message: text, an integer, or integers that lie in memory, which are printed in
 /// PyTorch's form "[2, 3]". It refers to text and lists, and must not outlive them.
 class Piece {
@@ -1419,14 +1426,11 @@ public:
         : kind_(std::is_signed_v<N> ? Kind::integer : Kind::natural),
           value_(static_cast<std::uint64_t>(n)) {}
     template <class List>
-        requires requires(List const& list) {
-            requires std::integral<std::remove_cvref_t<decltype(*list.data())>>;
-        }
-    Piece(List const& list) noexcept : from_(list.data()), value_(list.size()) {
-        using N = std::remove_cvref_t<decltype(*list.data())>;
-        static_assert(sizeof(N) == sizeof(std::size_t));
-        kind_ = std::is_signed_v<N> ? Kind::integers : Kind::naturals;
-    }
+        requires requires(List const& list) { requires is_listed<decltype(*list.data())>; }
+    Piece(List const& list) noexcept
+        : kind_(std::is_signed_v<std::remove_cvref_t<decltype(*list.data())>> ? Kind::integers
+                                                                              : Kind::naturals),
+          from_(list.data()), value_(list.size()) {}
 
     void append_to(std::string& message) const;
 
@@ -2048,10 +2052,8 @@ public:
     }
     /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
     /// each edge). An undefined tensor stands for zero.
-    virtual void pushforward(
-        std::span<AnyTensor const> /*tangents*/, std::span<AnyTensor> /*results*/) {
-        detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
-    }
+    XGRAD_FUNCTION virtual void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
@@ -2060,7 +2062,7 @@ public:
     /// Releases the saved tensors.
     virtual void release_saved() noexcept {}
     /// The saved tensors, also after they were released.
-    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
+    XGRAD_FUNCTION virtual std::vector<NamedSavedTensor> saved_tensors();
     /// The saved tensor called `name`; throws IndexError where there is none.
     SavedTensorHandle saved(std::string const& name);
 
@@ -2134,11 +2136,7 @@ namespace detail {
 using Gradients = std::vector<AnyTensor>;
 
 /// "Sin" becomes "SinBackward".
-[[gnu::cold]] inline std::string backward_name(std::string_view operation) {
-    std::string name(operation);
-    name += "Backward";
-    return name;
-}
+[[gnu::cold]] std::string backward_name(std::string_view operation);
 
 /// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
 /// hooks stay with the Node that computed the value on which they were registered. Threads may
@@ -2154,10 +2152,7 @@ struct NodeHooks {
         HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
         std::atomic<OutputHooks*> next{nullptr};
 
-        RetainGrad retain_grad() const {
-            std::lock_guard const lock(mutex_);
-            return retain_grad_;
-        }
+        RetainGrad retain_grad() const;
         RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
 
     private:
@@ -2213,7 +2208,26 @@ inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
 // ======== xgrad/impl/autograd/node.ipp
 // Bodies of node.hpp.
 
-namespace xgrad::detail {
+namespace xgrad {
+
+XGRAD_FUNCTION void Node::pushforward(std::span<AnyTensor const>, std::span<AnyTensor>) {
+    detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
+}
+
+XGRAD_FUNCTION std::vector<NamedSavedTensor> Node::saved_tensors() { return {}; }
+
+namespace detail {
+
+XGRAD_FUNCTION std::string backward_name(std::string_view operation) {
+    std::string name(operation);
+    name += "Backward";
+    return name;
+}
+
+XGRAD_FUNCTION auto NodeHooks::OutputHooks::retain_grad() const -> RetainGrad {
+    std::lock_guard const lock(mutex_);
+    return retain_grad_;
+}
 
 XGRAD_FUNCTION auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) noexcept
     -> RetainGrad {
@@ -2269,9 +2283,7 @@ XGRAD_FUNCTION NodeLock::~NodeLock() {
     held_->owner_.notify_one();
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad {
+} // namespace detail
 
 /// Destroying a Node releases the Nodes that only it refers to. They are queued here, so that
 /// destruction is a loop and not a recursion.
@@ -2326,33 +2338,29 @@ template <class T> inline constexpr bool is_complex = false;
 template <class T> inline constexpr bool is_complex<std::complex<T>> = true;
 } // namespace detail
 
+namespace detail {
+template <class T, class... Allowed>
+inline constexpr bool element_type_is_one_of = (std::same_as<T, Allowed> || ...);
+} // namespace detail
+/// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
+template <class T>
+concept Scalar = detail::element_type_is_one_of<T, bool, std::int64_t, float, double,
+    std::complex<float>, std::complex<double>>;
 /// float or double.
 template <class T>
-concept RealScalar = std::same_as<T, float> || std::same_as<T, double>;
+concept RealScalar = Scalar<T> && (std::same_as<T, float> || std::same_as<T, double>);
 /// std::complex<float> or std::complex<double>.
 template <class T>
 concept ComplexScalar =
-    std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+    Scalar<T> && (std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>);
 /// A scalar type that can have gradients.
 template <class T>
-concept Differentiable = RealScalar<T> || ComplexScalar<T>;
+concept Differentiable = Scalar<T> && (RealScalar<T> || ComplexScalar<T>);
 namespace detail {
 template <class T>
 inline constexpr bool has_gradients =
     Differentiable<T>; // for static_assert: compilers print long notes for concepts
 }
-/// Any scalar type of a Tensor; bool and int64 serve as masks and indices.
-template <class T>
-concept Scalar = Differentiable<T> || std::same_as<T, bool> || std::same_as<T, std::int64_t>;
-namespace detail {
-/// True if T is one of the others. Compilers print this with all types, where it is false.
-template <class T, class... Allowed>
-inline constexpr bool element_type_is_one_of = (std::same_as<T, Allowed> || ...);
-} // namespace detail
-/// The same types, for Tensor itself: where T is none of them, compilers say so in one sentence.
-template <class T>
-concept TensorElement = detail::element_type_is_one_of<T, bool, std::int64_t, float, double,
-    std::complex<float>, std::complex<double>>;
 namespace detail {
 /// The element type T of numbers: what a conversion reads. Of a bool tensor a condition does.
 template <class U, class T>
@@ -3741,7 +3749,7 @@ XGRAD_FUNCTION bool overlaps_itself(AnyArray const& a) {
 
 namespace xgrad {
 
-template <TensorElement T> class Tensor;
+template <Scalar T> class Tensor;
 
 namespace detail {
 
@@ -3844,31 +3852,8 @@ private:
 
     template <class L>
     static Ref<TensorImpl> make_laid_out(
-        TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
-        if (own_block || bytes > Storage::max_shared_bytes) {
-            auto storage = Storage::make(bytes);
-            auto made = make(t, AnyArray(layout));
-            made->array.set_storage(std::move(storage));
-            return made;
-        }
-        void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
-        TensorImpl* made;
-        try {
-            made = ::new (block) TensorImpl(t, layout);
-        } catch (...) {
-            Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
-            throw;
-        }
-        made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
-        made->array.data = reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) +
-                           Storage::header;
-        made->shares_block = true;
-        return Ref<TensorImpl>::adopt(made);
-    }
-    [[gnu::cold, gnu::noinline]] void forget() noexcept {
-        std::lock_guard const lock(weak->mutex);
-        weak->tensor = nullptr;
-    }
+        TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block);
+    [[gnu::cold]] void forget() noexcept;
 };
 
 /// Updates the grad_fn of a view whose base was changed in place; see view.hpp.
@@ -4007,11 +3992,6 @@ struct convert_by_cast_or_real_or_abs2 {};
 /// A second tensor of the same memory, without grad_fn.
 AnyTensor alias(AnyTensor const& t, Caller in = {});
 
-inline std::mutex& weak_cells_mutex() {
-    static std::mutex mutex;
-    return mutex;
-}
-
 } // namespace detail
 
 /// A weak reference. A hook that refers to its own tensor uses it: a strong reference would be a
@@ -4135,6 +4115,35 @@ XGRAD_FUNCTION std::unique_lock<std::mutex> ViewInfo::lock() {
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(TypeInfo const& t, AnyArray&& a) {
     return Ref<TensorImpl>::adopt(
         ::new (Cached::operator new(sizeof(TensorImpl))) TensorImpl(t, std::move(a)));
+}
+
+template <class L>
+XGRAD_INLINE Ref<TensorImpl> TensorImpl::make_laid_out(
+    TypeInfo const& t, std::size_t bytes, L const& layout, bool own_block) {
+    if (own_block || bytes > Storage::max_shared_bytes) {
+        auto storage = Storage::make(bytes);
+        auto made = make(t, AnyArray(layout));
+        made->array.set_storage(std::move(storage));
+        return made;
+    }
+    void* const block = Storage::allocate_shared(sizeof(TensorImpl), bytes);
+    TensorImpl* made;
+    try {
+        made = ::new (block) TensorImpl(t, layout);
+    } catch (...) {
+        Storage::deallocate_shared(block, sizeof(TensorImpl), bytes);
+        throw;
+    }
+    made->array.storage = Storage::make_behind(block, sizeof(TensorImpl), bytes);
+    made->array.data =
+        reinterpret_cast<std::byte*>(Storage::behind(made, sizeof(TensorImpl))) + Storage::header;
+    made->shares_block = true;
+    return Ref<TensorImpl>::adopt(made);
+}
+
+XGRAD_NOINLINE XGRAD_FUNCTION void TensorImpl::forget() noexcept {
+    std::lock_guard const lock(weak->mutex);
+    weak->tensor = nullptr;
 }
 
 XGRAD_FUNCTION Ref<TensorImpl> TensorImpl::make(
@@ -4281,7 +4290,8 @@ namespace xgrad {
 
 XGRAD_FUNCTION WeakTensor::WeakTensor(AnyTensor const& t) {
     auto& impl = t.impl();
-    std::lock_guard const lock(detail::weak_cells_mutex());
+    static std::mutex cells;
+    std::lock_guard const lock(cells);
     if (!impl.weak) {
         impl.weak = detail::Ref<detail::WeakCell>(new detail::WeakCell);
         impl.weak->tensor = &impl;
@@ -6638,8 +6648,8 @@ private:
 // Every function but pow is within 4 epsilon |w| of the exact result w
 // (tests/simd/complex_functions_test.cpp). A part that is much smaller than the other one may have
 // fewer digits where terms of it cancel: the real parts of log near the unit circle, of expm1 and
-// of sigmoid. Those of exp, sqrt, sin, cos, sinh and cosh, of angles and directions are within 4
-// ulp.
+// of sigmoid, and parts of a quotient. Those of exp, sqrt, sin, cos, sinh and cosh, of angles and
+// directions are within 4 ulp.
 
 
 // ======== xgrad/simd/functions.hpp
@@ -10051,23 +10061,21 @@ bool wants_record(std::span<AnyTensor const* const> operands);
 
 namespace xgrad::detail {
 
-/// Identity. Has no edge until it is connected.
-class InputNode final : public Node {
+/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
+class AliasNode final : public Node {
 public:
-    void connect(Edge edge) {
-        edge_ = std::move(edge);
-        set_edges(&edge_, 1);
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        results[0] = gradients[0];
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        results[0] = tangents[0];
-    }
-    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
+    AliasNode(std::string_view name, std::vector<Edge> edges);
+    /// Replaces the edge of the first tensor.
+    void connect(Edge edge) { edges_[0] = std::move(edge); }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
-    Edge edge_;
+    std::string_view name_;
+    std::vector<Edge> edges_;
 };
 
 /// Each input stands for an edge of the outer graph. It is connected to that edge after the
@@ -10085,7 +10093,7 @@ public:
 
 private:
     struct Input {
-        Ref<InputNode> node;
+        Ref<AliasNode> node;
         Edge outside;
     };
     std::vector<Input> inputs_;
@@ -10136,9 +10144,24 @@ private:
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION AliasNode::AliasNode(std::string_view name, std::vector<Edge> edges)
+    : name_(name), edges_(std::move(edges)) {
+    set_edges(edges_.data(), edges_.size());
+    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+}
+
+XGRAD_FUNCTION void AliasNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    std::move(gradients.begin(), gradients.end(), results.begin());
+}
+
+XGRAD_FUNCTION void AliasNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    std::copy(tangents.begin(), tangents.end(), results.begin());
+}
+
 XGRAD_FUNCTION AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
     AnyTensor x = alias(t);
-    Ref<InputNode> node(new InputNode);
+    Ref<AliasNode> node(new AliasNode("Alias", {Edge()})); // connected by gradients()
     x.impl().grad_fn = Ref<Node>(node.get());
     inputs_.push_back({std::move(node), std::move(outside)});
     return x;
@@ -13958,7 +13981,8 @@ namespace xgrad::detail {
 /// C = op(A) op(B), or C += op(A) op(B) if `accumulate`; op conjugates where the flag says so.
 /// C is m x n, row-major with leading dimension ldc >= n, and overlaps neither operand. A is m x k
 /// with row stride ars and column stride acs, B is k x n likewise; strides count elements and may
-/// be anything. T is std::int64_t, float, double, or std::complex of these. With k == 0 the product
+/// be anything. T is std::int64_t, float, double, or std::complex of one of the last two. With
+/// k == 0 the product
 /// is zero. Throws std::bad_alloc only.
 template <class T>
 void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_t ars,
@@ -16592,7 +16616,8 @@ template <class T> struct ArrayOf {
 
 } // namespace detail
 
-/// Tensor x({1., 2.}): the numbers of a list give its type; integers of any width become int64.
+/// Tensor x({1., 2.}): the numbers of a list give its type, if they have one; integers of any width
+/// become int64.
 template <Number N>
 Tensor(std::initializer_list<N>, GradFlag<detail::tensor_scalar<N>> = {})
     -> Tensor<detail::tensor_scalar<N>>;
@@ -16606,8 +16631,9 @@ template <Number N>
 Tensor(
     std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<N>>>>,
     GradFlag<detail::tensor_scalar<N>> = {}) -> Tensor<detail::tensor_scalar<N>>;
-/// A list of numbers of several types, or of tensors, or of more levels: of double, or of complex
-/// numbers where it has one. (A template comes second where both fit.)
+/// A list of numbers of several types, or with tensors of double or std::complex<double>, or of
+/// more levels: of double, or of complex numbers where it has one. So integers of two types become
+/// double, too: write Tensor<std::int64_t>. (A template comes second where both fit.)
 Tensor(std::initializer_list<detail::NestedList<double>>, GradFlag<double> = {}) -> Tensor<double>;
 template <class T = std::complex<double>>
 Tensor(std::initializer_list<detail::NestedList<std::complex<double>>>,
@@ -16663,7 +16689,7 @@ template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
 
 /// A tensor of scalar type T. Copies refer to the same tensor, as in PyTorch.
-template <TensorElement T>
+template <Scalar T>
 class Tensor : public AnyTensor,
                public InplaceForms<Tensor<T>>,
                public ShapeForms<Tensor<T>>,
@@ -17151,7 +17177,7 @@ Tensor<typename E::scalar> record_sum(
 
 namespace xgrad {
 
-template <TensorElement T>
+template <Scalar T>
 template <class Op, class... X>
     requires(detail::has_scalar<Expression<Op, X...>, T>)
 Tensor<T>::Tensor(Expression<Op, X...> const& e, detail::SourceLocation location) {
@@ -19615,7 +19641,7 @@ HookHandle register_multi_grad_hook(std::vector<AnyTensor> const& tensors, F f, 
     else return std::make_shared<detail::MultiGradHook<F>>(std::move(f))->attach(tensors, mode);
 }
 
-template <TensorElement T> template <class F> HookHandle Tensor<T>::register_hook(F f) {
+template <Scalar T> template <class F> HookHandle Tensor<T>::register_hook(F f) {
     constexpr bool takes_gradient = std::is_invocable_v<F&, Tensor const&>;
     static_assert(takes_gradient,
         "register_hook: a hook takes the gradient as a Tensor const& of this tensor's scalar type");
@@ -19631,7 +19657,7 @@ template <TensorElement T> template <class F> HookHandle Tensor<T>::register_hoo
     return {};
 }
 
-template <TensorElement T>
+template <Scalar T>
 template <class F>
 HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f) {
     constexpr bool takes_leaf = std::is_invocable_v<F&, Tensor const&>;
@@ -19655,7 +19681,7 @@ HookHandle Tensor<T>::register_post_accumulate_grad_hook(F f) {
     return {};
 }
 
-template <TensorElement T> void Tensor<T>::retain_grad() {
+template <Scalar T> void Tensor<T>::retain_grad() {
     if (!requires_grad())
         detail::fail<GraphError>("can't retain_grad on Tensor that has requires_grad=False");
     if (is_leaf() || impl().retains_grad) return;
@@ -20140,22 +20166,22 @@ AnyTensor grad(
     return grad(TensorsOrEdges{output}, TensorsOrEdges{input}, options)[0];
 }
 
-template <TensorElement T> void Tensor<T>::backward() const {
+template <Scalar T> void Tensor<T>::backward() const {
     impl(); // an error names backward
     detail::Root root{detail::gradient_edge(*this), {}, detail::type_info<T>, shape()};
     if (!root.edge) detail::fail_without_grad_fn(0);
     if (!RealScalar<T> || numel() != 1) detail::check_implicit_gradient(root.type, root.shape, 0);
     detail::run_backward({&root, 1}, {}, false, false);
 }
-template <TensorElement T> void Tensor<T>::backward(BackwardOptions const& options) const {
+template <Scalar T> void Tensor<T>::backward(BackwardOptions const& options) const {
     xgrad::backward({*this}, {}, options);
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike G>
 void Tensor<T>::backward(G const& gradient) const {
     backward(gradient, {});
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike G>
 void Tensor<T>::backward(G const& gradient, BackwardOptions const& options) const {
     static_assert(!std::same_as<G, bool>,
@@ -20805,27 +20831,6 @@ template <class F, class X> struct Transform : CheckedCall<F, X> {
 // Bodies of evaluation.hpp.
 
 namespace xgrad::detail {
-
-/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
-class AliasNode final : public Node {
-public:
-    AliasNode(std::string_view name, std::vector<Edge> edges)
-        : name_(name), edges_(std::move(edges)) {
-        set_edges(edges_.data(), edges_.size());
-        set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        std::ranges::move(gradients, results.begin());
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        std::ranges::copy(tangents, results.begin());
-    }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::string_view name_;
-    std::vector<Edge> edges_;
-};
 
 XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of) {
     Tensors all;
@@ -24248,12 +24253,15 @@ XGRAD_FUNCTION double scaled_zeta(double s, double x) {
 XGRAD_FUNCTION double scaled_factorial(int n, double x, double factor) {
     double const s = n + 1., power = std::pow(x, -s);
     constexpr int largest = 170; // whose factorial is finite
-    if (n <= largest && std::isnormal(power)) {
+    if (n <= largest) {
         double factorial = 1;
         if (n > 22) factorial = std::tgamma(s);
         else
             for (int k = 2; k <= n; ++k) factorial *= k; // exact
-        return factorial * (power * factor);
+        if (std::isnormal(power)) return factorial * (power * factor);
+        // The result may be normal: for large x, factor / x is about 1 / n.
+        double const part = factorial * std::pow(x, -(n / 2)), rest = std::pow(x, -(n - n / 2));
+        if (std::isnormal(part) && std::isnormal(rest)) return part * (factor / x) * rest;
     }
     double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
     return std::copysign(std::exp(size), factor);
@@ -25830,24 +25838,24 @@ namespace xgrad {
 
 /// Indexing by integers, slices (xg::slice or xt::range), xt::all(), xt::newaxis() and
 /// xt::ellipsis(). Returns a view.
-template <TensorElement T>
+template <Scalar T>
 template <class... Index>
 Tensor<T> Tensor<T>::operator()(Index const&... index) const {
     detail::check_defined("x(index)", *this);
     return express(detail::window(shape(), index...), *this);
 }
 
-template <TensorElement T> Tensor<T> Tensor<T>::reshape(AxisList const& shape) const {
+template <Scalar T> Tensor<T> Tensor<T>::reshape(AxisList const& shape) const {
     return xgrad::reshape(*this, shape);
 }
-template <TensorElement T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
+template <Scalar T> Tensor<T> Tensor<T>::view(AxisList const& shape) const {
     auto const v = express(Reshape{{}, shape, "view"}, *this);
     if (v.impl().array.storage != impl().array.storage)
         detail::fail<ShapeError>("view: a tensor of shape ", this->shape(), " and strides ",
             strides(), " has no view of shape ", shape, "; use reshape, which may copy");
     return v;
 }
-template <TensorElement T> Tensor<T> Tensor<T>::expand(AxisList const& axes) const {
+template <Scalar T> Tensor<T> Tensor<T>::expand(AxisList const& axes) const {
     auto const new_axes = axes.size() - std::min(axes.size(), dim());
     Shape shape; // -1 keeps an extent
     for (std::size_t d = 0; d < axes.size(); ++d) {
@@ -25861,14 +25869,12 @@ template <TensorElement T> Tensor<T> Tensor<T>::expand(AxisList const& axes) con
         detail::fail<ShapeError>("expand: shape ", this->shape(), " does not broadcast to ", shape);
     return broadcast_to(*this, shape);
 }
-template <TensorElement T> Tensor<T> Tensor<T>::transpose() const {
-    return xgrad::transpose(*this);
-}
-template <TensorElement T>
+template <Scalar T> Tensor<T> Tensor<T>::transpose() const { return xgrad::transpose(*this); }
+template <Scalar T>
 Tensor<T> Tensor<T>::transpose(std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
     return xgrad::transpose(*this, axis0, axis1);
 }
-template <TensorElement T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
+template <Scalar T> Tensor<T> Tensor<T>::permute(AxisList const& axes) const {
     return xgrad::permute(*this, axes);
 }
 
@@ -26019,19 +26025,19 @@ template <RealScalar T> Tensor<std::complex<T>> view_as_complex(Tensor<T> const&
     });
 }
 
-template <TensorElement T>
+template <Scalar T>
 Tensor<T> Tensor<T>::diagonal(
     std::ptrdiff_t offset, std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
     return xgrad::diagonal(*this, offset, axis0, axis1);
 }
-template <TensorElement T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const {
+template <Scalar T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const {
     return xgrad::unbind(*this, axis);
 }
-template <TensorElement T>
+template <Scalar T>
 std::vector<Tensor<T>> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const {
     return xgrad::split(*this, size, axis);
 }
-template <TensorElement T>
+template <Scalar T>
 std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const {
     return xgrad::chunk(*this, chunks, axis);
 }
@@ -26050,7 +26056,7 @@ Tensor<precision_of<T>> part_view(std::string_view name, Tensor<T> const& z, std
 } // namespace detail
 
 /// The real parts. A view; in an expression real(z) is computed on the fly instead.
-template <TensorElement T>
+template <Scalar T>
 Tensor<precision_of<T>> Tensor<T>::real() const
     requires detail::is_complex<T>
 {
@@ -26058,7 +26064,7 @@ Tensor<precision_of<T>> Tensor<T>::real() const
     return detail::part_view("Real", *this, 0);
 }
 /// The imaginary parts. A view; in an expression imag(z) is computed on the fly instead.
-template <TensorElement T>
+template <Scalar T>
 Tensor<precision_of<T>> Tensor<T>::imag() const
     requires detail::is_complex<T>
 {
@@ -26076,7 +26082,7 @@ struct Clone : Arraywise {
     }
     auto pullback(wrt<0>, auto const& g, auto const&, auto const&) const { return g; }
 };
-template <TensorElement T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
+template <Scalar T> Tensor<T> Tensor<T>::clone() const { return express(Clone{}, *this); }
 
 } // namespace xgrad
 
@@ -27545,23 +27551,21 @@ private:
 
 namespace xgrad::detail {
 
-/// Identity. Has no edge until it is connected.
-class InputNode final : public Node {
+/// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
+class AliasNode final : public Node {
 public:
-    void connect(Edge edge) {
-        edge_ = std::move(edge);
-        set_edges(&edge_, 1);
-    }
-    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        results[0] = gradients[0];
-    }
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        results[0] = tangents[0];
-    }
-    [[gnu::cold]] std::string name() const override { return backward_name("Alias"); }
+    AliasNode(std::string_view name, std::vector<Edge> edges);
+    /// Replaces the edge of the first tensor.
+    void connect(Edge edge) { edges_[0] = std::move(edge); }
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    XGRAD_FUNCTION void pushforward(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
-    Edge edge_;
+    std::string_view name_;
+    std::vector<Edge> edges_;
 };
 
 /// Each input stands for an edge of the outer graph. It is connected to that edge after the
@@ -27579,7 +27583,7 @@ public:
 
 private:
     struct Input {
-        Ref<InputNode> node;
+        Ref<AliasNode> node;
         Edge outside;
     };
     std::vector<Input> inputs_;
@@ -27630,9 +27634,24 @@ private:
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION AliasNode::AliasNode(std::string_view name, std::vector<Edge> edges)
+    : name_(name), edges_(std::move(edges)) {
+    set_edges(edges_.data(), edges_.size());
+    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+}
+
+XGRAD_FUNCTION void AliasNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    std::move(gradients.begin(), gradients.end(), results.begin());
+}
+
+XGRAD_FUNCTION void AliasNode::pushforward(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    std::copy(tangents.begin(), tangents.end(), results.begin());
+}
+
 XGRAD_FUNCTION AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
     AnyTensor x = alias(t);
-    Ref<InputNode> node(new InputNode);
+    Ref<AliasNode> node(new AliasNode("Alias", {Edge()})); // connected by gradients()
     x.impl().grad_fn = Ref<Node>(node.get());
     inputs_.push_back({std::move(node), std::move(outside)});
     return x;
@@ -27864,52 +27883,42 @@ Self& change_in_place(Self& self, std::string_view operation, F f, X const&... x
 } // namespace detail
 
 /// Copies values, broadcast to this tensor's shape.
-template <TensorElement T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::copy_(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::copy_(X const& x) {
     detail::assign(*this, express(Copy{}, *this, x), "copy_");
     return *this;
 }
-template <TensorElement T> Tensor<T>& Tensor<T>::fill_(T value) {
+template <Scalar T> Tensor<T>& Tensor<T>::fill_(T value) {
     detail::assign(*this, express(Copy{}, *this, value), "fill_");
     return *this;
 }
-template <TensorElement T> Tensor<T>& Tensor<T>::zero_() {
+template <Scalar T> Tensor<T>& Tensor<T>::zero_() {
     detail::assign(*this, express(Copy{}, *this, T(0)), "zero_");
     return *this;
 }
-template <TensorElement T>
+template <Scalar T>
 template <detail::OperandLike X>
 Tensor<T>& Tensor<T>::masked_fill_(Tensor<bool> const& mask, X const& value) {
     detail::assign(*this, where(mask, value, *this), "masked_fill_");
     return *this;
 }
-template <TensorElement T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::operator+=(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator+=(X const& x) {
     detail::assign(*this, *this + x, "+=");
     return *this;
 }
-template <TensorElement T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::operator-=(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator-=(X const& x) {
     detail::assign(*this, *this - x, "-=");
     return *this;
 }
-template <TensorElement T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::operator*=(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator*=(X const& x) {
     detail::assign(*this, *this * x, "*=");
     return *this;
 }
-template <TensorElement T>
-template <detail::OperandLike X>
-Tensor<T>& Tensor<T>::operator/=(X const& x) {
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x) {
     detail::assign(*this, *this / x, "/=");
     return *this;
 }
 
-template <TensorElement T> Tensor<T>& Tensor<T>::detach_() {
+template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
     if (is_view()) detail::fail<GraphError>("Can't detach views in-place. Use detach() instead.");
     impl().grad_fn = nullptr;
     impl().output_nr = 0;
@@ -29262,7 +29271,7 @@ template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
 };
 } // namespace detail
 
-template <TensorElement T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const {
+template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const {
     return {*this, mask};
 }
 
@@ -29402,7 +29411,7 @@ template <Scalar T> struct OperandTraits<IndexedTensor<T>> {
 };
 } // namespace detail
 
-template <TensorElement T>
+template <Scalar T>
 template <class... Index>
     requires(detail::TensorIndex<Index> || ...)
 IndexedTensor<T> Tensor<T>::operator()(Index const&... index) const {
