@@ -1909,7 +1909,7 @@ public:
 
 /// A module inside another one: an M, made from the arguments after the name.
 template <class M> class Child : public M {
-    static_assert(std::derived_from<M, AnyModule>,
+    static_assert(std::is_base_of_v<AnyModule, M>,
         "Child: what is inside a module must be a module itself, derived from nn::Module");
 
 public:
