@@ -17,7 +17,7 @@
 #include <xgrad/core/array.hpp>
 #include <xgrad/core/shape.hpp>
 #include <xgrad/core/xtensor.hpp>
-#include <xgrad/expr/recording.hpp>
+#include <xgrad/expr/expression.hpp>
 
 namespace xgrad {
 
