@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <xgrad/xgrad.hpp>
 
+#include "by_batches.hpp"
 #include "checked_types.hpp"
 
 namespace xg = xgrad;
@@ -67,16 +68,6 @@ template <class T> std::vector<T> const& special_numbers() {
     return all;
 }
 
-/// f(x) for each x, where every batch holds neighbours.
-template <class T, class F> std::vector<T> by_batches(F f, std::vector<T> x) {
-    using B = xg::simd::Batch<T>;
-    std::size_t const n = x.size();
-    x.resize(n + B::width, T(1));
-    std::vector<T> y(x.size());
-    for (std::size_t i = 0; i < n; i += B::width) f(B::load(x.data() + i)).store(y.data() + i);
-    y.resize(n);
-    return y;
-}
 template <class T, class F, class G>
 void check(std::string_view name, F f, G exact, double bound = 4) {
     CAPTURE(name);

@@ -15,6 +15,7 @@
 #include <doctest/doctest.h>
 #include <xgrad/xgrad.hpp>
 
+#include "by_batches.hpp"
 #include "checked_types.hpp"
 
 namespace xg = xgrad;
@@ -76,16 +77,6 @@ template <class T> Wide place(Wide want) {
         std::numeric_limits<T>::denorm_min());
 }
 
-/// f(x) for each x, where every batch holds neighbours.
-template <class T, class F> std::vector<T> by_batches(F f, std::vector<T> x) {
-    using B = xg::simd::Batch<T>;
-    std::size_t const n = x.size();
-    x.resize(n + B::width, T(1));
-    std::vector<T> y(x.size());
-    for (std::size_t i = 0; i < n; i += B::width) f(B::load(x.data() + i)).store(y.data() + i);
-    y.resize(n);
-    return y;
-}
 /// The largest error of f, in units that unit(x, exact value) gives.
 template <class T, class F, class G, class U>
 double worst(F f, std::vector<T> const& x, G exact, U unit) {
