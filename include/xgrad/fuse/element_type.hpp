@@ -2,9 +2,6 @@
 // each expression, and an ElementType for the scalar type of each operand.
 #pragma once
 
-#include <array>
-#include <optional>
-
 #include <xgrad/fuse/dual_kernel.hpp>
 #include <xgrad/fuse/gather_scatter.hpp>
 
@@ -40,6 +37,8 @@ template <class W> void scale(AnyArray const& a, double factor) {
             p);
 }
 
+/// The ElementType of T in tiles of E. impl/instances.ipp has those of the common pairs, so that
+/// they are compiled once where compilation is separate.
 template <class T, class E> struct ElementTypeOf {
     static ElementType const table;
 };

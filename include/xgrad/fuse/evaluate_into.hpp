@@ -2,6 +2,9 @@
 // operands allows.
 #pragma once
 
+#include <array>
+#include <optional>
+
 #include <xgrad/fuse/element_type.hpp>
 
 namespace xgrad::detail {
