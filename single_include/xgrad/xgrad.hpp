@@ -11567,6 +11567,8 @@ template <class W> void scale(AnyArray const& a, double factor) {
             p);
 }
 
+/// The ElementType of T in tiles of E. impl/instances.ipp has those of the common pairs, so that
+/// they are compiled once where compilation is separate.
 template <class T, class E> struct ElementTypeOf {
     static ElementType const table;
 };
