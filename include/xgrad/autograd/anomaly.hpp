@@ -19,9 +19,10 @@ namespace detail {
 /// Where a Node was recorded, and the Node whose backward pass recorded it, if any.
 struct Origin {
     std::string location;     // where the source location is known, or
-    std::vector<void*> stack; // call stack
+    std::vector<void*> stack; // call stack, which becomes text when somebody asks for it
     std::string parent_name;
     std::shared_ptr<Origin const> parent;
+    mutable std::string text = {}; // of `location` or `stack`, once somebody asked for it
 };
 
 struct AnomalyState {
@@ -47,16 +48,19 @@ private:
     SourceLocation const* before_;
 };
 
-/// Text for messages: "demo.cpp:12, in int main()", or the call stack.
-[[gnu::cold]] std::string location_text(Origin const& origin);
-
 /// True for a location in xgrad's own headers; then the call stack is reported instead.
 [[gnu::cold]] bool is_own(SourceLocation const& at);
 
 [[gnu::cold]] std::shared_ptr<Origin const> make_origin();
 
 /// Text for messages: " It was recorded at demo.cpp:12, ...", or "" where the location is unknown.
+/// May start addr2line.
 [[gnu::cold]] std::string origin_text(Node const& node);
+
+/// Throws E with the message and the text of origin_text(node), which is composed when what() is
+/// first called: it may start addr2line.
+template <class E>
+[[noreturn, gnu::cold]] void fail_at_origin(std::string const& message, Node const& node);
 
 } // namespace detail
 

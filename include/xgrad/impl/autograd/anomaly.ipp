@@ -1,13 +1,11 @@
 // Bodies of anomaly.hpp.
 #pragma once
 
+#include <mutex>
+
 #include <xgrad/autograd/anomaly.hpp>
 
 namespace xgrad::detail {
-
-XGRAD_FUNCTION std::string location_text(Origin const& origin) {
-    return origin.location.empty() ? call_stack_text(origin.stack) : origin.location;
-}
 
 XGRAD_FUNCTION bool is_own(SourceLocation const& at) {
     std::string_view headers = __FILE__;
@@ -30,16 +28,62 @@ XGRAD_FUNCTION std::shared_ptr<Origin const> make_origin() {
     return origin;
 }
 
+/// The text of an origin and of those that induced it. All call stacks are looked up at once.
+inline std::string origin_text(Origin const& origin) {
+    static std::mutex mutex; // of the texts in origins
+    std::lock_guard const lock(mutex);
+    std::vector<Origin const*> without_text;
+    std::vector<std::vector<void*>> stacks;
+    for (auto const* o = &origin; o; o = o->parent.get()) {
+        if (o->text.empty()) o->text = o->location;
+        if (!o->text.empty()) continue;
+        without_text.push_back(o);
+        stacks.push_back(o->stack);
+    }
+    if (!stacks.empty()) {
+        auto texts = call_stack_texts(stacks);
+        for (std::size_t i = 0; i < texts.size(); ++i) without_text[i]->text = std::move(texts[i]);
+    }
+    std::string text = " It was recorded at " + origin.text + ".";
+    for (auto const* o = &origin; o && !o->parent_name.empty(); o = o->parent.get())
+        text += " That was induced by the backward pass of " + o->parent_name +
+                (o->parent ? ", which was recorded at " + o->parent->text : std::string()) + ".";
+    return text;
+}
+
 XGRAD_FUNCTION std::string origin_text(Node const& node) {
     auto const* const hooks = NodeHooks::of(node);
-    if (!hooks || !hooks->origin) return {};
-    std::string text = " It was recorded at " + location_text(*hooks->origin) + ".";
-    for (auto const* o = hooks->origin.get(); o && !o->parent_name.empty(); o = o->parent.get())
-        text +=
-            " That was induced by the backward pass of " + o->parent_name +
-            (o->parent ? ", which was recorded at " + location_text(*o->parent) : std::string()) +
-            ".";
-    return text;
+    return hooks && hooks->origin ? origin_text(*hooks->origin) : std::string();
+}
+
+/// An exception of which copies share the text.
+template <class E> class ErrorAtOrigin : public E {
+public:
+    ErrorAtOrigin(std::string const& message, std::shared_ptr<Origin const> origin)
+        : E(message), text_(std::make_shared<Text>()) {
+        text_->origin = std::move(origin);
+    }
+    char const* what() const noexcept override {
+        try {
+            std::call_once(text_->composed,
+                [this] { text_->whole = E::what() + origin_text(*text_->origin); });
+            return text_->whole.c_str();
+        } catch (...) { return E::what(); } // no memory for the text
+    }
+
+private:
+    struct Text {
+        std::shared_ptr<Origin const> origin;
+        std::once_flag composed;
+        std::string whole;
+    };
+    std::shared_ptr<Text> text_;
+};
+
+template <class E> void fail_at_origin(std::string const& message, Node const& node) {
+    auto const* const hooks = NodeHooks::of(node);
+    if (!hooks || !hooks->origin) throw E(message);
+    throw ErrorAtOrigin<E>(message, hooks->origin);
 }
 
 } // namespace xgrad::detail

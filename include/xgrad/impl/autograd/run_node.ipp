@@ -55,8 +55,10 @@ XGRAD_FUNCTION std::string expression_clause(Node const& node) {
 XGRAD_FUNCTION void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
-            fail<GraphError>("Function '", node.name(), "' returned nan values in its ", i,
-                "th output.", expression_clause(node), origin_text(node));
+            fail_at_origin<GraphError>(
+                message_of({"Function '", node.name(), "' returned nan values in its ", i,
+                    "th output.", expression_clause(node)}),
+                node);
 }
 
 XGRAD_FUNCTION void apply_in_anomaly_mode(

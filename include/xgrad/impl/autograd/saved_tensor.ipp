@@ -118,19 +118,21 @@ XGRAD_FUNCTION void SavedTensor::check(Node const& owner) const {
 XGRAD_FUNCTION void SavedTensor::fail_changed(Node const& owner) const {
     Node const* maker = is_result() ? &owner : value_.grad_fn();
     if (maker && detail::is_leaf(*maker)) maker = nullptr;
-    auto const origin = detail::origin_text(owner);
-    detail::fail<VersionError>("one of the variables needed for gradient computation has been "
-                               "modified by an inplace operation: ",
-        detail::describe(value_),
-        maker
-            ? ", which is output " + std::to_string(is_result() ? output_nr_ : value_.output_nr()) +
-                  " of " + maker->name() + ","
-            : std::string(),
-        " is at version ", value_.impl().array.storage->version(), "; expected version ", version_,
-        " instead. It was saved by ", owner.name(), ".",
-        origin.empty()
-            ? " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."
-            : origin);
+    auto const* const hooks = detail::NodeHooks::of(owner);
+    detail::fail_at_origin<VersionError>(
+        detail::message_of({"one of the variables needed for gradient computation has been "
+                            "modified by an inplace operation: ",
+            detail::describe(value_),
+            maker ? ", which is output " +
+                        std::to_string(is_result() ? output_nr_ : value_.output_nr()) + " of " +
+                        maker->name() + ","
+                  : std::string(),
+            " is at version ", value_.impl().array.storage->version(), "; expected version ",
+            version_, " instead. It was saved by ", owner.name(), ".",
+            hooks && hooks->origin
+                ? ""
+                : " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."}),
+        owner);
 }
 
 XGRAD_FUNCTION AnyTensor SavedTensorHandle::unpack() const {

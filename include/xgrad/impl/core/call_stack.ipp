@@ -55,59 +55,116 @@ struct Module {
     }
 };
 
-/// The output of addr2line for an address: two lines "function" and "file:line" for each function
-/// inlined there, innermost first.
-inline std::vector<std::string> source_lines(Module const& m) {
-    std::vector<std::string> lines;
-    if (m.file.find('\'') != std::string::npos) return lines;
-    char address[32];
-    std::snprintf(
-        address, sizeof address, "%llx", static_cast<unsigned long long>(m.address - m.base));
-    auto const file =
-        m.file == "/proc/self/exe" ? std::string("/proc/$PPID/exe") : "'" + m.file + "'";
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> const pipe(
-        ::popen(("addr2line -Cfie " + file + " 0x" + address + " 2> /dev/null").c_str(), "r"),
-        &::pclose);
-    if (!pipe) return lines;
-    std::string line;
-    for (int c; (c = std::fgetc(pipe.get())) != EOF;) {
-        if (c != '\n') line += static_cast<char>(c);
-        else lines.push_back(std::exchange(line, {}));
-    }
-    return lines;
+/// Of the C and C++ runtime: what they call a program by says nothing about it.
+inline bool is_runtime(std::string const& file) {
+    auto const name = std::string_view(file).substr(file.rfind('/') + 1);
+    for (std::string_view const library :
+        {"libc.", "libc-", "libstdc++.", "libc++.", "libpthread", "ld-"})
+        if (name.starts_with(library)) return true;
+    return false;
 }
 
-XGRAD_FUNCTION std::string call_stack_text(std::vector<void*> const& frames) {
-    std::string text;
-    std::size_t shown = 0;
-    std::unique_ptr<char*, void (*)(void*)> const symbols(
-        ::backtrace_symbols(frames.data(), static_cast<int>(frames.size())), &std::free);
-    for (std::size_t i = 0; i < frames.size() && shown < 8; ++i) {
-        auto const lines = source_lines(Module(frames[i]));
-        bool known = false;
-        for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
-            if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
-            known = true;
-            if (lines[k].find("xgrad::") != std::string::npos ||
-                lines[k].starts_with("__libc_start") ||
-                lines[k + 1].find("/xgrad/") != std::string::npos)
-                continue;
-            text += "\n    " + lines[k + 1] + ", in " + lines[k];
-            ++shown;
-        }
-        if (!known && symbols &&
-            std::string_view(symbols.get()[i]).find("5xgrad") == std::string_view::npos) {
-            text += std::string("\n    ") + symbols.get()[i];
-            ++shown;
+/// A return address, and what addr2line says about it: two lines "function" and "file:line" for
+/// each function inlined there, innermost first.
+struct Frame {
+    Module module;
+    std::vector<std::string> lines = {};
+};
+
+/// Asks addr2line about all frames at once.
+inline void find_source_lines(std::vector<Frame>& frames) {
+    std::vector<std::vector<Frame*>> modules;
+    for (auto& frame : frames) {
+        auto const& file = frame.module.file;
+        if (file.empty() || file.find('\'') != std::string::npos || is_runtime(file)) continue;
+        std::size_t i = 0;
+        while (i < modules.size() && modules[i][0]->module.file != file) ++i;
+        if (i == modules.size()) modules.emplace_back();
+        modules[i].push_back(&frame);
+    }
+    if (modules.empty()) return;
+    std::string command = "exec 2> /dev/null";
+    for (auto const& module : modules) {
+        auto const& file = module[0]->module.file;
+        command += "; echo '#'; addr2line -aCfie " +
+                   (file == "/proc/self/exe" ? "/proc/$PPID/exe" : "'" + file + "'");
+        for (auto const* const frame : module) {
+            char address[32];
+            std::snprintf(address, sizeof address, " 0x%llx",
+                static_cast<unsigned long long>(frame->module.address - frame->module.base));
+            command += address;
         }
     }
-    return text.empty() ? "an unknown place" : text;
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> const pipe(
+        ::popen(command.c_str(), "r"), &::pclose);
+    if (!pipe) return;
+    // "#" begins a module, and an address a frame.
+    std::size_t module = 0, frame = 0;
+    std::string line;
+    for (int c; (c = std::fgetc(pipe.get())) != EOF;) {
+        if (c != '\n') {
+            line += static_cast<char>(c);
+            continue;
+        }
+        if (line == "#") {
+            ++module;
+            frame = 0;
+        } else if (line.starts_with("0x")) ++frame;
+        else if (module > 0 && module <= modules.size() && frame > 0 &&
+                 frame <= modules[module - 1].size())
+            modules[module - 1][frame - 1]->lines.push_back(line);
+        line.clear();
+    }
+}
+
+/// The functions outside of xgrad at a frame are appended to the text, and counted.
+inline void append_functions(
+    std::string& text, std::size_t& shown, Frame const& frame, char const* symbol) {
+    auto const& lines = frame.lines;
+    bool known = is_runtime(frame.module.file);
+    for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
+        if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
+        known = true;
+        if (lines[k].find("xgrad::") != std::string::npos || lines[k].starts_with("__libc_start") ||
+            lines[k + 1].find("/xgrad/") != std::string::npos)
+            continue;
+        text += "\n    " + lines[k + 1] + ", in " + lines[k];
+        ++shown;
+    }
+    if (!known && symbol && std::string_view(symbol).find("5xgrad") == std::string_view::npos) {
+        text += std::string("\n    ") + symbol;
+        ++shown;
+    }
+}
+
+XGRAD_FUNCTION std::vector<std::string> call_stack_texts(
+    std::vector<std::vector<void*>> const& stacks) {
+    std::vector<Frame> frames;
+    for (auto const& stack : stacks)
+        for (void* const address : stack) frames.push_back({Module(address)});
+    find_source_lines(frames);
+    std::vector<std::string> texts;
+    auto const* frame = frames.data();
+    for (auto const& stack : stacks) {
+        std::unique_ptr<char*, void (*)(void*)> const symbols(
+            ::backtrace_symbols(stack.data(), static_cast<int>(stack.size())), &std::free);
+        std::string text;
+        std::size_t shown = 0;
+        for (std::size_t i = 0; i < stack.size() && shown < 8; ++i)
+            append_functions(text, shown, frame[i], symbols ? symbols.get()[i] : nullptr);
+        frame += stack.size();
+        texts.push_back(text.empty() ? "an unknown place" : text);
+    }
+    return texts;
 }
 
 #else
 
 XGRAD_FUNCTION std::vector<void*> call_stack() { return {}; }
-XGRAD_FUNCTION std::string call_stack_text(std::vector<void*> const&) { return "an unknown place"; }
+XGRAD_FUNCTION std::vector<std::string> call_stack_texts(
+    std::vector<std::vector<void*>> const& stacks) {
+    return {stacks.size(), "an unknown place"};
+}
 
 #endif
 
