@@ -435,6 +435,13 @@ class Check(Tree):
             self.write("ops/a.hpp", line + "\n")
             self.assert_fails("compiler", "ops/a.hpp:1: ")
 
+    def test_foreign(self):
+        self.write("core/foreign_headers.hpp", "#if XGRAD_FAST_MATH\n#    include <vector>\n#endif\n")
+        self.write("ops/a.hpp", "#include <sys/stat.h>\n#include <vector>\n#include <xgrad/core/foreign_headers.hpp>\n")
+        self.assert_holds("foreign")
+        self.write("impl/ops/a.ipp", "#include <deque>\n")
+        self.assert_fails("foreign", "include/xgrad/impl/ops/a.ipp: <deque> is missing in include/xgrad/core/foreign_headers.hpp")
+
     def test_cmake(self):
         good = ('option(XGRAD_A "A" ON)\nset(xgrad_b 1)\nfunction(xgrad_do name)\nendfunction()\nif(XGRAD_A)\n    xgrad_do(${xgrad_b})\n'
                 'endif()\nadd_library(a main.cpp)\n')

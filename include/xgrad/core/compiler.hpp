@@ -30,6 +30,20 @@
 #    define XGRAD_THREAD_SANITIZER 0
 #endif
 
+// XGRAD_FAST_MATH: the file is compiled with -ffast-math or a part of it. It stays as the first
+// header of xgrad found it: begin_headers.inc switches it off for xgrad's own functions, and with
+// it the macros of the compiler.
+#ifndef XGRAD_FAST_MATH
+#    if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
+        defined(__NO_SIGNED_ZEROS__) || defined(_M_FP_FAST)
+#        define XGRAD_FAST_MATH 1
+#    elif defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#        define XGRAD_FAST_MATH 1
+#    else
+#        define XGRAD_FAST_MATH 0
+#    endif
+#endif
+
 // MinGW-w64 frees the thread_local variables of a thread before it calls their destructors.
 #if defined(__MINGW32__)
 #    define XGRAD_THREAD_DESTRUCTORS 0

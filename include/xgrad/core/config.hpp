@@ -22,10 +22,24 @@
 #    define XGRAD_SIMD 0
 #endif
 
-// With -ffast-math a compiler takes NaN and infinity for values that do not occur, which the
-// elementary functions, extrema and checks of gradients rely on. XGRAD_ALLOW_FAST_MATH insists.
-#if defined(__FAST_MATH__) && !defined(XGRAD_ALLOW_FAST_MATH)
-#    error "xgrad: -ffast-math breaks NaN and infinity; XGRAD_ALLOW_FAST_MATH insists"
+// With -ffast-math a compiler takes NaN and infinity for values that do not occur, which elementary
+// functions, extrema and checks of gradients rely on. begin_headers.inc keeps them for the
+// functions of xgrad. What is beyond them is said once for each file; XGRAD_ALLOW_FAST_MATH
+// silences that.
+#if XGRAD_FAST_MATH && !defined(XGRAD_ALLOW_FAST_MATH)
+#    if !defined(XGRAD_HEADERS_BEGUN)
+#        pragma message(                                                                           \
+                "xgrad: -ffast-math breaks NaN and infinity here: include <xgrad/xgrad.hpp> "      \
+                "before headers of its folders. XGRAD_ALLOW_FAST_MATH silences this")
+#    elif defined(__clang__) && __clang_major__ >= 17 && __FINITE_MATH_ONLY__
+#        pragma message(                                                                           \
+                "xgrad: -ffast-math: this clang loses NaN and infinity at calls of functions: "    \
+                "add -fno-finite-math-only. XGRAD_ALLOW_FAST_MATH silences this")
+#    else
+#        pragma message(                                                                           \
+                "xgrad: -ffast-math: functions of xgrad keep NaN and infinity, those of xtensor "  \
+                "and of the program do not. XGRAD_ALLOW_FAST_MATH silences this")
+#    endif
 #endif
 
 // The elementary functions need sums and products that are rounded to their type. The x87 unit,

@@ -7,9 +7,11 @@
 // Errors: none are thrown. A type that a concept excludes does not compile.
 #pragma once
 
+#include <bit>
 #include <complex>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -51,6 +53,34 @@ concept SameNumber = std::same_as<U, T> && !std::same_as<T, bool>;
 /// A C++ number that an expression may combine with a tensor.
 template <class T>
 concept Number = std::is_arithmetic_v<T> || detail::is_complex<T>;
+
+namespace detail {
+// Read from the bits: std::isnan() and its relatives are functions of the standard library, which
+// answer false in files that are compiled with -ffast-math.
+
+/// The bits of |v|.
+template <std::floating_point P> constexpr auto magnitude_bits(P v) noexcept {
+    if constexpr (sizeof(P) == sizeof(std::uint32_t))
+        return std::bit_cast<std::uint32_t>(v) & 0x7fff'ffffu;
+    else return std::bit_cast<std::uint64_t>(v) & 0x7fff'ffff'ffff'ffffu;
+}
+template <std::floating_point P>
+inline constexpr auto infinity_bits = magnitude_bits(std::numeric_limits<P>::infinity());
+
+template <std::floating_point P> constexpr bool is_nan(P v) noexcept {
+    return magnitude_bits(v) > infinity_bits<P>;
+}
+template <std::floating_point P> constexpr bool is_infinite(P v) noexcept {
+    return magnitude_bits(v) == infinity_bits<P>;
+}
+template <std::floating_point P> constexpr bool is_finite(P v) noexcept {
+    return magnitude_bits(v) < infinity_bits<P>;
+}
+/// Finite, and neither 0 nor subnormal.
+template <std::floating_point P> constexpr bool is_normal(P v) noexcept {
+    return is_finite(v) && magnitude_bits(v) >= magnitude_bits(std::numeric_limits<P>::min());
+}
+} // namespace detail
 
 /// The scalar type of a tensor as a value: boolean is bool, int64 std::int64_t, float32 float,
 /// float64 double, complex64 std::complex<float>, and complex128 std::complex<double>.

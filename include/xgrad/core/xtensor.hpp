@@ -1,6 +1,8 @@
 // The only header that includes xtensor. It hides the different header layouts of xtensor's
-// versions and works around a bug that corrupts memory. Programs must include xgrad before xtensor;
-// if the order matters for the compiler in use, the check at the end stops the build.
+// versions and works around a bug that corrupts memory. The work-around reaches the whole file
+// where xgrad is included before xtensor. In the other order, functions of xgrad do not use what is
+// wrong then (xt::temporary_type_t of run-time rank), and a warning says that the program's own
+// may.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +21,9 @@
 #    include <xtensor/xtensor_config.hpp>
 // With GCC in C++20 these versions mistake a run-time rank for a fixed rank of 4 and write through
 // an uninitialised shape. With clang 19 the same two templates are ambiguous. The specialisations
-// must precede every use. If xtensor was included before, they come too late: the check at the end
-// tests whether that matters. (It does not with -fno-new-ttp-matching, which our CMake target
-// sets.)
+// must precede every use. If xtensor was included before, they come too late. (They are not needed
+// with -fno-new-ttp-matching, which our CMake target sets and which undefines
+// __cpp_template_template_args.)
 #    ifndef XTENSOR_EXPRESSION_TRAITS_HPP
 #        include <xtensor/xtensor_forward.hpp>
 namespace xt {
@@ -58,6 +60,13 @@ struct xtype_for_shape<svector<std::ptrdiff_t, 4, std::allocator<std::ptrdiff_t>
 };
 } // namespace detail
 } // namespace xt
+#    elif defined(__cpp_template_template_args) && !defined(__clang__) &&                          \
+        !defined(XGRAD_ALLOW_XTENSOR_FIRST)
+#        pragma message(                                                                           \
+                "xgrad: xtensor was included first. With this compiler its temporaries of "        \
+                "run-time rank get a fixed one, which corrupts memory, as in "                     \
+                "xt::eval(xt::sum(a)). Include xgrad before it, or use -fno-new-ttp-matching. "    \
+                "XGRAD_ALLOW_XTENSOR_FIRST silences this")
 #    endif
 #    include <xtensor/xadapt.hpp>
 #    include <xtensor/xarray.hpp>
@@ -95,7 +104,7 @@ public:
     WritableArray(WritableArray const&) = default;
 
     template <XtensorExpression E> WritableArray& operator=(E const& e) {
-        if (!is_whole(e)) View::operator=(e);
+        if (!is_whole(e)) assign_copy(e);
         else if constexpr (owns_memory<E>) assign(e);
         else whole() = e; // with a temporary: e may read this memory in another order
         return *this;
@@ -127,6 +136,8 @@ public:
 #define XGRAD_COMPOUND(op)                                                                         \
     template <class E> WritableArray& operator op##=(E const& e) {                                 \
         if (is_whole(e)) whole() op## = e;                                                         \
+        else if constexpr (XtensorExpression<E>)                                                   \
+            assign_copy(static_cast<View const&>(*this) op e);                                     \
         else View::operator op##=(e);                                                              \
         return *this;                                                                              \
     }
@@ -137,6 +148,11 @@ public:
 #undef XGRAD_COMPOUND
 
 private:
+    /// Instead of View::operator=, whose temporary has the type that the compiler may get wrong.
+    template <class E> void assign_copy(E const& e) {
+        xt::xarray<element> const copy(e);
+        View::assign(xt::broadcast(copy, this->shape()));
+    }
     template <class E> bool is_whole(E const& e) const {
         if constexpr (XtensorExpression<E>)
             return first_ && e.dimension() == this->dimension() &&
@@ -150,12 +166,5 @@ private:
 
     element* first_;
 };
-
-static_assert(std::is_same_v<xt::temporary_type_t<decltype(std::declval<xt::xarray<double>>() +
-                                                           std::declval<xt::xarray<double>>())>,
-                  xt::xarray<double>>,
-    "xtensor was included before xgrad, and with this compiler it binds temporaries of run-time "
-    "rank to a fixed rank, which corrupts memory: "
-    "include <xgrad/xgrad.hpp> before any xtensor header, or compile with -fno-new-ttp-matching");
 
 } // namespace xgrad::detail

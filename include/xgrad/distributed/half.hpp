@@ -45,7 +45,7 @@ struct BFloat16 {
 
     static std::uint16_t encode(float value) noexcept {
         auto const bits = std::bit_cast<std::uint32_t>(value);
-        if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+        if (xgrad::detail::is_nan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
         return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
     }
     static float decode(std::uint16_t h) noexcept {

@@ -49,12 +49,12 @@ template <Differentiable T> struct LuFactors {
     /// range, or is 0.
     precision_of<T> scale(std::size_t i) const {
         using P = precision_of<T>;
-        if (singular[i] || std::isnormal(std::abs(determinant(i)))) return P(1);
+        if (singular[i] || is_normal(std::abs(determinant(i)))) return P(1);
         double logarithm = 0;
         for_each_pivot(i,
             [&](T const& pivot) { logarithm += std::log2(static_cast<double>(std::abs(pivot))); });
         static constexpr double max_exponent = std::numeric_limits<P>::max_exponent - 1;
-        return std::isfinite(logarithm)
+        return is_finite(logarithm)
                    ? std::ldexp(
                          P(1), static_cast<int>(std::clamp(std::rint(-logarithm / sizes.rows),
                                    -max_exponent, max_exponent)))

@@ -46,8 +46,7 @@ template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix) {
         33522128640, 1323241920, 40840800, 960960, 16380, 182, 1};
     static constexpr double largest_norm = 5.371920351148152;
     double const norm = norm_1(matrix);
-    if (!std::isfinite(norm))
-        return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
+    if (!is_finite(norm)) return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
     int squarings = std::max(0, std::ilogb(norm / largest_norm) + 1);
     auto const c = [](std::size_t i) { return static_cast<P>(b[i] / b[0]); };
 

@@ -149,7 +149,7 @@ namespace detail {
 template <class P> P log_of_sum(P a, P b) {
     P const most = std::max(a, b), least = std::min(a, b);
     if (a != a || b != b) return a + b;
-    return std::isinf(most) ? most : most + std::log1p(std::exp(least - most));
+    return is_infinite(most) ? most : most + std::log1p(std::exp(least - most));
 }
 } // namespace detail
 

@@ -85,8 +85,8 @@ template <class X> Json to_json(X const& x) {
             fail<PackageError>("the integer ", x, " is too large to be stored");
         return static_cast<std::int64_t>(x);
     } else if constexpr (std::floating_point<X>) {
-        if (std::isnan(x)) return "nan";
-        if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+        if (xgrad::detail::is_nan(x)) return "nan";
+        if (xgrad::detail::is_infinite(x)) return x > 0 ? "inf" : "-inf";
         return static_cast<double>(x);
     } else if constexpr (std::is_enum_v<X>)
         return to_json(static_cast<std::underlying_type_t<X>>(x));

@@ -187,17 +187,20 @@ template <class P> std::complex<P> careful_quotient(std::complex<P> a, std::comp
     auto const p = scaled(a, -n), q = scaled(b, -m);
     P const square = q.real() * q.real() + q.imag() * q.imag();
     auto const quotient = scaled(times_conjugate(p, q) / square, n - m);
-    if (!std::isnan(quotient.real()) || !std::isnan(quotient.imag())) return quotient;
+    if (!xgrad::detail::is_nan(quotient.real()) || !xgrad::detail::is_nan(quotient.imag()))
+        return quotient;
 
     constexpr P infinity = std::numeric_limits<P>::infinity();
     auto const is_infinite = [](std::complex<P> z) {
-        return std::isinf(z.real()) || std::isinf(z.imag());
+        return xgrad::detail::is_infinite(z.real()) || xgrad::detail::is_infinite(z.imag());
     };
     auto const is_finite = [](std::complex<P> z) {
-        return std::isfinite(z.real()) && std::isfinite(z.imag());
+        return xgrad::detail::is_finite(z.real()) && xgrad::detail::is_finite(z.imag());
     };
     auto const corner = [](std::complex<P> z) { // 1 for an infinite part, 0 for another
-        auto const part = [](P v) { return std::copysign(P(std::isinf(v) ? 1 : 0), v); };
+        auto const part = [](P v) {
+            return std::copysign(P(xgrad::detail::is_infinite(v) ? 1 : 0), v);
+        };
         return std::complex<P>(part(z.real()), part(z.imag()));
     };
     if (square == 0) return std::copysign(infinity, b.real()) * a;

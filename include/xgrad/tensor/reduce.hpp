@@ -74,7 +74,7 @@ template <Operand X> double finite_largest(X const& x) {
                 return detail::reduce_all_elements<detail::Larger<typename X::scalar>>(elements);
         return amax(x).item();
     }());
-    return std::isfinite(largest) ? largest : 0;
+    return detail::is_finite(largest) ? largest : 0;
 }
 
 /// True at row-major index j of the axes `over`, broadcast along the other axes.

@@ -101,7 +101,7 @@ XGRAD_FUNCTION void EventLog::add_histogram(
             if constexpr (xgrad::detail::is_complex<T>)
                 values.push_back(static_cast<double>(std::abs(v)));
             else values.push_back(static_cast<double>(v));
-            if (!std::isfinite(values.back()))
+            if (!xgrad::detail::is_finite(values.back()))
                 detail::fail("add_histogram: '", tag, "' has an element that is not finite");
         }
     });

@@ -106,7 +106,7 @@ XGRAD_FUNCTION void write_json(std::string& to, Json const& value, std::size_t i
     if (auto const* const truth = value.get_if<bool>()) to += *truth ? "true" : "false";
     else if (auto const* const n = value.get_if<std::int64_t>()) to += std::to_string(*n);
     else if (auto const* const v = value.get_if<double>()) {
-        if (!std::isfinite(*v)) fail("JSON has no infinities and no NaN");
+        if (!xgrad::detail::is_finite(*v)) fail("JSON has no infinities and no NaN");
         std::string const text(digits, std::to_chars(digits, digits + sizeof digits, *v).ptr);
         to += text;
         if (text.find_first_not_of("-0123456789") == text.npos) to += ".0";

@@ -92,10 +92,10 @@ XGRAD_FUNCTION double scaled_factorial(int n, double x, double factor) {
         if (n > 22) factorial = std::tgamma(s);
         else
             for (int k = 2; k <= n; ++k) factorial *= k; // exact
-        if (std::isnormal(power)) return factorial * (power * factor);
+        if (is_normal(power)) return factorial * (power * factor);
         // The result may be normal: for large x, factor / x is about 1 / n.
         double const part = factorial * std::pow(x, -(n / 2)), rest = std::pow(x, -(n - n / 2));
-        if (std::isnormal(part) && std::isnormal(rest)) return part * (factor / x) * rest;
+        if (is_normal(part) && is_normal(rest)) return part * (factor / x) * rest;
     }
     double const size = log_gamma(s) - s * std::log(x) + std::log(std::abs(factor));
     return std::copysign(std::exp(size), factor);

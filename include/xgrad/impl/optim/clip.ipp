@@ -19,7 +19,7 @@ XGRAD_FUNCTION double clip_grad_norm_(
         else total = one > total || one != one ? one : total;
     }
     if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
-    if (error_if_nonfinite && !std::isfinite(total))
+    if (error_if_nonfinite && !xgrad::detail::is_finite(total))
         xgrad::detail::fail(
             "The total norm of the gradients is non-finite, so it cannot be clipped");
     double const factor = max_norm / (total + 1e-6);

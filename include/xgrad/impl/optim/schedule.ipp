@@ -225,7 +225,7 @@ XGRAD_FUNCTION double ReduceLROnPlateau::worst() const noexcept {
 
 XGRAD_FUNCTION bool ReduceLROnPlateau::improves(double v) const {
     double const t = options_.threshold;
-    if (options_.threshold_mode == ThresholdMode::abs || std::isinf(best_))
+    if (options_.threshold_mode == ThresholdMode::abs || xgrad::detail::is_infinite(best_))
         return maximizes() ? v > best_ + t : v < best_ - t;
     return maximizes() ? v > best_ * (1 + t) : v < best_ * (1 - t);
 }
