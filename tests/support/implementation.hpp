@@ -280,7 +280,7 @@ Tensors push(Tensors const& x, Tensors const& outputs, Point const& v, bool reco
         if (xg::is_differentiable(x[i].dtype())) tangents.push_back(leaf(v[i]));
     xg::AutoGradMode const mode(record);
     Tensors results(outputs.size());
-    xg::detail::ForwardPass(differentiable(x), tangents).run(outputs, results);
+    xg::detail::ForwardPass(differentiable(x), outputs).run(tangents, results);
     return results;
 }
 

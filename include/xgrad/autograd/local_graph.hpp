@@ -16,6 +16,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    bool pushes_batches() const noexcept override { return true; }
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
@@ -74,7 +75,12 @@ private:
 [[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents);
 
-/// Body of push_by_transposing(), reached through SecondOrder.
+/// Tangent i of a batch: a view.
+AnyTensor tangent_at(AnyTensor const& batch, std::size_t i);
+/// Copies tangent i to a batch of so many, which is made of zeros where it is undefined.
+void put_tangent(AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent);
+
+/// Body of push_by_transposing(), reached through ForwardMode.
 [[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 

@@ -89,6 +89,10 @@ public:
     /// each edge). An undefined tensor stands for zero.
     XGRAD_FUNCTION virtual void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    /// True where pushforward() takes a batch of tangents, too: all of them with a leading axis,
+    /// which the results get as well. Where it is false, ForwardPass pushes one tangent after the
+    /// other.
+    virtual bool pushes_batches() const noexcept { return false; }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a

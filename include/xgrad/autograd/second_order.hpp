@@ -1,5 +1,5 @@
-// SecondOrder: table of functions for second derivatives and forward mode. They are called through
-// pointers, so that only programs that use one of the two contain their code.
+// SecondOrder and ForwardMode: tables of functions for second derivatives and for forward mode.
+// They are called through pointers, so that only programs that use one of the two contain its code.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,6 @@ namespace xgrad::detail {
 struct SecondOrder {
     /// apply() of a fused Node, recorded.
     void (*record)(Node& fused, AnyTensor const& gradient, std::span<AnyTensor> results);
-    /// pushforward() of a fused Node.
-    void (*push)(Node& fused, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-    /// pushforward() of any Node: see push_by_transposing().
-    void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs,
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// Set by link_second_order().
     static inline std::atomic<SecondOrder const*> linked{nullptr};
@@ -25,15 +20,34 @@ struct SecondOrder {
     static SecondOrder const& of(Node const& node);
 };
 
+struct ForwardMode {
+    using Push = void (*)(
+        Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    /// pushforward() of a fused Node.
+    Push push;
+    /// pushforward() of the recorded backward pass of a fused Node.
+    Push push_gradient;
+    /// pushforward() of any Node: see push_by_transposing().
+    void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs,
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+    /// Set by link_forward_mode().
+    static inline std::atomic<ForwardMode const*> linked{nullptr};
+
+    static ForwardMode const& of(Node const& node);
+};
+
 /// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
 /// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
-/// outputs.
+/// outputs. The tangents may be a batch.
 void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
-/// Links the code of second derivatives and forward mode, which fused_gradient_node.hpp defines. A
-/// program that never calls it does not contain that code.
+/// Links the code of second derivatives, which fused_gradient_node.hpp defines. A program that
+/// never calls it does not contain that code.
 void link_second_order() noexcept;
+/// The same for forward mode, which uses second derivatives.
+void link_forward_mode() noexcept;
 
 } // namespace xgrad::detail
 

@@ -30,6 +30,8 @@ struct Geometry {
     [[gnu::cold]] AnyArray like_base() const;
     /// A copy with the strides of the base.
     AnyArray copy_like_base(AnyArray const& a) const;
+    /// The same geometry in each of `count` bases, which a leading axis counts.
+    [[gnu::cold]] Geometry of_batch(std::size_t count) const;
 };
 
 inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) {
@@ -55,6 +57,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    bool pushes_batches() const noexcept override { return true; }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -64,7 +67,8 @@ private:
     std::string_view name_;
 };
 
-/// Applies a map to a gradient; recorded where the gradient requires one.
+/// Applies a map to a gradient; recorded where the gradient requires one. Also to a batch of them,
+/// with a leading axis.
 [[gnu::cold]] AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map,
     AnyTensor const& x, std::string_view name);
 
@@ -82,6 +86,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    bool pushes_batches() const noexcept override { return true; }
     std::string name() const override { return "CopySlices"; }
 
 private:

@@ -1,5 +1,5 @@
 // Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
-// after the other.
+// after the other. Several tangents go in one pass, as a batch: tensors with a leading axis.
 #pragma once
 
 #include <unordered_map>
@@ -10,11 +10,16 @@ namespace xgrad::detail {
 
 class ForwardPass {
 public:
-    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents);
+    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
 
-    /// Computes the tangents of these outputs; an output that does not depend on the inputs gets an
-    /// undefined one.
-    void run(std::span<AnyTensor const> outputs, std::span<AnyTensor> results);
+    /// True where a backward pass from the outputs to the inputs calls a hook.
+    bool reaches_hooks() const;
+
+    /// Computes the tangents of the outputs from those of the inputs, of which some may be
+    /// undefined, which stands for 0. An output that does not depend on the inputs gets an
+    /// undefined one. A batch has so many directions.
+    void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
+        std::size_t directions = 0);
 
 private:
     using Index = std::size_t;
@@ -24,7 +29,8 @@ private:
         explicit Notes(Node& n) noexcept : node(&n) {}
 
         Node* node;
-        std::size_t users = 0; // edges that lead to this Node
+        std::size_t users = 0;   // edges that lead to this Node
+        std::size_t waiting = 0; // those whose Nodes are still to come in this pass
         bool is_input = false;
         AnyTensor tangent = {};                          // of the only output, or
         std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
@@ -44,7 +50,11 @@ private:
     AnyTensor tangent(Edge const& edge);
 
     void push(Index index);
+    /// pushforward() of a Node for each direction of a batch.
+    void push_each(Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
+    CachedVector<Edge> inputs_, outputs_;
+    std::size_t directions_ = 0; // of this pass
     CachedVector<Notes> notes_;
     std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
     CachedVector<Index> order_;

@@ -25,6 +25,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     [[gnu::cold]] XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    bool pushes_batches() const noexcept override { return !table_.is_linear; }
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
     XGRAD_FUNCTION void release_saved() noexcept override;

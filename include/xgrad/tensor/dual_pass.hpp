@@ -1,5 +1,6 @@
 // DualPass: evaluates the expression of a FusedNode over dual numbers: from tangents of its
-// operands, the tangent of its result and the tangents of its gradients.
+// operands, the tangent of its result and the tangents of its gradients; the latter also for a
+// batch of tangents, which have a leading axis.
 #pragma once
 
 #include <xgrad/tensor/fused_node.hpp>
@@ -10,11 +11,12 @@ class DualPass {
 public:
     DualPass(DualPass const&) = delete; // it has pointers to its own members
     DualPass& operator=(DualPass const&) = delete;
-    /// Takes the saved value of each operand that is read, and the tangent of each edge.
+    /// Takes the saved value of each operand that is read, and the tangent of each edge, or a batch
+    /// of so many.
     DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
-        std::span<AnyTensor const> tangents);
+        std::span<AnyTensor const> tangents, std::size_t directions = 0);
 
-    /// Requests the tangent of the result.
+    /// Requests the tangent of the result; not of a batch.
     void want_tangent();
     /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
     void want_gradients(OperandMask wanted, AnyTensor const& gradient);
@@ -31,11 +33,15 @@ private:
     static constexpr std::size_t max_lanes = 16;
 
     bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
+    /// A shape, of each direction in a batch.
+    Shape shape_of(Shape const& one) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
     DualLayout layout_;
-    Shape space_;
+    std::size_t directions_;         // 0: no batch
+    Shape space_;                    // of the loop
+    CachedVector<AnyArray> aligned_; // tangents of a batch
     LocalArray<LoopOperand, 21> operands_;
     DualPlan plan_;
     alignas(64) std::byte splat_[max_lanes * 16];

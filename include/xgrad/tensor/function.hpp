@@ -67,6 +67,7 @@ public:
                                          "once_differentiable cannot stand in for it");
         else push_by_transposing(*this, zero_outputs(), tangents, results);
     }
+    bool pushes_batches() const noexcept override { return !has_jvp<F, gradient_of<V>...>; }
 
 private:
     template <std::size_t... I>

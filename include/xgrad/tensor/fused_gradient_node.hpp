@@ -5,6 +5,7 @@
 
 #include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/tensor/dual_pass.hpp>
+#include <xgrad/tensor/local_jacobian.hpp>
 
 namespace xgrad::detail {
 
@@ -16,10 +17,10 @@ public:
 
     XGRAD_FUNCTION void apply(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
-    /// so this is a backward pass), plus the gradients of the tangent of grad_output.
-    [[gnu::cold]] XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        ForwardMode::of(*this).push_gradient(*this, tangents, results);
+    }
+    bool pushes_batches() const noexcept override { return true; }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override {
@@ -28,6 +29,13 @@ public:
     [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
 private:
+    friend void link_forward_mode() noexcept;
+
+    /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
+    /// so this is a backward pass), plus the gradients of the tangent of grad_output.
+    [[gnu::cold]] void push_tangents(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
     std::size_t operand_count() const noexcept { return of_.table().kernels.operand_count; }
     SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
@@ -49,8 +57,9 @@ private:
         CachedVector<char> unpacked_;
     };
 
-    /// The pass over dual numbers, of the saved values and tangents of the operands. Reads a guard.
-    DualPass pass_along(std::span<AnyTensor const> tangents);
+    /// The pass over dual numbers, of the saved values and tangents of the operands, or of a batch
+    /// of so many tangents. Reads a guard.
+    DualPass pass_along(std::span<AnyTensor const> tangents, std::size_t directions = 0);
     /// Operands whose gradients (this Node's outputs) depend on its inputs.
     OperandMask dependent_operands() const;
 

@@ -13,6 +13,8 @@
 
 namespace xgrad::detail {
 
+class LocalJacobian;
+
 class FusedNode final : public FusedSum {
 public:
     /// `over` is null without a fused sum; then `result` has the values of the expression.
@@ -31,13 +33,18 @@ public:
     void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) {
         apply_fused(gradient, results);
     }
-    /// One pass over dual numbers.
+    /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
+    /// product for each operand and direction (local_jacobian.hpp).
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        SecondOrder::of(*this).push(*this, tangents, results);
+        ForwardMode::of(*this).push(*this, tangents, results);
     }
+    bool pushes_batches() const noexcept override { return true; }
+    /// With respect to these operands.
+    [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 
 private:
     friend void link_second_order() noexcept;
+    friend void link_forward_mode() noexcept;
 
     using FusedSum::FusedSum;
 
@@ -47,6 +54,7 @@ private:
 
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
+    class SavedArrays;
     void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     /// True for a gradient without other references, so that a result may overwrite it.

@@ -46,6 +46,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    bool pushes_batches() const noexcept override { return true; }
     std::string name() const override { return backward_name(name_); }
 
 private:

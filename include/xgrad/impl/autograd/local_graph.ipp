@@ -70,7 +70,7 @@ XGRAD_FUNCTION bool is_zero(AnyTensor const& t) {
 
 XGRAD_FUNCTION void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    SecondOrder::of(node).push_transposed(node, std::move(outputs), tangents, results);
+    ForwardMode::of(node).push_transposed(node, std::move(outputs), tangents, results);
 }
 
 XGRAD_FUNCTION void check_recorded(Node& node, std::span<AnyTensor const> outputs,
@@ -92,6 +92,30 @@ XGRAD_FUNCTION void check_recorded(Node& node, std::span<AnyTensor const> output
     }
 }
 
+inline AnyArray row_of(AnyTensor const& batch, std::size_t i) {
+    auto const& array = batch.impl().array;
+    AnyArray row = array;
+    row.set_view(Shape(array.shape.begin() + 1, array.shape.end()),
+        Strides(array.strides.begin() + 1, array.strides.end()),
+        static_cast<std::ptrdiff_t>(i * batch.impl().type->size) * array.strides[0]);
+    return row;
+}
+
+XGRAD_FUNCTION AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
+    return tensor_of(*batch.impl().type, row_of(batch, i));
+}
+
+XGRAD_FUNCTION void put_tangent(
+    AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent) {
+    auto const& type = *tangent.impl().type;
+    if (!batch.defined()) {
+        Shape shape = tangent.shape();
+        shape.insert(0, directions);
+        batch = type.filled(shape, 0);
+    }
+    type.copy_elements(row_of(batch, i), tangent.impl().array);
+}
+
 XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     LocalGraph graph;
@@ -107,8 +131,22 @@ XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
         node.apply(outputs, gradients);
     }
     check_recorded(node, outputs, gradients, tangents);
-    auto found = graph.gradients(gradients, tangents);
-    for (std::size_t i = 0; i < defined.size(); ++i) results[defined[i]] = std::move(found[i]);
+    std::size_t directions = 0; // of a batch
+    for (std::size_t k = 0; k < gradients.size(); ++k)
+        if (tangents[k].defined() && gradients[k].defined() &&
+            tangents[k].dim() > gradients[k].dim())
+            directions = tangents[k].shape()[0];
+    std::vector<AnyTensor> along(tangents.begin(), tangents.end());
+    for (std::size_t direction = 0; direction < std::max<std::size_t>(directions, 1); ++direction) {
+        for (std::size_t k = 0; directions && k < along.size(); ++k)
+            if (tangents[k].defined()) along[k] = tangent_at(tangents[k], direction);
+        auto found = graph.gradients(gradients, along);
+        for (std::size_t i = 0; i < defined.size(); ++i) {
+            auto& result = results[defined[i]];
+            if (!directions) result = std::move(found[i]);
+            else if (found[i].defined()) put_tangent(result, directions, direction, found[i]);
+        }
+    }
 }
 
 } // namespace xgrad::detail

@@ -13,4 +13,10 @@ XGRAD_FUNCTION SecondOrder const& SecondOrder::of(Node const& node) {
         ".create_graph = true to backward() or grad()");
 }
 
+XGRAD_FUNCTION ForwardMode const& ForwardMode::of(Node const& node) {
+    if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
+        return *all;
+    fail<GraphError>(node.name(), ": tangents are pushed by jvp() and the transforms beside it");
+}
+
 } // namespace xgrad::detail

@@ -30,6 +30,19 @@ XGRAD_FUNCTION AnyArray Geometry::copy_like_base(AnyArray const& a) const {
     return out;
 }
 
+XGRAD_FUNCTION Geometry Geometry::of_batch(std::size_t count) const {
+    Geometry g = *this;
+    // a whole number of elements of both types
+    std::size_t const ratio = std::max(type->size / base_type->size, std::size_t{1}),
+                      extent = extent_of(base_shape, base_strides),
+                      step = (extent + ratio - 1) / ratio * ratio;
+    g.base_shape.insert(0, count);
+    g.base_strides.insert(0, static_cast<std::ptrdiff_t>(step));
+    g.shape.insert(0, count);
+    g.strides.insert(0, static_cast<std::ptrdiff_t>(step * base_type->size / type->size));
+    return g;
+}
+
 XGRAD_FUNCTION bool ViewNode::apply_onto(
     std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto const& whole = results[0].impl().array;
@@ -42,6 +55,9 @@ XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& g
     ViewMap map, AnyTensor const& x, std::string_view name) {
     auto const& g = *geometry;
     AnyArray const& in = x.impl().array;
+    if (in.shape.size() > (map == ViewMap::scatter ? g.shape : g.base_shape).size())
+        return apply_view_map(
+            std::make_shared<Geometry const>(g.of_batch(in.shape[0])), map, x, name);
     AnyTensor result;
     if (map == ViewMap::gather)
         result =

@@ -6,29 +6,56 @@
 namespace xgrad::detail {
 
 XGRAD_FUNCTION ForwardPass::ForwardPass(
-    std::span<AnyTensor const> inputs, std::span<AnyTensor const> tangents) {
-    link_second_order();
+    std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs) {
+    link_forward_mode();
     notes_.reserve(few);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        Edge const edge = gradient_edge(inputs[i]);
-        auto& notes = notes_[enter(*edge.function).first];
-        notes.is_input = true;
-        notes.begin();
-        notes.all()[edge.input_nr] = tangents[i];
+    for (auto const& x : inputs) {
+        inputs_.push_back(gradient_edge(x));
+        notes_[enter(*inputs_.back().function).first].is_input = true;
+    }
+    for (auto const& y : outputs) {
+        outputs_.push_back(y.requires_grad() ? gradient_edge(y) : Edge());
+        if (outputs_.back()) visit(*outputs_.back().function);
     }
 }
 
+XGRAD_FUNCTION bool ForwardPass::reaches_hooks() const {
+    auto const has_hooks = [](Node const& node) {
+        auto const* const hooks = NodeHooks::of(node);
+        if (!hooks) return false;
+        bool any = hooks->prehooks.any() || hooks->posthooks.any();
+        for (auto const* output = hooks->outputs.load(std::memory_order_acquire); output && !any;
+             output = output->next.load(std::memory_order_acquire))
+            any = output->tensor_hooks.any() || output->retain_grad();
+        return any;
+    };
+    CachedVector<char> depends(notes_.size()); // on an input
+    for (Index i = 0; i < notes_.size(); ++i)
+        if ((depends[i] = notes_[i].is_input) && has_hooks(*notes_[i].node)) return true;
+    for (Index const index : order_) {
+        Node const& node = *notes_[index].node;
+        for (auto const& edge : node.next_edges())
+            if (edge) depends[index] |= depends[lookup(*edge.function)];
+        if (depends[index] && has_hooks(node)) return true;
+    }
+    return false;
+}
+
 XGRAD_FUNCTION void ForwardPass::run(
-    std::span<AnyTensor const> outputs, std::span<AnyTensor> results) {
-    CachedVector<Edge> ends(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (!outputs[i].requires_grad()) continue;
-        ends[i] = gradient_edge(outputs[i]);
-        visit(*ends[i].function);
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::size_t directions) {
+    directions_ = directions;
+    for (auto& notes : notes_) {
+        notes.waiting = notes.users;
+        std::ranges::fill(notes.all(), AnyTensor());
+    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        auto& notes = notes_[lookup(*inputs_[i].function)];
+        notes.begin();
+        notes.all()[inputs_[i].input_nr] = tangents[i];
     }
     for (Index const index : order_) push(index);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (ends[i]) results[i] = tangent(ends[i]);
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+        if (outputs_[i]) results[i] = tangent(outputs_[i]);
 }
 
 XGRAD_FUNCTION void ForwardPass::Notes::begin() {
@@ -95,12 +122,28 @@ XGRAD_FUNCTION void ForwardPass::push(Index index) {
     if (moves) {
         notes_[index].begin();
         NodeLock const lock(node);
-        node.pushforward(tangents.span(), notes_[index].all());
+        if (directions_ == 0 || node.pushes_batches())
+            node.pushforward(tangents.span(), notes_[index].all());
+        else push_each(node, tangents.span(), notes_[index].all());
     }
     for (auto const& edge : edges)
         if (edge)
-            if (auto& notes = notes_[lookup(*edge.function)]; --notes.users == 0 && !notes.is_input)
+            if (auto& notes = notes_[lookup(*edge.function)];
+                --notes.waiting == 0 && !notes.is_input)
                 std::ranges::fill(notes.all(), AnyTensor());
+}
+
+XGRAD_FUNCTION void ForwardPass::push_each(
+    Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    std::vector<AnyTensor> one(tangents.size()), made(results.size());
+    for (std::size_t direction = 0; direction < directions_; ++direction) {
+        for (std::size_t k = 0; k < tangents.size(); ++k)
+            if (tangents[k].defined()) one[k] = tangent_at(tangents[k], direction);
+        std::ranges::fill(made, AnyTensor());
+        node.pushforward(one, made);
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (made[i].defined()) put_tangent(results[i], directions_, direction, made[i]);
+    }
 }
 
 } // namespace xgrad::detail

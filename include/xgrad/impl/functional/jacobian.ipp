@@ -83,7 +83,7 @@ XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e) {
                 Tensors tangents(e.inputs.size());
                 tangents[i] = unit_vector(e.inputs[i], column, imaginary);
                 Tensors along(e.outputs.size());
-                ForwardPass(e.inputs, tangents).run(e.outputs, along);
+                ForwardPass(e.inputs, e.outputs).run(tangents, along);
                 for (std::size_t k = 0; k < along.size(); ++k) {
                     if (!along[k].defined()) continue;
                     AnyArray to = blocks[k][i].impl().array;

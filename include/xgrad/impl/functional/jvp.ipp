@@ -10,7 +10,7 @@ XGRAD_FUNCTION void push_forward(Evaluation const& e, TensorSpan v, std::span<An
     check_vector(e.transform, v, e.inputs);
     PassMode const mode(e.create_graph);
     AnyTensor one;
-    ForwardPass(e.inputs, vector_or_one(v, e.inputs, one)).run(e.outputs, tangents);
+    ForwardPass(e.inputs, e.outputs).run(vector_or_one(v, e.inputs, one), tangents);
 }
 
 XGRAD_FUNCTION void jacobian_vector_product(

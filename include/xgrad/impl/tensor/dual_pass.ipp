@@ -4,24 +4,32 @@
 #include <xgrad/fuse/nd_loop.hpp>
 #include <xgrad/fuse/run_kernel.hpp>
 #include <xgrad/tensor/dual_pass.hpp>
+#include <xgrad/tensor/local_jacobian.hpp>
 
 namespace xgrad::detail {
 
 XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
-    AnyArray const* result, std::span<AnyTensor const> tangents)
+    AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions)
     : node_(node), kernels_(node.table().kernels), layout_{kernels_.operand_count},
-      space_(node.space()), operands_(layout_.total()) {
+      directions_(directions), space_(shape_of(node.space())),
+      aligned_(directions ? layout_.operand_count : 0), operands_(layout_.total()) {
     for (std::size_t k = 0; k < layout_.operand_count; ++k) {
         auto const& info = *kernels_.operand[k];
         operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
         bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
-        operands_[layout_.tangents() + k] =
-            moves ? input_operand(tangents[node.edge_of(k)].impl().array, info)
-                  : absent_input(info);
-        if (moves) plan_.moving |= OperandMask{1} << k;
+        operands_[layout_.tangents() + k] = absent_input(info);
+        if (!moves) continue;
+        plan_.moving |= OperandMask{1} << k;
+        auto const* tangent = &tangents[node.edge_of(k)].impl().array;
+        if (directions) tangent = &(aligned_[k] = aligned_batch(*tangent, node.space().size()));
+        operands_[layout_.tangents() + k] = input_operand(*tangent, info);
     }
     plan_.saved_result = result;
     if (result) operands_[layout_.result()] = input_operand(*result, *kernels_.result);
+}
+
+XGRAD_FUNCTION Shape DualPass::shape_of(Shape const& one) const {
+    return directions_ ? batch_shape(directions_, one) : one;
 }
 
 XGRAD_FUNCTION void DualPass::want_tangent() {
@@ -36,7 +44,8 @@ XGRAD_FUNCTION void DualPass::want_tangent() {
 
 XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
     plan_.gradients = node_.gradients().only(wanted);
-    grad_outputs_ = node_.sum() ? node_.sum()->spread(gradient, space_) : gradient.impl().array;
+    grad_outputs_ =
+        node_.sum() ? node_.sum()->spread(gradient, node_.space()) : gradient.impl().array;
     if (grad_outputs_.numel == 1) {
         kernels_.result->gather(splat_, grad_outputs_.data, 0, max_lanes);
         plan_.constant_grad_output = splat_;
@@ -46,8 +55,10 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
         if (!makes_gradient(k)) continue;
         auto const& info = *kernels_.operand[k];
         bool const sums = node_.is_broadcast(k);
-        gradients_[k] = sums ? zeroed(node_.operand_shape(k), info.wide_element)
+        gradients_[k] = sums ? zeroed(shape_of(node_.operand_shape(k)), info.wide_element)
                              : AnyArray(space_, info.element);
+        if (sums && directions_)
+            gradients_[k] = aligned_batch(std::move(gradients_[k]), node_.space().size());
         operands_[layout_.gradients() + k] =
             sums ? sum_operand(gradients_[k], info) : output_operand(gradients_[k], info);
     }
@@ -75,6 +86,7 @@ XGRAD_FUNCTION AnyTensor DualPass::tangent() {
 XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
     if (!makes_gradient(k)) return {};
     if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(gradients_[k]);
+    if (directions_) gradients_[k].reshape(shape_of(node_.operand_shape(k)));
     return AnyTensor(TensorImpl::make(*node_.table().operand_types[k], std::move(gradients_[k])));
 }
 

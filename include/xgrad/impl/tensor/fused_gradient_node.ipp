@@ -36,7 +36,7 @@ XGRAD_FUNCTION void FusedGradientNode::apply(
     else apply_fused(gradients, results);
 }
 
-XGRAD_FUNCTION void FusedGradientNode::pushforward(
+XGRAD_FUNCTION void FusedGradientNode::push_tangents(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
         std::vector<AnyTensor> zeros(results.size());
@@ -46,9 +46,15 @@ XGRAD_FUNCTION void FusedGradientNode::pushforward(
                     of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
         return push_by_transposing(*this, std::move(zeros), tangents, results);
     }
+    std::size_t directions = 0;
     if (has_gradient_edge_ && tangents.back().defined()) {
+        auto const& gradient = tangents.back();
         NodeLock const lock(of_);
-        of_.apply_to(tangents.back(), results);
+        if (gradient.dim() == gradient_shape_.size()) of_.apply_to(gradient, results);
+        else {
+            directions = gradient.shape()[0];
+            of_.local_jacobian(of_.wanted()).pull(gradient, results);
+        }
     }
     if (std::ranges::none_of(
             tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
@@ -57,7 +63,8 @@ XGRAD_FUNCTION void FusedGradientNode::pushforward(
     std::vector<AnyTensor> of_operands(of_.next_edges().size());
     for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
         if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
-    DualPass pass = pass_along(of_operands);
+    if (!directions) directions = directions_of(of_, of_operands);
+    DualPass pass = pass_along(of_operands, directions);
     pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
     pass.run();
     for (std::size_t k = 0; k < operand_count(); ++k)
@@ -101,12 +108,13 @@ XGRAD_FUNCTION void FusedGradientNode::UnpackGuard::close() noexcept {
         if (unpacked_[i]) node_.saved_[i].close();
 }
 
-XGRAD_FUNCTION DualPass FusedGradientNode::pass_along(std::span<AnyTensor const> tangents) {
+XGRAD_FUNCTION DualPass FusedGradientNode::pass_along(
+    std::span<AnyTensor const> tangents, std::size_t directions) {
     LocalArray<AnyArray const*, 8> values(operand_count());
     for (std::size_t k = 0; k < operand_count(); ++k)
         if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
-    return DualPass(
-        of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr, tangents);
+    return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr,
+        tangents, directions);
 }
 
 XGRAD_FUNCTION OperandMask FusedGradientNode::dependent_operands() const {
@@ -179,6 +187,27 @@ XGRAD_FUNCTION AnyTensor FusedGradientNode::result_of(
     return result;
 }
 
+/// The saved values of a FusedNode during a pass.
+class FusedNode::SavedArrays {
+public:
+    explicit SavedArrays(FusedNode& node)
+        : guard_(node), arrays_(node.operand_count() + 1), values_(node.operand_count() + 1) {
+        std::size_t const n = node.operand_count();
+        for (std::size_t k = 0; k < n; ++k)
+            if (node.is_read(k)) values_[k] = &(arrays_[k] = node.saved_array(k));
+        if (node.saves_result()) values_[n] = &(arrays_[n] = node.saved_result());
+        result_ = values_[n];
+    }
+    AnyArray const* const* values() const noexcept { return &values_[0]; }
+    AnyArray const* result() const noexcept { return result_; }
+
+private:
+    UnpackGuard guard_;
+    LocalArray<AnyArray, 6> arrays_;
+    LocalArray<AnyArray const*, 8> values_;
+    AnyArray const* result_;
+};
+
 XGRAD_FUNCTION void FusedNode::push_tangents(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
@@ -186,17 +215,24 @@ XGRAD_FUNCTION void FusedNode::push_tangents(
         return push_by_transposing(
             *this, {table().result_type.filled(shape, 0)}, tangents, results);
     }
-    UnpackGuard const guard(*this);
     std::size_t const n = operand_count();
-    LocalArray<AnyArray, 6> saved(n + 1);
-    LocalArray<AnyArray const*, 8> values(n);
-    for (std::size_t k = 0; k < n; ++k)
-        if (is_read(k)) values[k] = &(saved[k] = saved_array(k));
-    if (saves_result()) saved[n] = saved_result();
-    DualPass pass(*this, values.data(), saves_result() ? &saved[n] : nullptr, tangents);
+    if (directions_of(*this, tangents)) {
+        OperandMask moving = 0;
+        for (std::size_t k = 0; k < n; ++k)
+            if (wanted() >> k & 1 && tangents[edge_of(k)].defined()) moving |= OperandMask{1} << k;
+        results[0] = local_jacobian(moving).push(tangents);
+        return;
+    }
+    SavedArrays const saved(*this);
+    DualPass pass(*this, saved.values(), saved.result(), tangents);
     pass.want_tangent();
     pass.run();
     results[0] = pass.tangent();
+}
+
+XGRAD_FUNCTION LocalJacobian FusedNode::local_jacobian(OperandMask operands) {
+    SavedArrays const saved(*this);
+    return LocalJacobian(*this, saved.values(), saved.result(), operands);
 }
 
 XGRAD_FUNCTION void FusedNode::apply_recorded(
@@ -219,12 +255,22 @@ XGRAD_FUNCTION void link_second_order() noexcept {
         [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).apply_recorded(gradient, results);
         },
+    };
+    SecondOrder::linked.store(&all, std::memory_order_release);
+}
+
+XGRAD_FUNCTION void link_forward_mode() noexcept {
+    static constexpr ForwardMode all{
         [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).push_tangents(tangents, results);
         },
+        [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+            static_cast<FusedGradientNode&>(node).push_tangents(tangents, results);
+        },
         &push_transposed,
     };
-    SecondOrder::linked.store(&all, std::memory_order_release);
+    link_second_order();
+    ForwardMode::linked.store(&all, std::memory_order_release);
 }
 
 } // namespace xgrad::detail

@@ -50,7 +50,7 @@ XGRAD_FUNCTION AnyTensor PartsNode::collect(std::span<AnyTensor const> parts) co
     parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
         if (!parts[i].defined()) return;
         auto const geometry = slice_geometry(type_, whole_, slice);
-        if (sum.defined() && !recording())
+        if (sum.defined() && !recording() && sum.dim() == whole_.size())
             return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
         auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
         sum = sum.defined() ? type_.add(sum, embedded) : embedded;
@@ -61,7 +61,8 @@ XGRAD_FUNCTION AnyTensor PartsNode::collect(std::span<AnyTensor const> parts) co
 XGRAD_FUNCTION void PartsNode::distribute(
     AnyTensor const& whole, std::span<AnyTensor> parts) const {
     if (!whole.defined()) return;
-    parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
+    parts_.for_each([&](std::size_t i, AxisSlice slice) {
+        slice.axis += whole.dim() - whole_.size(); // of a batch
         if (operation_ == split) parts[i] = slice_of(name_, whole, slice);
         else if (edges_[i]) parts[i] = view_slice(name_, whole, slice);
     });

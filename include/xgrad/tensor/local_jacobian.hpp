@@ -1,0 +1,50 @@
+// LocalJacobian: the derivatives of each element of an expression by its operands, for
+// several tangents or gradients at once. One pass of the backward kernel computes them, and each
+// direction then costs one product for each operand: the expression is evaluated once for a batch
+// of directions (preaccumulation; benchmark: statistics, rows "jacobian").
+//
+// Shapes: a batch has a leading axis, which counts its directions.
+#pragma once
+
+#include <xgrad/tensor/fused_node.hpp>
+
+namespace xgrad::detail {
+
+class LocalJacobian {
+public:
+    /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
+    /// value of each operand that is read.
+    LocalJacobian(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
+        OperandMask operands);
+
+    /// The tangents of the result for tangents of the edges.
+    AnyTensor push(std::span<AnyTensor const> tangents) const;
+    /// Adds to the gradients of the edges those for gradients of the result.
+    void pull(AnyTensor const& gradients, std::span<AnyTensor> results) const;
+
+private:
+    /// The gradients of the real, or of the imaginary parts of the result.
+    void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
+    std::size_t derivative_count() const;
+    bool is_complex_operand(std::size_t k) const;
+
+    FusedNode const& node_;
+    KernelTable const& kernels_;
+    BackwardPlan plan_;
+    bool is_complex_, is_double_;        // the result; the precision of the kernel
+    CachedVector<AnyArray> derivatives_; // for each operand, of the real and the imaginary parts
+};
+
+/// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
+/// tangents of one direction.
+std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
+/// `shape` with a leading axis.
+Shape batch_shape(std::size_t directions, Shape const& shape);
+/// An array with a leading axis as a loop over batches of `dims` further axes takes it.
+AnyArray aligned_batch(AnyArray a, std::size_t dims);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/tensor/local_jacobian.ipp>
+#endif
