@@ -156,7 +156,7 @@ TEST_CASE("which way is chosen") {
     };
     CHECK(rows_of({}) == 4);
     CHECK(rows_of({.strategy = xg::Mode::forward}) == 0);
-    CHECK(rows_of({.strategy = xg::Mode::automatic}) == 0);
+    CHECK(rows_of({.strategy = xg::Mode::automatic}) == 4);
     CHECK(rows_of({.strict = true, .strategy = xg::Mode::automatic}) == 4);
     CHECK(rows_of({.create_graph = true, .strategy = xg::Mode::automatic}) == 4);
     rows = 0;

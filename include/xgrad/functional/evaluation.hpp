@@ -17,6 +17,8 @@
 
 namespace xgrad {
 
+struct JacobianOptions;
+
 /// Options of the transforms.
 struct TransformOptions {
     /// Records the results as functions of the inputs and of what the function captures, so that
@@ -27,6 +29,8 @@ struct TransformOptions {
     /// Throws GraphError if a result does not depend on an input; otherwise its derivatives are
     /// zeros.
     bool strict = false;
+
+    operator JacobianOptions() const;
 };
 
 namespace detail {

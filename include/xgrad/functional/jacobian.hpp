@@ -1,5 +1,5 @@
-// Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or for
-// each column.
+// Whole matrices of derivatives: jacobian() and hessian(), one backward pass for each row, or one
+// forward pass for eight columns.
 //
 // Shapes: a derivative of y for x has the shape of y followed by that of x; one of a Hessian the
 // shapes of two inputs.
@@ -17,40 +17,61 @@
 
 namespace xgrad {
 
-/// The mode of jacobian(). `reverse` makes one backward pass for each element of the outputs.
-/// `forward` pushes one tangent along the graph for each element of the inputs (two for a complex
-/// element): for functions with few inputs and many outputs. `automatic` takes the mode with fewer
-/// passes, and reverse mode with create_graph or strict.
+/// The mode of jacobian() and hessian(). `reverse` makes one backward pass for each element of the
+/// outputs. `forward` pushes one tangent along the graph for each element of the inputs (two for a
+/// complex element), eight of them in a pass. `automatic` takes forward mode for a jacobian() with
+/// fewer inputs than outputs, and for a hessian(). It takes reverse mode where a backward pass
+/// would call hooks, in anomaly mode, with create_graph or strict, and for a function that has no
+/// forward mode.
 enum class Mode { reverse, forward, automatic };
 constexpr std::string_view choice_names(Mode) { return "strategy: reverse forward automatic"; }
 
-/// Options of jacobian().
+/// Options of jacobian() and hessian().
 struct JacobianOptions {
-    std::optional<bool> create_graph = {}; // as in TransformOptions
-    bool strict = false;                   // as in TransformOptions
-    Choice<Mode> strategy = Mode::reverse; // see Mode
+    std::optional<bool> create_graph = {};   // as in TransformOptions
+    bool strict = false;                     // as in TransformOptions
+    Choice<Mode> strategy = Mode::automatic; // see Mode
 };
 
+inline TransformOptions::operator JacobianOptions() const { return {create_graph, strict}; }
+
 namespace detail {
+
+class ForwardPass;
 
 /// A view of the real, or of the imaginary, parts of an array.
 [[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
 [[gnu::cold]] void copy_parts(
     TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from);
 
-/// A unit vector: zeros, and 1 or i at one index.
-[[gnu::cold]] AnyTensor unit_vector(
-    AnyTensor const& like, std::size_t place, bool imaginary = false);
+/// Sets one element to 1 or i.
+[[gnu::cold]] void set_unit(AnyTensor const& t, std::size_t place, bool imaginary = false);
 
 /// The derivatives of one output with respect to all inputs: for each input a tensor of the shape
 /// of the output followed by that of the input. Its rows are the gradients of the output's
 /// elements.
 [[gnu::cold]] Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index);
 
-/// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
-[[gnu::cold]] std::vector<Tensors> forward_columns(Evaluation const& e);
+/// The number of tangents in one pass of forward mode.
+inline constexpr std::size_t max_directions = 8;
+/// A column of a Jacobian: the derivatives with respect to one real number.
+struct Column {
+    std::size_t input = 0, element = 0;
+    bool imaginary = false;
+};
+/// The number of elements; of the complex ones both parts count where `both_parts`.
+std::size_t count_directions(TensorSpan all, bool both_parts);
+/// Copies `count` tangents of a batch, from `row` on, to neighbouring columns of the block of
+/// derivatives with respect to one input, which has so many columns.
+[[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t columns, Column const& first,
+    std::size_t count, AnyTensor const& along, std::size_t row);
 
-[[gnu::cold]] std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy);
+/// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
+[[gnu::cold]] std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass);
+
+/// `is_symmetric`: the Jacobian is a Hessian.
+[[gnu::cold]] std::vector<Tensors> jacobian_blocks(
+    Evaluation const& e, Mode strategy, bool is_symmetric = false);
 
 /// The blocks of derivatives: for each output a structure like the inputs, in a std::tuple where
 /// the outputs are one.
@@ -118,7 +139,14 @@ template <detail::TransformedFunction F> auto jacobian(F&& f) {
 }
 
 /// jacobian() in reverse and in forward mode, under JAX's names.
-template <detail::TransformedFunction F> auto jacrev(F&& f) { return jacobian(std::forward<F>(f)); }
+template <detail::TransformedFunction F> auto jacrev(F&& f) {
+    return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
+               X const&... x) {
+        return detail::at_inputs(
+            [&](auto const& inputs) { return jacobian(f, inputs, {.strategy = Mode::reverse}); },
+            x...);
+    };
+}
 template <detail::TransformedFunction F> auto jacfwd(F&& f) {
     return [f = detail::KeptCallable<F>(std::forward<F>(f))]<detail::TransformInput... X>(
                X const&... x) {
@@ -135,7 +163,7 @@ template <detail::TransformedFunction F> auto jacfwd(F&& f) {
 /// tuple of inputs the result is a tuple (a) of tuples (b). For complex inputs use view_as_real()
 /// of the inputs, or hvp().
 template <class F, class X>
-auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
+auto hessian(F&& f, X const& inputs, JacobianOptions const& options = {}) {
     using Of = detail::Transform<F, X>;
     if constexpr (Of::fits) {
         constexpr bool is_number = Of::returns_real;
@@ -147,11 +175,12 @@ auto hessian(F&& f, X const& inputs, TransformOptions const& options = {}) {
         constexpr bool is_flat = detail::is_flat<typename Of::In>;
         static_assert(is_flat, "hessian: the inputs are a tensor or a std::tuple of them");
         if constexpr (is_number && is_flat && detail::all_real<typename Of::In>)
-            return Of::run(
-                "hessian", f, inputs, options, [](auto const& e, auto const& in, auto const&) {
+            return Of::run("hessian", f, inputs, {options.create_graph, options.strict},
+                [&](auto const& e, auto const& in, auto const&) {
                     auto const gradient = detail::recorded_gradient(e);
                     return detail::structured(
-                        detail::jacobian_blocks(e.with_outputs(gradient), Mode::reverse), in, in);
+                        detail::jacobian_blocks(e.with_outputs(gradient), options.strategy, true),
+                        in, in);
                 });
     }
 }

@@ -3,6 +3,7 @@
 
 #include <xgrad/functional/forward_pass.hpp>
 #include <xgrad/functional/jacobian.hpp>
+#include <xgrad/tensor/local_jacobian.hpp>
 
 namespace xgrad::detail {
 
@@ -29,13 +30,13 @@ XGRAD_FUNCTION void copy_parts(
                              : copy_elements(as<double>(to), as<double>(from));
 }
 
-XGRAD_FUNCTION AnyTensor unit_vector(AnyTensor const& like, std::size_t place, bool imaginary) {
-    auto const& type = *like.impl().type;
-    AnyTensor const unit = type.filled(like.shape(), 0), one = type.filled({}, 1);
-    AnyArray at = unit.impl().array;
-    at.set_view({}, {}, static_cast<std::ptrdiff_t>(place * type.size));
-    copy_parts(type, parts_of(type, at, imaginary), type, parts_of(type, one.impl().array, false));
-    return unit;
+XGRAD_FUNCTION void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
+    auto const set = [&]<class P>(P one) {
+        reinterpret_cast<P*>(
+            t.impl().array.data)[xgrad::is_complex(t.dtype()) ? 2 * place + imaginary : place] =
+            one;
+    };
+    t.dtype() == DType::float32 || t.dtype() == DType::complex64 ? set(1.f) : set(1.);
 }
 
 XGRAD_FUNCTION Tensors reverse_rows(
@@ -46,7 +47,8 @@ XGRAD_FUNCTION Tensors reverse_rows(
     for (auto const& x : e.inputs) blocks.emplace_back(*x.impl().type, output.shape(), x.shape());
     for (std::size_t row = 0, rows = output.requires_grad() ? output.numel() : 0; row < rows;
          ++row) {
-        AnyTensor const grad_output = unit_vector(output, row);
+        AnyTensor const grad_output = output.impl().type->filled(output.shape(), 0);
+        set_unit(grad_output, row);
         Tensors gradients(e.inputs.size());
         pull_back(of_output, {&grad_output, 1}, e.create_graph, true, gradients);
         for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -68,52 +70,89 @@ XGRAD_FUNCTION Tensors reverse_rows(
     return all;
 }
 
-XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e) {
+XGRAD_FUNCTION std::size_t count_directions(TensorSpan all, bool both_parts) {
+    std::size_t n = 0;
+    for (auto const& t : all) n += t.numel() * (both_parts && xgrad::is_complex(t.dtype()) ? 2 : 1);
+    return n;
+}
+
+XGRAD_FUNCTION void put_columns(AnyTensor const& block, std::size_t columns, Column const& first,
+    std::size_t count, AnyTensor const& along, std::size_t row) {
+    auto const &type = *block.impl().type, &from_type = *along.impl().type;
+    AnyArray from = AxisSlice{0, row, count, true}.view_of(along.impl().array, from_type.size),
+             to = block.impl().array;
+    Strides steps = row_major(from.shape);
+    for (auto& step : steps) step *= static_cast<std::ptrdiff_t>(columns);
+    steps[0] = 1;
+    to.set_view(
+        from.shape, std::move(steps), static_cast<std::ptrdiff_t>(first.element * type.size));
+    copy_parts(
+        type, parts_of(type, to, first.imaginary), from_type, parts_of(from_type, from, false));
+}
+
+XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass) {
     NoGradGuard const off;
     std::vector<Tensors> blocks(e.outputs.size());
     for (std::size_t k = 0; k < e.outputs.size(); ++k)
-        for (auto const& x : e.inputs)
-            blocks[k].push_back(RowStack(*x.impl().type, e.outputs[k].shape(), x.shape()).finish());
-    for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-        auto const& type = *e.inputs[i].impl().type;
-        std::size_t const columns = e.inputs[i].numel();
-        for (std::size_t column = 0; column < columns; ++column)
-            for (bool const imaginary : {false, true}) {
-                if (imaginary && !xgrad::is_complex(type.dtype)) continue;
-                Tensors tangents(e.inputs.size());
-                tangents[i] = unit_vector(e.inputs[i], column, imaginary);
-                Tensors along(e.outputs.size());
-                ForwardPass(e.inputs, e.outputs).run(tangents, along);
-                for (std::size_t k = 0; k < along.size(); ++k) {
-                    if (!along[k].defined()) continue;
-                    AnyArray to = blocks[k][i].impl().array;
-                    Strides steps = row_major(along[k].shape());
-                    for (auto& step : steps) step *= static_cast<std::ptrdiff_t>(columns);
-                    to.set_view(along[k].shape(), std::move(steps),
-                        static_cast<std::ptrdiff_t>(column * type.size));
-                    auto const& from_type = *along[k].impl().type;
-                    copy_parts(type, parts_of(type, to, imaginary), from_type,
-                        parts_of(from_type, along[k].impl().array, false));
-                }
+        for (auto const& x : e.inputs) {
+            Shape shape = e.outputs[k].shape();
+            for (auto const n : x.shape()) shape.push_back(n);
+            blocks[k].push_back(x.impl().type->filled(shape, 0));
+        }
+    std::size_t const directions = count_directions(e.inputs, true);
+    Column next;
+    for (std::size_t start = 0; start < directions; start += max_directions) {
+        std::size_t const count = std::min(max_directions, directions - start);
+        std::vector<Column> columns;
+        Tensors tangents(e.inputs.size()), along(e.outputs.size());
+        while (columns.size() < count) {
+            auto const& x = e.inputs[next.input];
+            if (next.element == x.numel()) {
+                next = {next.input + 1, 0, false};
+                continue;
             }
+            auto& tangent = tangents[next.input];
+            if (!tangent.defined())
+                tangent = x.impl().type->filled(batch_shape(count, x.shape()), 0);
+            set_unit(tangent, columns.size() * x.numel() + next.element, next.imaginary);
+            columns.push_back(next);
+            next.imaginary = xgrad::is_complex(x.dtype()) && !next.imaginary;
+            next.element += !next.imaginary;
+        }
+        pass.run(tangents, along, count);
+        // Columns of one real input are neighbours, and are copied together.
+        for (std::size_t row = 0, rows = 0; row < count; row += rows) {
+            std::size_t const i = columns[row].input;
+            for (rows = 1; row + rows < count && columns[row + rows].input == i &&
+                           !xgrad::is_complex(e.inputs[i].dtype());)
+                ++rows;
+            for (std::size_t k = 0; k < along.size(); ++k)
+                if (along[k].defined())
+                    put_columns(
+                        blocks[k][i], e.inputs[i].numel(), columns[row], rows, along[k], row);
+        }
     }
     return blocks;
 }
 
-XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(Evaluation const& e, Mode strategy) {
+XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(
+    Evaluation const& e, Mode strategy, bool is_symmetric) {
     check_outputs(e);
-    auto const passes = [](TensorSpan all, std::size_t for_complex) {
-        std::size_t n = 0;
-        for (auto const& t : all) n += t.numel() * (xgrad::is_complex(t.dtype()) ? for_complex : 1);
-        return n;
-    };
     bool const must_reverse = e.create_graph || e.strict;
     if (strategy == Mode::forward && must_reverse)
         fail<GraphError>(
             e.transform, ": create_graph or strict and Mode::forward are not supported together");
-    if (strategy == Mode::forward || (strategy == Mode::automatic && !must_reverse &&
-                                         passes(e.inputs, 2) < passes(e.outputs, 1)))
-        return forward_columns(e);
+    if (strategy == Mode::forward) {
+        ForwardPass pass(e.inputs, e.outputs);
+        return forward_columns(e, pass);
+    }
+    if (strategy == Mode::automatic && !must_reverse && !anomaly.enabled &&
+        count_directions(e.inputs, true) < count_directions(e.outputs, false) + is_symmetric)
+        if (ForwardPass pass(e.inputs, e.outputs); !pass.reaches_hooks()) try {
+                return forward_columns(e, pass);
+            } catch (GraphError const&) {
+                // A function without forward mode: what is wrong otherwise, reverse mode reports.
+            }
     std::vector<Tensors> blocks;
     for (std::size_t k = 0; k < e.outputs.size(); ++k)
         blocks.push_back(reverse_rows(e, e.outputs[k], k));
