@@ -56,6 +56,51 @@ void rosenbrock(std::size_t n) {
     row.goal().max_value(900);
 }
 
+/// Central differences, column by column: 2 k calls of the function.
+template <class Function> Real central_differences(Function const& function, Real const& x) {
+    xg::NoGradGuard const off;
+    double const h = 1e-5;
+    std::size_t const m = function(x).numel(), k = x.numel();
+    Real J = xg::empty<double>({m, k});
+    for (std::size_t j = 0; j < k; ++j) {
+        Real up = x.clone(), down = x.clone();
+        up.mutable_data()[j] += h;
+        down.mutable_data()[j] -= h;
+        Real const high = function(up), low = function(down);
+        double* const to = J.mutable_data() + j;
+        for (std::size_t i = 0; i < m; ++i) to[i * k] = (high.data()[i] - low.data()[i]) / (2 * h);
+    }
+    return J;
+}
+
+template <class Function, class Derivatives>
+void beside_differences(char const* name, std::size_t n, Real const& x, Function const& function,
+    Derivatives const& derivatives) {
+    auto const by_differences = [=] { return central_differences(function, x); };
+    if (xg::max(abs(derivatives() - by_differences())).item() > 1e-6) {
+        std::fprintf(stderr, "%s: not what differences are\n", name);
+        std::exit(1);
+    }
+    bench::Case(name, n).peer("differences", by_differences).xgrad(derivatives).at_most(1);
+}
+
+/// The derivatives of 1,000 residuals for six parameters, and of their gradient, as a fit takes
+/// them.
+void fit() {
+    std::size_t const n = 1000;
+    auto const t = xg::linspace(0., 4., n);
+    Real const p({1., 0.5, 2., 1.5, 0.3, 0.7});
+    auto const residual = [=](Real const& a) {
+        return Real(a[0] * exp(-a[1] * t) + a[2] * exp(-a[3] * t) + a[4] * exp(-a[5] * t) - 1.);
+    };
+    beside_differences(
+        bench::name::jacobian, n, p, residual, [=] { return xg::jacobian(residual, p); });
+    auto const misfit = [=](Real const& a) { return sum(square(residual(a))) / n; };
+    auto const gradient = [=](Real const& a) { return xg::grad(misfit)(a); };
+    beside_differences(
+        bench::name::hessian, n, p, gradient, [=] { return xg::hessian(misfit, p); });
+}
+
 int main(int argc, char** argv) {
     double const constant = hand::log_root_two_pi;
     normal(bench::name::normal, [=](Real const& x, Real const& mu, Real const& sigma) {
@@ -67,5 +112,6 @@ int main(int argc, char** argv) {
     });
     regression(1000, 150);
     rosenbrock(1000);
+    fit();
     return bench::run(argc, argv);
 }
