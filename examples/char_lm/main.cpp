@@ -63,7 +63,7 @@ struct Corpus {
         if (text.empty()) throw std::runtime_error("cannot read '" + path + "', or it is empty");
         characters = text;
         std::ranges::sort(characters);
-        characters.erase(std::ranges::unique(characters).begin(), characters.end());
+        characters.erase(std::unique(characters.begin(), characters.end()), characters.end());
     }
     std::size_t size() const { return characters.size(); }
     std::size_t number_of(char c) const {
