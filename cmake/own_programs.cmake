@@ -7,8 +7,10 @@ include(CheckCXXCompilerFlag)
 # MPI is asked for by programs that include <xgrad/distributed.hpp>, and by no others: they link MPI::MPI_CXX themselves.
 find_package(MPI COMPONENTS CXX QUIET)
 if(NOT TARGET MPI::MPI_CXX)
-    message(STATUS "xgrad: no MPI, so the tests, examples and benchmarks of <xgrad/distributed.hpp> are left out")
+    message(STATUS "xgrad: no MPI, so the examples and benchmarks of <xgrad/distributed.hpp> are left out, and its tests are skipped")
 endif()
+include("${CMAKE_CURRENT_LIST_DIR}/optional_tests.cmake")
+xgrad_set_tool(mpi "${MPI_CXX_FOUND}" "MPI is not installed")
 
 add_library(xgrad_own_program INTERFACE)
 target_link_libraries(xgrad_own_program INTERFACE xgrad::xgrad)

@@ -90,5 +90,5 @@ try:
     gc.collect()
 except ImportError:
     pass
-print("exchanged memory with", " and ".join(tried) or "nobody")
+print("exchanged memory with", " and ".join(tried)) if tried else print("skipped: neither NumPy nor PyTorch is installed")
 sys.exit(0 if tried else 77)
