@@ -15,6 +15,8 @@ xgrad_add_test(tools.doxygen LABEL source NEEDS doxygen COMMAND Python3::Interpr
 if(UNIX)
     xgrad_add_test(tools.hidden LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/hidden_tools_test.py"
         "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}" "${CMAKE_CURRENT_BINARY_DIR}/hidden")
+    xgrad_add_test(tools.commands LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/commands_test.py"
+        "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
 endif()
 xgrad_add_test(versions LABEL source COMMAND Python3::Interpreter
     "${CMAKE_CURRENT_SOURCE_DIR}/packages/versions_test.py" "${PROJECT_SOURCE_DIR}" "${PROJECT_VERSION}" "${CMAKE_CXX_COMPILER}")
