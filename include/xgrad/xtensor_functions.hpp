@@ -1,7 +1,6 @@
 // Functions of namespace xt for tensors: a template that calls xt::exp(x), xt::sum(x, {0}) or
-// xt::view(x, ...) takes a Tensor, too (a parameter of a module by its handle_of()). A program
-// includes this header before such templates; in templates of its own it leaves `xt::` out instead,
-// and needs none of this.
+// xt::view(x, ...) takes a Tensor, too. A program includes this header before such templates; in
+// templates of its own it leaves `xt::` out instead, and needs none of this.
 #pragma once
 
 #include <xgrad/xgrad.hpp>
@@ -17,6 +16,36 @@
 #endif
 
 #include <xgrad/core/begin_headers.inc>
+
+namespace xgrad::detail {
+
+inline void check_is_matrix(std::string_view name, Shape const& shape) {
+    if (shape.size() != 2)
+        fail<ShapeError>(name, ": a matrix is needed, not an array of shape ", shape);
+}
+
+/// The part that the slices of xt::strided_view() select.
+inline Window window_of_slices(Shape const& shape, xt::xstrided_slice_vector const& slices) {
+    std::size_t named = 0;
+    for (auto const& slice : slices)
+        xtl::visit([&named]<class S>(S const&) { named += names_axes<S>; }, slice);
+    WindowBuilder builder(shape, named);
+    for (auto const& slice : slices)
+        xtl::visit(
+            [&builder](auto const& s) {
+                if constexpr (
+                    requires { s.step_size(); } && requires { s.size(); }) {
+                    auto const count = static_cast<std::ptrdiff_t>(s.size());
+                    auto const first = count ? static_cast<std::ptrdiff_t>(s(0)) : 0,
+                               step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
+                    builder.add(xgrad::Slice{first, first + count * step, step});
+                } else builder.add(s);
+            },
+            slice);
+    return builder.finish();
+}
+
+} // namespace xgrad::detail
 
 namespace xt {
 
@@ -63,18 +92,21 @@ using xgrad::tanh;
 using xgrad::trunc;
 using xgrad::where;
 
-// Others take anything, so that overloads for tensors must be the more specialised, in each value
-// category.
+// Others take anything, so that overloads for tensors, and for classes derived from Tensor, must be
+// the more specialised, in each value category.
+#define XGRAD_TENSOR                                                                               \
+    template <template <class> class X, xgrad::Scalar T>                                           \
+        requires requires { typename X<T>::tensor_tag; }
+#define XGRAD_TENSOR_AND(...)                                                                      \
+    template <template <class> class X, xgrad::Scalar T, __VA_ARGS__>                              \
+        requires requires { typename X<T>::tensor_tag; }
 #define XGRAD_TAKES(f, ref)                                                                        \
-    template <xgrad::Scalar T> auto f(xgrad::Tensor<T> ref x) { return xgrad::f(x); }              \
-    template <xgrad::Scalar T, class A> auto f(xgrad::Tensor<T> ref x, A&& axes) {                 \
-        return xgrad::f(x, axes);                                                                  \
-    }                                                                                              \
-    template <xgrad::Scalar T, class A, class B> auto f(xgrad::Tensor<T> ref x, A&& a, B&& b) {    \
+    XGRAD_TENSOR auto f(X<T> ref x) { return xgrad::f(x); }                                        \
+    XGRAD_TENSOR_AND(class A) auto f(X<T> ref x, A&& axes) { return xgrad::f(x, axes); }           \
+    XGRAD_TENSOR_AND(class A, class B) auto f(X<T> ref x, A&& a, B&& b) {                          \
         return xgrad::f(x, a, b);                                                                  \
     }                                                                                              \
-    template <xgrad::Scalar T, class I, std::size_t n>                                             \
-    auto f(xgrad::Tensor<T> ref x, I const(&axes)[n]) {                                            \
+    XGRAD_TENSOR_AND(class I, std::size_t n) auto f(X<T> ref x, I const(&axes)[n]) {               \
         return xgrad::f(x, xgrad::Axes(axes, axes + n));                                           \
     }                                                                                              \
     template <class Op, class... X> auto f(xgrad::Expression<Op, X...> ref x) {                    \
@@ -111,9 +143,31 @@ XGRAD_TAKES_ALL(tile)
 XGRAD_TAKES_ALL(transpose)
 #undef XGRAD_TAKES_ALL
 #undef XGRAD_TAKES
+#undef XGRAD_TENSOR_AND
+#undef XGRAD_TENSOR
 
-// It has the template parameters of xtensor's own, and is more constrained.
+// These have the template parameters of xtensor's own, and are more constrained. An assignment to
+// what they return writes to the tensor.
 using xgrad::view;
+template <class E>
+    requires xgrad::Operand<std::remove_cvref_t<E>>
+auto row(E&& e, std::ptrdiff_t index) {
+    xgrad::detail::check_is_matrix("row", e.shape());
+    return xgrad::view(e, index);
+}
+template <class E>
+    requires xgrad::Operand<std::remove_cvref_t<E>>
+auto col(E&& e, std::ptrdiff_t index) {
+    xgrad::detail::check_is_matrix("col", e.shape());
+    return xgrad::view(e, xgrad::all, index);
+}
+template <class E>
+    requires xgrad::Operand<std::remove_cvref_t<E>>
+auto strided_view(E&& e, xstrided_slice_vector const& slices) {
+    auto const x = xgrad::materialize_expression(e);
+    return xgrad::detail::as_view<E>(
+        xgrad::express(xgrad::detail::window_of_slices(x.shape(), slices), x));
+}
 
 } // namespace xt
 

@@ -71,9 +71,10 @@ class TensorsOrEdges {
 public:
     TensorsOrEdges() = default;
     TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
-    template <class T>
-        requires std::convertible_to<T const&, TensorOrEdge>
-    TensorsOrEdges(std::vector<T> const& list) : all_(list.begin(), list.end()), given_(true) {}
+    /// A std::vector, or another list.
+    template <class List>
+        requires std::convertible_to<typename List::value_type const&, TensorOrEdge>
+    TensorsOrEdges(List const& list) : all_(list.begin(), list.end()), given_(true) {}
 
     /// False where no list was given, which differs from an empty list.
     bool given() const noexcept { return given_; }

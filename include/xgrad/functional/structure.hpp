@@ -128,6 +128,9 @@ struct StructureOf<std::pair<A, B>> : ContainerOf<std::pair<A, B>, A, B> {};
 template <class X, std::size_t n>
 struct StructureOf<std::array<X, n>> : ContainerOf<std::array<X, n>, X> {};
 template <ListLike X> struct StructureOf<X> : ContainerOf<X, typename X::value_type> {};
+template <Scalar T> struct StructureOf<TensorParts<T>> : StructureOf<std::vector<Tensor<T>>> {
+    static std::vector<Tensor<T>> make(TensorParts<T> const& x) { return x; }
+};
 template <MapLike X> struct StructureOf<X> : ContainerOf<X, typename X::mapped_type> {};
 template <class X, class Members> struct AggregateOf {};
 template <class X, class... M>

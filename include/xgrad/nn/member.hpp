@@ -21,8 +21,6 @@ namespace nn::detail {
 /// A tensor that belongs to a module. It is a handle, but its copy constructor copies the values.
 template <Scalar T> class MemberTensor : public Tensor<T> {
 public:
-    using tensor = Tensor<T>;
-
     MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
     MemberTensor(MemberTensor&& o) noexcept = default;
     MemberTensor& operator=(MemberTensor const& o) {
@@ -51,17 +49,6 @@ private:
 };
 
 } // namespace nn::detail
-
-namespace detail {
-template <class X>
-concept MemberOfModule =
-    Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
-/// In an expression a member is its tensor.
-template <MemberOfModule X> struct OperandTraits<X> {
-    using type = typename X::tensor;
-    static type const& make(X const& x) { return x; }
-};
-} // namespace detail
 
 namespace nn {
 

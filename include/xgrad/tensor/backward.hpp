@@ -185,6 +185,11 @@ std::vector<Tensor<T>> grad(Tensor<Y> const& output, std::initializer_list<Tenso
     GradOptions const& options = {}) {
     return grad(output, std::vector<Tensor<T>>(inputs), options);
 }
+template <Scalar Y, Scalar T>
+std::vector<Tensor<T>> grad(
+    Tensor<Y> const& output, TensorParts<T> const& inputs, GradOptions const& options = {}) {
+    return grad(output, std::vector<Tensor<T>>(inputs), options);
+}
 /// Gradients with respect to several inputs, as a tuple: `auto [gx, gz] = grad(loss, x, z);`
 template <Scalar Y, Scalar First, Scalar... T>
     requires(sizeof...(T) > 0)

@@ -173,6 +173,9 @@ template <Scalar T> Tensor<T> column_stack(std::vector<Tensor<T>> x) {
     }                                                                                              \
     template <class = void> Tensor<double> f(std::initializer_list<Tensor<double>> x) {            \
         return f(std::vector<Tensor<double>>(x));                                                  \
+    }                                                                                              \
+    template <Scalar T> Tensor<T> f(TensorParts<T> const& x) {                                     \
+        return f(std::vector<Tensor<T>>(x));                                                       \
     }
 XGRAD_LIST_IN_BRACES(vstack)
 XGRAD_LIST_IN_BRACES(hstack)
@@ -204,12 +207,26 @@ Tensor<T> logspace(double start, double stop, std::size_t n, double base = 10) {
 /// The values of x, with which no gradient is recorded: JAX's name of detach().
 template <Operand X> auto stop_gradient(X const& x) { return materialize_expression(x).detach(); }
 
-/// x(index...), for templates that name no namespace; xt::view() is found for xtensor's arrays. The
-/// template parameters are those of xt::view(), so that this one is the more constrained.
+namespace detail {
+/// The view `part` of an E: one that is assigned to where E is a tensor that is not const. Elements
+/// at a list of positions are no view; assigned to at once, `xt::view(x, xt::keep(1)) = y`, they
+/// are written.
+template <class E, class Part> auto as_view(Part part) {
+    using X = std::remove_reference_t<E>;
+    if constexpr (DerivedTensor<Part>) return part;
+    else if constexpr (!std::is_const_v<X> && requires { typename X::tensor_tag; })
+        return TensorView<typename Part::scalar>(std::move(part));
+    else return UnassignableTensor<typename Part::scalar>(std::move(part));
+}
+} // namespace detail
+
+/// x(index...) as xtensor has it: an assignment to the view writes to x; see TensorView. For
+/// templates that name no namespace; xt::view() is found for xtensor's arrays. The template
+/// parameters are those of xt::view(), so that this one is the more constrained.
 template <class E, class... S>
     requires Operand<std::remove_cvref_t<E>>
 auto view(E&& e, S&&... slices) {
-    return materialize_expression(e)(slices...);
+    return detail::as_view<E>(materialize_expression(e)(slices...));
 }
 
 } // namespace xgrad

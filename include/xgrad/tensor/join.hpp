@@ -68,10 +68,10 @@ template <Scalar T> inline constexpr bool is_tensor_vector<std::vector<Tensor<T>
 /// A span, an array or another range of tensors of one scalar type.
 template <class V>
 concept RangeOfTensors = PlainRange<V> && !is_tensor_vector<V> &&
-                         std::same_as<Tensor<typename std::ranges::range_value_t<V>::scalar>,
-                             std::ranges::range_value_t<V>>;
+                         requires { typename std::ranges::range_value_t<V>::tensor_tag; };
 template <RangeOfTensors V> auto vector_of(V const& x) {
-    return std::vector<std::ranges::range_value_t<V>>(std::ranges::begin(x), std::ranges::end(x));
+    return std::vector<Tensor<typename std::ranges::range_value_t<V>::scalar>>(
+        std::ranges::begin(x), std::ranges::end(x));
 }
 } // namespace detail
 

@@ -70,13 +70,6 @@ private:
     Tensor<bool> mask_;
 };
 
-namespace detail {
-template <Scalar T> struct OperandTraits<MaskedTensor<T>> {
-    using type = Tensor<T>;
-    static Tensor<T> const& make(MaskedTensor<T> const& x) { return x; }
-};
-} // namespace detail
-
 template <Scalar T> MaskedTensor<T> Tensor<T>::operator()(Tensor<bool> const& mask) const {
     return {*this, mask};
 }

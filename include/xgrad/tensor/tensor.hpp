@@ -21,6 +21,7 @@ namespace xgrad {
 
 template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
+template <Scalar T> class TensorParts;
 
 /// A tensor of scalar type T. Copies refer to the same tensor, as in PyTorch.
 template <Scalar T>
@@ -249,9 +250,9 @@ public:
     }
     Tensor diagonal(
         std::ptrdiff_t offset = 0, std::ptrdiff_t axis0 = 0, std::ptrdiff_t axis1 = 1) const;
-    std::vector<Tensor> unbind(std::ptrdiff_t axis = 0) const;
-    std::vector<Tensor> split(std::size_t size, std::ptrdiff_t axis = 0) const;
-    std::vector<Tensor> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
+    TensorParts<T> unbind(std::ptrdiff_t axis = 0) const;
+    TensorParts<T> split(std::size_t size, std::ptrdiff_t axis = 0) const;
+    TensorParts<T> chunk(std::size_t chunks, std::ptrdiff_t axis = 0) const;
     using FunctionForms<Tensor>::norm;
     using FunctionForms<Tensor>::real, FunctionForms<Tensor>::imag; // of real tensors
     Tensor<precision_of<T>> real() const
@@ -321,6 +322,15 @@ template <Scalar T> Tensor<T> AnyTensor::as() const {
 
 namespace detail {
 
+/// A class that is derived from Tensor.
+template <class X>
+concept DerivedTensor = Operand<X> && requires { typename X::tensor_tag; } &&
+                        !std::same_as<X, Tensor<typename X::scalar>>;
+/// In an expression it is its tensor.
+template <DerivedTensor X> struct OperandTraits<X> {
+    using type = Tensor<typename X::scalar>;
+    static type const& make(X const& x) { return x; }
+};
 /// An xtensor expression as operand is copied into a tensor.
 template <XtensorExpression X> struct OperandTraits<X> {
     using element = std::remove_cvref_t<typename X::value_type>;

@@ -115,13 +115,6 @@ private:
     Tensor<std::int64_t> index_;
 };
 
-namespace detail {
-template <Scalar T> struct OperandTraits<IndexedTensor<T>> {
-    using type = Tensor<T>;
-    static Tensor<T> const& make(IndexedTensor<T> const& x) { return x; }
-};
-} // namespace detail
-
 template <Scalar T>
 template <class... Index>
     requires(detail::TensorIndex<Index> || ...)

@@ -11,6 +11,7 @@
 #include <xgrad/ops/indexing.hpp>
 #include <xgrad/tensor/parts.hpp>
 #include <xgrad/tensor/reduce.hpp>
+#include <xgrad/tensor/tensor_view.hpp>
 
 namespace xgrad {
 
@@ -65,8 +66,8 @@ Tensor<V> record_view(std::string_view name, Tensor<T> const& x, ViewOf view_of)
 }
 /// Views of all parts of x along an axis.
 template <Scalar T>
-std::vector<Tensor<T>> record_views(std::string_view name, Tensor<T> const& x, AxisParts parts) {
-    std::vector<Tensor<T>> views;
+TensorParts<T> record_views(std::string_view name, Tensor<T> const& x, AxisParts parts) {
+    TensorParts<T> views;
     for (auto& view : view_parts(name, x, std::move(parts)))
         views.push_back(Tensor<T>(std::move(view).handle()));
     return views;
@@ -83,14 +84,14 @@ AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset
 
 /// Slices along an axis, without it: views that share one Node. As in PyTorch, none of several
 /// views may be changed in place while gradients are recorded.
-template <Scalar T> std::vector<Tensor<T>> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0) {
+template <Scalar T> TensorParts<T> unbind(Tensor<T> const& x, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("unbind", axis, x.shape());
     return detail::record_views(
         "Unbind", x, {at, false, detail::CachedVector<std::size_t>(x.shape()[at], 1)});
 }
 /// Views of `size` positions of an axis each; the last may be shorter.
 template <Scalar T>
-std::vector<Tensor<T>> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0) {
+TensorParts<T> split(Tensor<T> const& x, std::size_t size, std::ptrdiff_t axis = 0) {
     auto const at = detail::normalize_axis("split", axis, x.shape());
     if (size == 0)
         detail::fail<ShapeError>("split: the parts of shape ", x.shape(), " have extent 0");
@@ -125,7 +126,7 @@ Tensor<T> narrow(
 }
 /// At most `chunks` views of equal extent along an axis; the last may be shorter.
 template <Scalar T>
-std::vector<Tensor<T>> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0) {
+TensorParts<T> chunk(Tensor<T> const& x, std::size_t chunks, std::ptrdiff_t axis = 0) {
     if (chunks == 0)
         detail::fail<ShapeError>("chunk: the number of chunks of shape ", x.shape(), " is 0");
     auto const n = x.shape()[detail::normalize_axis("chunk", axis, x.shape())];
@@ -208,15 +209,13 @@ Tensor<T> Tensor<T>::diagonal(
     std::ptrdiff_t offset, std::ptrdiff_t axis0, std::ptrdiff_t axis1) const {
     return xgrad::diagonal(*this, offset, axis0, axis1);
 }
-template <Scalar T> std::vector<Tensor<T>> Tensor<T>::unbind(std::ptrdiff_t axis) const {
+template <Scalar T> TensorParts<T> Tensor<T>::unbind(std::ptrdiff_t axis) const {
     return xgrad::unbind(*this, axis);
 }
-template <Scalar T>
-std::vector<Tensor<T>> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const {
+template <Scalar T> TensorParts<T> Tensor<T>::split(std::size_t size, std::ptrdiff_t axis) const {
     return xgrad::split(*this, size, axis);
 }
-template <Scalar T>
-std::vector<Tensor<T>> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const {
+template <Scalar T> TensorParts<T> Tensor<T>::chunk(std::size_t chunks, std::ptrdiff_t axis) const {
     return xgrad::chunk(*this, chunks, axis);
 }
 
