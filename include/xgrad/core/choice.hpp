@@ -1,13 +1,33 @@
 // Choice: an argument that is one of several alternatives, given by its enumerator or by its name.
+// Flag: an argument that is true or false.
 //
 // Shapes: none are needed.
 // Gradients: none are recorded.
-// Errors: a name that is none of the alternatives is an Error, which lists them.
+// Errors: a name that is none of the alternatives is an Error, which lists them. A number in the
+// place of a flag does not compile.
 #pragma once
 
 #include <xgrad/core/error.hpp>
 
 namespace xgrad {
+
+/// An argument that is true or false: a bool, and nothing that converts to one. In sum(x, 0, 1) the
+/// 1 is meant as a second axis.
+class Flag {
+public:
+    template <class B>
+        requires std::is_arithmetic_v<B>
+    XGRAD_INLINE constexpr Flag(B on) noexcept : on_(static_cast<bool>(on)) {
+        static_assert(std::is_same_v<B, bool>,
+            "a flag (keepdims, descending, upper, training) is true or false, and this is a "
+            "number: several axes are a list, sum(x, {0, 1}); a correction comes after the flag, "
+            "var(x, 0, false, 0)");
+    }
+    XGRAD_INLINE constexpr operator bool() const noexcept { return on_; }
+
+private:
+    bool on_;
+};
 
 namespace detail {
 /// The position of a name in "option: first second third"; throws where it is not there.

@@ -8,6 +8,7 @@
 // do not compile.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/linalg/triangular.hpp>
 
 namespace xgrad {
@@ -62,7 +63,7 @@ template <Operand A> auto cholesky(A const& a) {
 
 /// X of A X = B, from the Cholesky factor L of A = L L^H; B is a matrix or a vector. With upper =
 /// true the factor is U of A = U^H U.
-template <Operand B, Operand L> auto cholesky_solve(B const& b, L const& l, bool upper = false) {
+template <Operand B, Operand L> auto cholesky_solve(B const& b, L const& l, Flag upper = false) {
     auto const factor = detail::matrix_argument(l);
     auto const other = detail::materialize(adjoint(factor));
     auto const& lower = upper ? other : factor;

@@ -9,6 +9,7 @@
 // compile.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/linalg/matrices.hpp>
 
 namespace xgrad {
@@ -94,17 +95,17 @@ namespace linalg {
 /// is Hermitian. The gradient through the vectors is finite only if all eigenvalues differ. A loss
 /// must not depend on the phases of complex vectors (GraphError): vectors are unique up to their
 /// phase only.
-template <Operand A> auto eigh(A const& a, bool upper = false) {
+template <Operand A> auto eigh(A const& a, Flag upper = false) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.eigh", x);
-    return detail::LinalgEigh<typename A::value_type>::apply(x, upper, true);
+    return detail::LinalgEigh<typename A::value_type>::apply(x, bool(upper), true);
 }
 /// Only the eigenvalues.
-template <Operand A> auto eigvalsh(A const& a, bool upper = false) {
+template <Operand A> auto eigvalsh(A const& a, Flag upper = false) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.eigvalsh", x);
     return std::get<0>(detail::LinalgEigh<typename A::value_type>::apply(
-        x, upper, detail::recording() && x.requires_grad()));
+        x, bool(upper), detail::recording() && x.requires_grad()));
 }
 
 } // namespace linalg

@@ -28,7 +28,7 @@ constexpr std::string_view choice_names(Approximate) { return "approximate: none
 /// Options of dropout().
 struct DropoutFuncOptions {
     double p = 0.5; // Probability that an element becomes 0. Outside of [0, 1] it is an Error.
-    bool training = true; // false to return x
+    Flag training = true; // false to return x
 };
 
 namespace detail {
@@ -92,7 +92,7 @@ template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis) {
 
 /// If `training`, each element is 0 with probability p, else multiplied by 1/(1 - p).
 template <Differentiable T>
-Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) {
+Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, Flag training = true) {
     return detail::dropped("dropout", x, x.shape(), p, training);
 }
 template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, DropoutFuncOptions const& o) {
@@ -109,7 +109,7 @@ XGRAD_OF_EXPRESSION(dropout)
 
 /// Dropout of whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
 template <Differentiable T>
-Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
+Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, Flag training = true) {
     if (x.dim() != 4)
         xgrad::detail::fail<ShapeError>(
             "dropout2d: an input [N, C, H, W] is needed, not one of shape ", x.shape());

@@ -207,7 +207,7 @@ Tensor<T> binary_cross_entropy(Tensor<T> const& input,
 /// elements is no divergence: take batch_mean, or sum.
 template <RealScalar T>
 Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target,
-    Choice<Reduction> reduction = Reduction::mean, bool log_target = false) {
+    Choice<Reduction> reduction = Reduction::mean, Flag log_target = false) {
     detail::check_same_shape("kl_div", input, target);
     auto const finish = [&](auto const& losses) -> Tensor<T> {
         if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
@@ -246,7 +246,7 @@ template <RealScalar T>
 Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
     std::type_identity_t<Tensor<T>> const& positive,
     std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
-    double eps = 1e-6, bool swap = false, Choice<Reduction> reduction = Reduction::mean) {
+    double eps = 1e-6, Flag swap = false, Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("triplet_margin_loss", anchor, positive);
     detail::check_same_shape("triplet_margin_loss", anchor, negative);
     auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) {

@@ -11,6 +11,7 @@
 
 #include <optional>
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/nn/module.hpp>
 #include <xgrad/nn/standardize.hpp>
 #include <xgrad/tensor/create.hpp>
@@ -41,7 +42,7 @@ namespace functional {
 template <RealScalar T>
 Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running_mean,
     std::type_identity_t<Tensor<T>> running_var, std::type_identity_t<Tensor<T>> const& weight = {},
-    std::type_identity_t<Tensor<T>> const& bias = {}, bool training = false, double momentum = 0.1,
+    std::type_identity_t<Tensor<T>> const& bias = {}, Flag training = false, double momentum = 0.1,
     double eps = 1e-5) {
     using xgrad::detail::fail;
     auto g = detail::channel_geometry("batch_norm", x.shape());

@@ -9,6 +9,7 @@
 // ShapeError if the result has elements. Complex numbers, which have no order, do not compile.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/ops/comparison.hpp>
 #include <xgrad/ops/reducing.hpp>
 
@@ -139,13 +140,13 @@ auto extremum(std::string_view operation, X const& x, Axes const& over, bool kee
 } // namespace detail
 
 /// Maximum over axes. Elements that attain it get equal parts of the gradient. NaN is propagated.
-template <Operand X> auto amax(X const& x, AxisList const& axes, bool keep = false) {
+template <Operand X> auto amax(X const& x, AxisList const& axes, Flag keep = false) {
     return detail::extremum<Amax>("amax", x, axes, keep);
 }
 template <Operand X> auto amax(X const& x) { return amax(x, detail::all_axes(x.dim())); }
 
 /// Minimum over axes; ties and NaN as for amax.
-template <Operand X> auto amin(X const& x, AxisList const& axes, bool keep = false) {
+template <Operand X> auto amin(X const& x, AxisList const& axes, Flag keep = false) {
     return detail::extremum<Amin>("amin", x, axes, keep);
 }
 template <Operand X> auto amin(X const& x) { return amin(x, detail::all_axes(x.dim())); }

@@ -8,6 +8,7 @@
 // Errors: an axis out of range or given twice is an IndexError, an undefined tensor an Error.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/ops/complex.hpp>
 #include <xgrad/ops/reducing.hpp>
 
@@ -119,7 +120,7 @@ struct Prod : Reducing<detail::Product> {
 };
 
 /// Product over axes. Of integers and masks: a product of int64.
-template <Operand X> auto prod(X const& x, AxisList const& axes, bool keep = false) {
+template <Operand X> auto prod(X const& x, AxisList const& axes, Flag keep = false) {
     if constexpr (std::same_as<typename X::kind, B>) return prod(cast<std::int64_t>(x), axes, keep);
     else return express_reduction(Prod{{{}, detail::checked_axes("prod", x, axes), keep}}, x);
 }

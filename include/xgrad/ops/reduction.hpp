@@ -24,13 +24,13 @@ template <Operand X> auto real_valued(X const& x) {
 }
 
 /// Sum over axes. Of integers and masks: a sum of int64.
-template <Operand X> auto sum(X const& x, AxisList const& axes, bool keep = false) {
+template <Operand X> auto sum(X const& x, AxisList const& axes, Flag keep = false) {
     return record_sum("sum", x, &axes, keep, false);
 }
 template <Operand X> auto sum(X const& x) { return record_sum("sum", x, nullptr, false, false); }
 
 /// Arithmetic mean over axes; NaN of nothing. Of integers and masks: a mean of double.
-template <Operand X> auto mean(X const& x, AxisList const& axes, bool keep = false) {
+template <Operand X> auto mean(X const& x, AxisList const& axes, Flag keep = false) {
     return record_sum("mean", real_valued(x), &axes, keep, true);
 }
 template <Operand X> auto mean(X const& x) {
@@ -38,7 +38,7 @@ template <Operand X> auto mean(X const& x) {
 }
 
 /// log(sum(exp(x))) over axes, without overflow; the gradient is softmax(x).
-template <Operand X> auto logsumexp(X const& x, AxisList const& axes, bool keep = false) {
+template <Operand X> auto logsumexp(X const& x, AxisList const& axes, Flag keep = false) {
     auto const over = detail::checked_axes("logsumexp", x, axes);
     if constexpr (std::same_as<typename X::kind, R>)
         if (over.size() == x.dim()) { // a scalar: the exponentials and their gradients are one pass
@@ -80,7 +80,7 @@ struct AbsPower : Elementwise<R(R), R(C)> {
 /// p-norm of the elements (as of a vector) over axes, p > 0 or infinite; 2 by default. Gradient 0
 /// at 0. Elements are not scaled: their p-th powers, and the sum of these, must not overflow or
 /// underflow in their type.
-template <Operand X> auto norm(X const& x, double p, AxisList const& axes, bool keep = false) {
+template <Operand X> auto norm(X const& x, double p, AxisList const& axes, Flag keep = false) {
     if (!(p > 0)) detail::fail<Error>("norm: p must be positive, and may be infinity");
     detail::checked_axes("norm", x, axes);
     if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
@@ -100,7 +100,7 @@ template <Operand X> auto norm(X const& x, double p = 2) {
 /// Variance over axes, sum(abs2(x - mean(x))) / (n - correction) for n elements; of complex
 /// numbers, too, it is real. Not a finite number where n is no more than the correction.
 template <Operand X>
-auto var(X const& x, AxisList const& axes, bool keep = false, double correction = 1) {
+auto var(X const& x, AxisList const& axes, Flag keep = false, double correction = 1) {
     auto const over = detail::checked_axes("var", x, axes);
     if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return var(real_valued(x), over, keep, correction);
@@ -115,7 +115,7 @@ template <Operand X> auto var(X const& x) { return var(x, detail::all_axes(x.dim
 /// Standard deviation over axes, the root of var(), with gradient 0 at 0. (PyTorch's name for it is
 /// a namespace in C++.)
 template <Operand X>
-auto stddev(X const& x, AxisList const& axes, bool keep = false, double correction = 1) {
+auto stddev(X const& x, AxisList const& axes, Flag keep = false, double correction = 1) {
     return materialize_expression(
         express(NormRoot{}, var(x, detail::checked_axes("stddev", x, axes), keep, correction)));
 }

@@ -89,12 +89,12 @@ template <Operand X> auto expand_dims(X const& x, std::ptrdiff_t axis) {
 template <Operand X> auto ravel(X const& x) { return flatten(x); }
 /// amax().
 template <Operand X> auto max(X const& x) { return amax(x); }
-template <Operand X> auto max(X const& x, AxisList const& axes, bool keep = false) {
+template <Operand X> auto max(X const& x, AxisList const& axes, Flag keep = false) {
     return amax(x, axes, keep);
 }
 /// amin().
 template <Operand X> auto min(X const& x) { return amin(x); }
-template <Operand X> auto min(X const& x, AxisList const& axes, bool keep = false) {
+template <Operand X> auto min(X const& x, AxisList const& axes, Flag keep = false) {
     return amin(x, axes, keep);
 }
 /// maximum() and minimum() of two tensors.

@@ -10,6 +10,7 @@
 // requires_grad for integers does not compile.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad {
@@ -248,7 +249,7 @@ Tensor<std::int64_t> randperm(std::size_t n);
 /// n class numbers for each row of weights, which need not add up to 1; each at most once unless
 /// `replacement`. The weights are a vector, or rows of a matrix.
 Tensor<std::int64_t> multinomial(
-    Tensor<double> const& weights, std::size_t n, bool replacement = false);
+    Tensor<double> const& weights, std::size_t n, Flag replacement = false);
 /// 1 with the probability that each element says, else 0.
 template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
     detail::Array<T> a(probability.shape());

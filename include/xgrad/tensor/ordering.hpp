@@ -10,6 +10,7 @@
 // Error. Complex numbers, which have no order, do not compile.
 #pragma once
 
+#include <xgrad/core/choice.hpp>
 #include <xgrad/tensor/index_select.hpp>
 
 namespace xgrad {
@@ -140,7 +141,7 @@ auto ordered(std::string_view name, X const& x, std::ptrdiff_t axis,
 /// The index of the largest element along an axis; of the first of equal ones, or of the first NaN.
 /// Not differentiable.
 template <Operand X>
-Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, bool keep = false) {
+Tensor<std::int64_t> argmax(X const& x, std::ptrdiff_t axis, Flag keep = false) {
     return detail::extreme_index("argmax", x, axis, keep, true);
 }
 /// The row-major index of the largest of all elements.
@@ -151,7 +152,7 @@ template <Operand X> Tensor<std::int64_t> argmax(X const& x) {
 /// The index of the smallest element along an axis; of the first of equal ones, or of the first
 /// NaN. Not differentiable.
 template <Operand X>
-Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, bool keep = false) {
+Tensor<std::int64_t> argmin(X const& x, std::ptrdiff_t axis, Flag keep = false) {
     return detail::extreme_index("argmin", x, axis, keep, false);
 }
 template <Operand X> Tensor<std::int64_t> argmin(X const& x) {
@@ -161,7 +162,7 @@ template <Operand X> Tensor<std::int64_t> argmin(X const& x) {
 /// The indices that sort the elements along an axis in ascending or descending order. Stable. Not
 /// differentiable.
 template <Operand X>
-Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
+Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, Flag descending = false) {
     auto const d = detail::normalize_axis("argsort", axis, x.shape());
     auto const values = detail::values_of(x);
     return detail::first_indices(values, d, values.shape[d], descending);
@@ -169,14 +170,14 @@ Tensor<std::int64_t> argsort(X const& x, std::ptrdiff_t axis = -1, bool descendi
 
 /// The elements along an axis in ascending or descending order, and their indices. Stable.
 /// Gradients are scattered to those indices.
-template <Operand X> auto sort(X const& x, std::ptrdiff_t axis = -1, bool descending = false) {
+template <Operand X> auto sort(X const& x, std::ptrdiff_t axis = -1, Flag descending = false) {
     return detail::ordered("sort", x, axis, {}, descending);
 }
 
 /// The k largest elements along an axis in descending order, or the k smallest in ascending order,
 /// and their indices.
 template <Operand X>
-auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, bool largest = true) {
+auto topk(X const& x, std::size_t k, std::ptrdiff_t axis = -1, Flag largest = true) {
     return detail::ordered("topk", x, axis, k, largest);
 }
 

@@ -69,7 +69,7 @@ struct Median : Arraywise {
 /// The median along an axis (the lower one of two) and its index; of equal elements, of the first
 /// that counts. With a NaN: NaN and the index of the first one. The gradient is scattered to that
 /// index.
-template <Operand X> auto median(X const& x, std::ptrdiff_t axis, bool keep = false) {
+template <Operand X> auto median(X const& x, std::ptrdiff_t axis, Flag keep = false) {
     auto const d = detail::normalize_axis("median", axis, x.shape());
     auto const t = detail::materialize(x);
     auto const n = t.shape()[d];
@@ -90,7 +90,7 @@ template <Operand X> auto median(X const& x) {
 /// The quantile q of the elements along an axis: 0 is the smallest, 1 the largest. Interpolates
 /// linearly between two elements, which get the gradient. NaN with a NaN. Integers and masks are
 /// converted to double.
-template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, bool keep = false) {
+template <Operand X> auto quantile(X const& x, double q, std::ptrdiff_t axis, Flag keep = false) {
     if constexpr (std::same_as<typename X::kind, B> || std::same_as<typename X::kind, Z>)
         return quantile(cast<double>(x), q, axis, keep);
     else {
@@ -119,7 +119,7 @@ template <Operand X> auto quantile(X const& x, double q) {
 
 /// Several quantiles, along a new first axis.
 template <Operand X>
-auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, bool keep = false) {
+auto quantile(X const& x, std::vector<double> const& q, std::ptrdiff_t axis, Flag keep = false) {
     auto const t = detail::materialize(x);
     std::vector<decltype(quantile(t, 0., axis, keep))> parts;
     for (auto const part : q) parts.push_back(quantile(t, part, axis, keep));

@@ -16,6 +16,7 @@
 
 namespace xgrad {
 
+template <Scalar T> class TensorParts;
 /// A view; see views.hpp.
 template <Scalar T> Tensor<T> select(Tensor<T> const& x, std::ptrdiff_t axis, std::ptrdiff_t index);
 /// A view; see views.hpp.

@@ -21,7 +21,6 @@ namespace xgrad {
 
 template <Scalar T> class MaskedTensor;
 template <Scalar T> class IndexedTensor;
-template <Scalar T> class TensorParts;
 
 /// A tensor of scalar type T. Copies refer to the same tensor, as in PyTorch.
 template <Scalar T>
@@ -322,15 +321,6 @@ template <Scalar T> Tensor<T> AnyTensor::as() const {
 
 namespace detail {
 
-/// A class that is derived from Tensor.
-template <class X>
-concept DerivedTensor = Operand<X> && requires { typename X::tensor_tag; } &&
-                        !std::same_as<X, Tensor<typename X::scalar>>;
-/// In an expression it is its tensor.
-template <DerivedTensor X> struct OperandTraits<X> {
-    using type = Tensor<typename X::scalar>;
-    static type const& make(X const& x) { return x; }
-};
 /// An xtensor expression as operand is copied into a tensor.
 template <XtensorExpression X> struct OperandTraits<X> {
     using element = std::remove_cvref_t<typename X::value_type>;

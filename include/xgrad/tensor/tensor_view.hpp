@@ -14,6 +14,18 @@
 
 namespace xgrad {
 
+namespace detail {
+/// A class that is derived from Tensor.
+template <class X>
+concept DerivedTensor = Operand<X> && requires { typename X::tensor_tag; } &&
+                        !std::same_as<X, Tensor<typename X::scalar>>;
+/// In an expression it is its tensor.
+template <DerivedTensor X> struct OperandTraits<X> {
+    using type = Tensor<typename X::scalar>;
+    static type const& make(X const& x) { return x; }
+};
+} // namespace detail
+
 /// A view as xtensor has them: an assignment writes to the elements of the tensor that it is a view
 /// of, `auto v = xt::view(x, 0); v = sin(y);`. A copy is another handle to the same view. A
 /// Tensor<T> made of it is a variable of its own, and so is what other functions return.

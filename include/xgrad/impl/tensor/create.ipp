@@ -46,7 +46,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
 }
 
 XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
-    Tensor<double> const& weights, std::size_t n, bool replacement) {
+    Tensor<double> const& weights, std::size_t n, Flag replacement) {
     if (weights.dim() != 1 && weights.dim() != 2)
         detail::fail<ShapeError>(
             "multinomial: weights are a vector or a matrix, not of shape ", weights.shape());
