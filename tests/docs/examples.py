@@ -163,7 +163,7 @@ def split_definitions(code):
         return re.sub(r"^#include .*$", "", code, flags=re.MULTILINE).replace("int main()", "void program()"), "program();"
     outside, inside = [], []
     within = False
-    for line in code.split("\n"):
+    for line in re.sub(r"^#include .*$", "", code, flags=re.MULTILINE).split("\n"):
         within = within or re.match(r"(struct|class|template|inline|using \w+ = )\b", line) is not None
         (outside if within else inside).append(line)
         (inside if within else outside).append("")
@@ -175,8 +175,8 @@ def split_definitions(code):
 def main():
     output, documents = pathlib.Path(sys.argv[1]), [pathlib.Path(name) for name in sys.argv[2:]]
     sources = [document.read_text(encoding="utf-8") for document in documents]
-    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "package", "distributed")
-                      if any(f"xg::{part}" in source for source in sources))
+    headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "package", "distributed", "xtensor_functions")
+                      if any(f"xg::{part}" in source or f"\n#include <xgrad/{part}.hpp>" in source for source in sources))
     text = PREFACE.format(headers=headers)
     number = 0
     for document, source in zip(documents, sources):

@@ -1,11 +1,11 @@
 // Files of one program that were compiled for different instruction sets, with and without BLAS or
-// a sanitizer, or with different versions of xgrad do not link: the linker keeps one copy
-// of each inline function, and that could have instructions that another file was to avoid. Each
-// kind of file defines the symbol below in a section group of its own: files of one kind share the
-// group, two kinds define the symbol twice, and the linker says its name. XGRAD_ALLOW_MIXED_FLAGS
-// leaves the check out: then the program needs a processor that has the instruction sets of all its
-// files. A file that defines XGRAD_IMPLEMENTATION for others, and so xgrad::compiled, may differ
-// from them.
+// a sanitizer or XGRAD_WARN_ON_SHARED_WRITES, or with different versions of xgrad do not link: the
+// linker keeps one copy of each inline function, and that could have instructions that another file
+// was to avoid. Each kind of file defines the symbol below in a section group of its own: files of
+// one kind share the group, two kinds define the symbol twice, and the linker says its name.
+// XGRAD_ALLOW_MIXED_FLAGS leaves the check out: then the program needs a processor that has the
+// instruction sets of all its files. A file that defines XGRAD_IMPLEMENTATION for others, and so
+// xgrad::compiled, may differ from them.
 #pragma once
 
 #include <xgrad/core/config.hpp>
@@ -48,12 +48,18 @@
 #    else
 #        define XGRAD_BUILT_WITH_SANITIZER no_sanitizer
 #    endif
-#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g, h) a##_##b##_##c##_##d##_##e##_##f##_##g##_##h
-#    define XGRAD_JOIN(a, b, c, d, e, f, g, h) XGRAD_JOIN_OF(a, b, c, d, e, f, g, h)
+#    ifdef XGRAD_WARN_ON_SHARED_WRITES
+#        define XGRAD_BUILT_WITH_WARNINGS shared_writes
+#    else
+#        define XGRAD_BUILT_WITH_WARNINGS no_shared_writes
+#    endif
+#    define XGRAD_JOIN_OF(a, b, c, d, e, f, g, h, i)                                               \
+        a##_##b##_##c##_##d##_##e##_##f##_##g##_##h##_##i
+#    define XGRAD_JOIN(a, b, c, d, e, f, g, h, i) XGRAD_JOIN_OF(a, b, c, d, e, f, g, h, i)
 #    define XGRAD_BUILD                                                                            \
         XGRAD_JOIN(XGRAD_BUILT_FOR, XGRAD_BUILT_WITH_FMA, XGRAD_BUILT_WITH_SIMD,                   \
-            XGRAD_BUILT_WITH_BLAS, XGRAD_BUILT_WITH_SANITIZER, XGRAD_VERSION_MAJOR,                \
-            XGRAD_VERSION_MINOR, XGRAD_VERSION_PATCH)
+            XGRAD_BUILT_WITH_BLAS, XGRAD_BUILT_WITH_SANITIZER, XGRAD_BUILT_WITH_WARNINGS,          \
+            XGRAD_VERSION_MAJOR, XGRAD_VERSION_MINOR, XGRAD_VERSION_PATCH)
 #    define XGRAD_TEXT_OF(name) #name
 #    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
 #    define XGRAD_MUST_AGREE                                                                       \
@@ -77,6 +83,7 @@ namespace xgrad::detail::link_check {
 #    undef XGRAD_BUILT_WITH_BLAS
 #    undef XGRAD_BUILT_WITH_SIMD
 #    undef XGRAD_BUILT_WITH_SANITIZER
+#    undef XGRAD_BUILT_WITH_WARNINGS
 #    undef XGRAD_JOIN_OF
 #    undef XGRAD_JOIN
 #    undef XGRAD_BUILD

@@ -80,6 +80,20 @@ template <class X> using kind_in = typename operand_type<X>::kind;
 template <std::size_t I, class X> struct OperandAt {
     [[no_unique_address]] X operand;
 };
+#ifdef XGRAD_WARN_ON_SHARED_WRITES
+/// A tensor that an expression holds is none of the program: see tensor/shared_writes.hpp.
+template <class X> struct OperandOfLibrary : X {
+    template <class Y> OperandOfLibrary(Y&& y) : X(std::forward<Y>(y)) {
+        this->belongs_to_library();
+    }
+    OperandOfLibrary(OperandOfLibrary const& o) : X(o) { this->belongs_to_library(); }
+};
+template <std::size_t I, class X>
+    requires requires(X& x) { x.belongs_to_library(); }
+struct OperandAt<I, X> {
+    OperandOfLibrary<X> operand;
+};
+#endif
 template <class Indices, class... X> struct OperandTuple;
 template <std::size_t... I, class... X>
 struct OperandTuple<std::index_sequence<I...>, X...> : OperandAt<I, X>... {

@@ -36,10 +36,11 @@ constexpr std::string_view choice_names(Nonlinearity) {
 /// Fills a parameter with one value; not recorded.
 template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value) {
     NoGradGuard const off;
+    if constexpr (xgrad::detail::watches_handles) t.belongs_to_library();
     t.fill_(value);
 }
-template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
-template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
+template <Differentiable T> void zeros_(Tensor<T> const& t) { constant_(t, T(0)); }
+template <Differentiable T> void ones_(Tensor<T> const& t) { constant_(t, T(1)); }
 
 /// The recommended gain of a nonlinearity; param is the slope of leaky_relu (default 0.01).
 double calculate_gain(Choice<Nonlinearity> nonlinearity, std::optional<double> param = {});
@@ -72,22 +73,22 @@ double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain) 
 } // namespace detail
 
 /// Glorot and Bengio, 2010: variance 2 gain^2 / (fan_in + fan_out), uniform or normal.
-template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) {
+template <Differentiable T> void xavier_uniform_(Tensor<T> const& t, double gain = 1) {
     detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain));
 }
-template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) {
+template <Differentiable T> void xavier_normal_(Tensor<T> const& t, double gain = 1) {
     normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain));
 }
 
 /// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
 template <Differentiable T>
-void kaiming_uniform_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
+void kaiming_uniform_(Tensor<T> const& t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
     Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu) {
     detail::uniform_with(
         t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
 }
 template <Differentiable T>
-void kaiming_normal_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
+void kaiming_normal_(Tensor<T> const& t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
     Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu) {
     normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
 }
@@ -98,10 +99,10 @@ struct KaimingOptions {
     Choice<FanMode> mode = FanMode::fan_in; // `fan_in` or `fan_out`; see FanMode
     Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu; // what follows the layer
 };
-template <Differentiable T> void kaiming_uniform_(Tensor<T> t, KaimingOptions const& o) {
+template <Differentiable T> void kaiming_uniform_(Tensor<T> const& t, KaimingOptions const& o) {
     kaiming_uniform_(t, o.a, o.mode, o.nonlinearity);
 }
-template <Differentiable T> void kaiming_normal_(Tensor<T> t, KaimingOptions const& o) {
+template <Differentiable T> void kaiming_normal_(Tensor<T> const& t, KaimingOptions const& o) {
     kaiming_normal_(t, o.a, o.mode, o.nonlinearity);
 }
 
@@ -134,6 +135,7 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
             for (std::size_t k = 0; k < n; ++k) squares += std::norm(v[i * n + k]);
             for (std::size_t k = 0; k < n; ++k) v[i * n + k] /= std::sqrt(squares);
         }
+    if constexpr (xgrad::detail::watches_handles) t.belongs_to_library();
     t.copy_(
         reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
 }

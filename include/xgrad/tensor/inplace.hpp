@@ -89,6 +89,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
         BoundOperands in(table, flat.object(), flat.operands, true, operation);
         bool const recorded = in.plan && Differentiable<T>;
         check_in_place(t, operation, recorded);
+        if constexpr (watches_handles) check_shared_write(t, operation);
         OldOperands old;
         if (recorded) {
             old.take(t, in.plan->read, flat.operands);
@@ -190,6 +191,7 @@ template <Scalar T> Tensor<T>& Tensor<T>::detach_() {
 template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double high = 1) {
     using P = precision_of<T>;
     NoGradGuard const off;
+    if constexpr (detail::watches_handles) t.belongs_to_library();
     Tensor<T> values = rand<T>(t.shape());
     if constexpr (detail::is_complex<T>)
         t.copy_(values * static_cast<P>(high - low) + T(P(low), P(low)));
@@ -200,6 +202,7 @@ template <Differentiable T> void uniform_(Tensor<T> t, double low = 0, double hi
 template <Differentiable T> void normal_(Tensor<T> t, double mean = 0, double deviation = 1) {
     using P = precision_of<T>;
     NoGradGuard const off;
+    if constexpr (detail::watches_handles) t.belongs_to_library();
     t.copy_(randn<T>(t.shape()) * static_cast<P>(deviation) + static_cast<P>(mean));
 }
 

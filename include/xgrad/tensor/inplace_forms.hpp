@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <xgrad/expr/expression.hpp>
+#include <xgrad/tensor/shared_writes.hpp>
 
 namespace xgrad {
 
@@ -30,7 +31,7 @@ template <class Self> Self& call_normal(Self& x, double mean, double deviation) 
 } // namespace detail
 
 /// Base of Tensor. Each form returns the tensor itself.
-template <class Self> struct InplaceForms {
+template <class Self> struct InplaceForms : detail::HandleOfProgram<Self> {
     /// `x.f_()` writes `f(x)` into the memory of x.
 #define XGRAD_IN_PLACE(f)                                                                          \
     Self& f##_() {                                                                                 \

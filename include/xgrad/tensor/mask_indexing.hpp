@@ -32,7 +32,9 @@ template <Scalar T> class MaskedTensor : public Tensor<T> {
 public:
     MaskedTensor(Tensor<T> t, Tensor<bool> mask)
         : Tensor<T>(express(MaskedSelect{{}, detail::full_mask(mask, t)}, t)),
-          tensor_(std::move(t)), mask_(std::move(mask)) {}
+          tensor_(std::move(t)), mask_(std::move(mask)) {
+        if constexpr (detail::watches_handles) tensor_.belongs_to_library();
+    }
     MaskedTensor(MaskedTensor const&) = default;
 
     /// Writes one number to all selected elements, or a tensor with as many elements; recorded as

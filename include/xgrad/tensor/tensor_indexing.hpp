@@ -62,7 +62,9 @@ public:
         : Tensor<T>(
               take(xgrad::reshape(part, Axes(shape)), index, static_cast<std::ptrdiff_t>(axis))),
           part_(std::move(part)), shape_(shape), axis_(static_cast<std::ptrdiff_t>(axis)),
-          index_(std::move(index)) {}
+          index_(std::move(index)) {
+        if constexpr (detail::watches_handles) part_.belongs_to_library();
+    }
     IndexedTensor(IndexedTensor const&) = default;
 
     /// Writes a number, or a tensor that broadcasts to the shape of what was read; recorded as an

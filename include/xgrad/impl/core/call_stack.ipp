@@ -117,6 +117,13 @@ inline void find_source_lines(std::vector<Frame>& frames) {
     }
 }
 
+/// True for a function of xgrad; not for one that takes a type of it.
+inline bool is_of_xgrad(std::string_view function) {
+    constexpr std::string_view unnamed = "(anonymous namespace)";
+    if (function.starts_with(unnamed)) function.remove_prefix(unnamed.size());
+    return function.substr(0, function.find('(')).find("xgrad::") != std::string_view::npos;
+}
+
 /// The functions outside of xgrad at a frame are appended to the text, and counted.
 inline void append_functions(
     std::string& text, std::size_t& shown, Frame const& frame, char const* symbol) {
@@ -125,7 +132,7 @@ inline void append_functions(
     for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
         if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
         known = true;
-        if (lines[k].find("xgrad::") != std::string::npos || lines[k].starts_with("__libc_start") ||
+        if (is_of_xgrad(lines[k]) || lines[k].starts_with("__libc_start") ||
             lines[k + 1].find("/xgrad/") != std::string::npos)
             continue;
         text += "\n    " + lines[k + 1] + ", in " + lines[k];
