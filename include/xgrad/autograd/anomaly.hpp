@@ -37,7 +37,8 @@ inline constinit thread_local AnomalyState anomaly;
 /// Sets the source location of the Nodes that are recorded in its scope.
 class RecordingAt {
 public:
-    explicit RecordingAt(SourceLocation const& location) noexcept : before_(anomaly.location) {
+    XGRAD_GUARD explicit RecordingAt(SourceLocation const& location) noexcept
+        : before_(anomaly.location) {
         if (!before_) anomaly.location = &location;
     }
     RecordingAt(RecordingAt const&) = delete;
@@ -68,7 +69,7 @@ template <class E>
 /// check_nan a backward pass throws at the first gradient that is NaN. All operations are slower.
 class AnomalyMode {
 public:
-    explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly) {
+    XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly) {
         detail::anomaly.enabled = true;
         detail::anomaly.check_nan = check_nan;
     }

@@ -24,7 +24,7 @@ inline constinit thread_local bool differentiated = false;
 
 class DifferentiatedScope {
 public:
-    explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) {
+    XGRAD_GUARD explicit DifferentiatedScope(bool value = true) noexcept : before_(differentiated) {
         differentiated = value;
     }
     DifferentiatedScope(DifferentiatedScope const&) = delete;
@@ -45,7 +45,7 @@ inline bool is_inference_mode_enabled() noexcept { return detail::inference_mode
 /// Sets grad mode for its scope.
 class AutoGradMode {
 public:
-    explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) {
+    XGRAD_GUARD explicit AutoGradMode(bool enabled) noexcept : before_(detail::grad_mode) {
         detail::grad_mode = enabled;
     }
     AutoGradMode(AutoGradMode const&) = delete;
@@ -60,7 +60,7 @@ namespace detail {
 /// The modes of a pass: with create_graph its operations are recorded, to be differentiated.
 class PassMode : AutoGradMode, DifferentiatedScope {
 public:
-    explicit PassMode(bool create_graph) noexcept
+    XGRAD_GUARD explicit PassMode(bool create_graph) noexcept
         : AutoGradMode(create_graph), DifferentiatedScope(create_graph) {}
 };
 } // namespace detail
@@ -68,13 +68,13 @@ public:
 /// Nothing is recorded in its scope.
 class NoGradGuard : AutoGradMode {
 public:
-    NoGradGuard() noexcept : AutoGradMode(false) {}
+    XGRAD_GUARD NoGradGuard() noexcept : AutoGradMode(false) {}
 };
 
 /// Operations are recorded in its scope, also inside a NoGradGuard's.
 class EnableGradGuard : AutoGradMode {
 public:
-    EnableGradGuard() noexcept : AutoGradMode(true) {}
+    XGRAD_GUARD EnableGradGuard() noexcept : AutoGradMode(true) {}
 };
 
 /// Tensors created in its scope are inference tensors: they never take part in a recorded graph,
@@ -82,7 +82,7 @@ public:
 /// an inner scope.
 class InferenceMode {
 public:
-    explicit InferenceMode(bool enabled = true) noexcept
+    XGRAD_GUARD explicit InferenceMode(bool enabled = true) noexcept
         : grad_(!enabled), before_(detail::inference_mode) {
         detail::inference_mode = enabled;
     }

@@ -64,7 +64,7 @@ inline constinit thread_local std::string const* packing_disabled = nullptr;
 class SavedTensorsHooks {
 public:
     template <class Pack, class Unpack>
-    SavedTensorsHooks(Pack&& pack, Unpack&& unpack)
+    XGRAD_GUARD SavedTensorsHooks(Pack&& pack, Unpack&& unpack)
         : packing_(detail::make_packing<detail::KeptCallable<Pack>, detail::KeptCallable<Unpack>>(
               std::forward<Pack>(pack), std::forward<Unpack>(unpack))),
           before_(detail::default_packing) {
@@ -84,7 +84,7 @@ private:
 /// constructor throws the same where hooks are active.
 class DisableSavedTensorsHooks {
 public:
-    explicit DisableSavedTensorsHooks(std::string message);
+    XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message);
     DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
     DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
     ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }

@@ -81,6 +81,9 @@
 #else
 #    define XGRAD_MAY_ALIAS
 #endif
+// Before the constructor of a guard. GCC 12 ignores the attribute of the class there.
+#define XGRAD_GUARD                                                                                \
+    [[nodiscard("a guard acts until its scope ends: give it a name, as in NoGradGuard guard;")]]
 #if defined(_MSC_VER) && !defined(__clang__)
 #    define XGRAD_NOINLINE __declspec(noinline)
 #else

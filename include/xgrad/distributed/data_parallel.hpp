@@ -111,7 +111,7 @@ public:
     /// sums.
     class NoSync {
     public:
-        explicit NoSync(bool& reduces) noexcept
+        XGRAD_GUARD explicit NoSync(bool& reduces) noexcept
             : reduces_(reduces), before_(std::exchange(reduces, false)) {}
         NoSync(NoSync const&) = delete;
         NoSync& operator=(NoSync const&) = delete;
