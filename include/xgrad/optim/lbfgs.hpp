@@ -53,10 +53,7 @@ public:
     }
 
     /// Throws Error: L-BFGS needs a closure.
-    void step() override {
-        detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for "
-                     "it is called several times");
-    }
+    void step() { Optimizer::step(); }
     /// Iterates until one of the options ends it. Returns the first loss that the closure returned.
     template <class F>
         requires std::invocable<F&>
@@ -69,8 +66,10 @@ public:
             if constexpr (requires { loss.item(); }) return static_cast<double>(loss.item());
             else return static_cast<double>(loss);
         };
+        before_step();
         auto first = call();
         iterate(as_double(first), [&] { return as_double(call()); });
+        after_step();
         return first;
     }
 
@@ -87,10 +86,14 @@ public:
     std::int64_t iterations() const noexcept { return state_.iterations; }
     std::int64_t evaluations() const noexcept { return state_.evaluations; }
 
-    XGRAD_FUNCTION StateDict state_dict() const override;
-    XGRAD_FUNCTION void load_state_dict(StateDict const& state) override;
-
 private:
+    void do_step() override {
+        detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for "
+                     "it is called several times");
+    }
+    XGRAD_FUNCTION StateDict do_state_dict() const override;
+    XGRAD_FUNCTION void do_load_state_dict(StateDict const& state) override;
+
     using Vector = std::vector<double>;
     /// A step, the change of the gradient along it, and their inner product.
     struct Pair {

@@ -1,11 +1,13 @@
 // Optimizer: updates parameters from their gradients. Each algorithm is a rule (its options, the
 // names of its state tensors, the update of one parameter). Optimizing<Rule> is the optimiser:
-// parameter groups with options of their own, and the state.
+// parameter groups with options of their own, and the state. Hooks run around step(), state_dict()
+// and load_state_dict() of any optimiser.
 //
 // Shapes: a gradient has the shape of its parameter, and so have state tensors; those of a complex
 // parameter are real, with a last axis of 2.
 // Gradients: read from .grad; a parameter without one is skipped, and so is a leaf that requires
-// none, as in PyTorch. An update is not recorded, and counts as a change in place.
+// none, as in PyTorch. Where no parameter has one, step() warns once. An update is not recorded,
+// and counts as a change in place.
 // Errors: a parameter that is no leaf is a GraphError, one of integers a TypeError; one that is
 // undefined or given twice, an empty list, options out of range, and a state of another optimiser
 // are an Error; a group or parameter that is not there is an IndexError.
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 
+#include <xgrad/optim/optimizer_hooks.hpp>
 #include <xgrad/tensor/inplace.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 #include <xgrad/tensor/views.hpp>
@@ -48,18 +51,20 @@ public:
     virtual ~Optimizer() = default;
 
     /// Updates each parameter that has a gradient. The update is not recorded and counts as a
-    /// change in place.
-    virtual void step() = 0;
+    /// change in place. Where no parameter has a gradient, a warning says so, once.
+    void step();
     /// Calls a closure that computes gradients and returns the loss, then updates. Returns that
     /// loss.
     template <class F>
         requires std::invocable<F&>
     auto step(F&& closure) {
+        before_step();
         auto loss = [&] {
             EnableGradGuard const on;
             return closure();
         }();
-        step();
+        do_step();
+        after_step();
         return loss;
     }
     /// Clears the gradients of all parameters.
@@ -78,14 +83,63 @@ public:
 
     /// Copies of the state of all parameters and the options of all groups. An optimiser for the
     /// same parameters that loads them continues exactly as this one would.
-    virtual StateDict state_dict() const = 0;
+    StateDict state_dict() const;
     /// Throws Error, and changes nothing, if the state belongs to another algorithm or to other
     /// parameters.
-    virtual void load_state_dict(StateDict const& state) = 0;
+    void load_state_dict(StateDict const& state);
+
+    /// A hook before step(), and before the closure that it calls, or after step(): f(optimizer).
+    template <class F> HookHandle register_step_pre_hook(F f) {
+        return detail::add_hook(hooks_.made()->step_pre, std::move(f));
+    }
+    template <class F> HookHandle register_step_post_hook(F f) {
+        return detail::add_hook(hooks_.made()->step_post, std::move(f));
+    }
+    /// A hook before state_dict(): f(optimizer).
+    template <class F> HookHandle register_state_dict_pre_hook(F f, HookOptions options = {}) {
+        return detail::add_hook(hooks_.made()->state_dict_pre, std::move(f), options);
+    }
+    /// A hook after state_dict(): f(optimizer, state), which may change the state, or return
+    /// another one.
+    template <class F> HookHandle register_state_dict_post_hook(F f, HookOptions options = {}) {
+        return detail::add_state_hook(hooks_.made()->state_dict_post, std::move(f), options);
+    }
+    /// A hook before load_state_dict(): f(optimizer, state) with a copy of the state, of which the
+    /// tensors are those of the caller. It may change the copy, or return another state to load.
+    template <class F> HookHandle register_load_state_dict_pre_hook(F f, HookOptions options = {}) {
+        return detail::add_state_hook(hooks_.made()->load_state_dict_pre, std::move(f), options);
+    }
+    /// A hook after load_state_dict(): f(optimizer).
+    template <class F>
+    HookHandle register_load_state_dict_post_hook(F f, HookOptions options = {}) {
+        return detail::add_hook(hooks_.made()->load_state_dict_post, std::move(f), options);
+    }
+
+protected:
+    /// What step(), state_dict() and load_state_dict() do between their hooks.
+    virtual void do_step() = 0;
+    virtual StateDict do_state_dict() const = 0;
+    virtual void do_load_state_dict(StateDict const& state) = 0;
+
+    /// Run the hooks of a step: global hooks first before it, last after it.
+    void before_step();
+    void after_step();
 
 private:
+    void warn_without_gradients();
+
     std::vector<double> initial_lr_;
+    bool has_warned_ = false;
+    xgrad::detail::MadeOnce<detail::OptimizerHooks> hooks_;
 };
+
+/// A hook before or after step() of every optimiser: f(Optimizer&).
+template <class F> HookHandle register_optimizer_step_pre_hook(F f) {
+    return detail::add_hook(detail::OptimizerHooks::of_all_optimizers().step_pre, std::move(f));
+}
+template <class F> HookHandle register_optimizer_step_post_hook(F f) {
+    return detail::add_hook(detail::OptimizerHooks::of_all_optimizers().step_post, std::move(f));
+}
 
 namespace detail {
 
@@ -143,9 +197,7 @@ public:
         for (auto& g : groups) add_param_group(std::move(g));
     }
 
-    using Optimizer::step;
-    void step() override;
-    /// Updates one parameter. Its index counts through all groups.
+    /// Updates one parameter, without hooks. Its index counts through all groups.
     void step_parameter(std::size_t parameter);
 
     /// Adds parameters with options of their own. Throws where one is no leaf or is in a group
@@ -167,10 +219,10 @@ public:
         return detail::element_of(states_, parameter, "parameter");
     }
 
-    StateDict state_dict() const override;
-    void load_state_dict(StateDict const& state) override;
-
 private:
+    void do_step() override;
+    StateDict do_state_dict() const override;
+    void do_load_state_dict(StateDict const& state) override;
     static void update(AnyTensor const& p, ParameterState& state, Options const& options);
     static std::string at(char const* what, std::size_t i, std::string_view name) {
         return what + std::to_string(i) + "." + std::string(name);
@@ -184,7 +236,7 @@ private:
     std::vector<ParameterState> states_;
 };
 
-template <class Rule> void Optimizing<Rule>::step() {
+template <class Rule> void Optimizing<Rule>::do_step() {
     NoGradGuard const off;
     std::size_t i = 0;
     for (auto const& group : groups_)
@@ -215,7 +267,7 @@ template <class Rule> void Optimizing<Rule>::add_param_group(Group group) {
     states_.insert(states_.end(), n, fresh);
 }
 
-template <class Rule> StateDict Optimizing<Rule>::state_dict() const {
+template <class Rule> StateDict Optimizing<Rule>::do_state_dict() const {
     StateDict all;
     for (std::size_t i = 0; i < states_.size(); ++i) {
         all.set(
@@ -234,7 +286,7 @@ template <class Rule> StateDict Optimizing<Rule>::state_dict() const {
     return all;
 }
 
-template <class Rule> void Optimizing<Rule>::load_state_dict(StateDict const& state) {
+template <class Rule> void Optimizing<Rule>::do_load_state_dict(StateDict const& state) {
     auto states = states_;
     auto groups = groups_;
     std::size_t used = 0, i = 0;

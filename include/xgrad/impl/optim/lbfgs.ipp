@@ -5,7 +5,7 @@
 
 namespace xgrad::optim {
 
-XGRAD_FUNCTION StateDict LBFGS::state_dict() const {
+XGRAD_FUNCTION StateDict LBFGS::do_state_dict() const {
     StateDict all;
     auto options = options_;
     each_option(options, [&](char const* name, auto const& v) {
@@ -23,7 +23,7 @@ XGRAD_FUNCTION StateDict LBFGS::state_dict() const {
     return all;
 }
 
-XGRAD_FUNCTION void LBFGS::load_state_dict(StateDict const& state) {
+XGRAD_FUNCTION void LBFGS::do_load_state_dict(StateDict const& state) {
     auto options = options_;
     State fresh;
     std::size_t used = 5;

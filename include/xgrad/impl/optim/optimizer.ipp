@@ -1,9 +1,61 @@
 // Bodies of optimizer.hpp.
 #pragma once
 
+#include <xgrad/core/warning.hpp>
 #include <xgrad/optim/optimizer.hpp>
 
 namespace xgrad::optim {
+
+XGRAD_FUNCTION void Optimizer::step() {
+    before_step();
+    do_step();
+    after_step();
+}
+
+XGRAD_FUNCTION void Optimizer::before_step() {
+    auto const run = [this](auto const& hook) { hook(*this); };
+    detail::OptimizerHooks::of_all_optimizers().step_pre.for_each(run);
+    if (auto const* const own = hooks_.get()) own->step_pre.for_each(run);
+}
+
+XGRAD_FUNCTION void Optimizer::after_step() {
+    if (!has_warned_) warn_without_gradients();
+    auto const run = [this](auto const& hook) { hook(*this); };
+    if (auto const* const own = hooks_.get()) own->step_post.for_each(run);
+    detail::OptimizerHooks::of_all_optimizers().step_post.for_each(run);
+}
+
+XGRAD_FUNCTION void Optimizer::warn_without_gradients() {
+    std::size_t n = 0;
+    for (std::size_t k = 0; k < group_count(); ++k)
+        for (auto const& p : parameters(k)) {
+            if (p.impl().grad) return;
+            ++n;
+        }
+    has_warned_ = true;
+    xgrad::detail::warn("optimizer: step() changed nothing, since none of its ", n,
+        " parameters has a gradient. Call backward() before step(), and zero_grad() not between "
+        "them. A copy of a module has parameters of its own, which this optimizer does not know: a "
+        "lambda captures the module by reference, [&net], and a function takes it by reference");
+}
+
+XGRAD_FUNCTION StateDict Optimizer::state_dict() const {
+    auto const* const own = hooks_.get();
+    auto& self = const_cast<Optimizer&>(*this);
+    if (own) own->state_dict_pre.for_each([&](auto const& hook) { hook(self); });
+    StateDict state = do_state_dict();
+    if (own) own->state_dict_post.for_each([&](auto const& hook) { hook(self, state); });
+    return state;
+}
+
+XGRAD_FUNCTION void Optimizer::load_state_dict(StateDict const& state) {
+    auto const* const own = hooks_.get();
+    if (!own) return do_load_state_dict(state);
+    StateDict changed = state;
+    own->load_state_dict_pre.for_each([&](auto const& hook) { hook(*this, changed); });
+    do_load_state_dict(changed);
+    own->load_state_dict_post.for_each([&](auto const& hook) { hook(*this); });
+}
 
 XGRAD_FUNCTION void Optimizer::zero_grad() {
     for (std::size_t k = 0; k < group_count(); ++k)
