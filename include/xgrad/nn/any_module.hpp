@@ -97,6 +97,21 @@ public:
     /// register_full_backward_hook().
     template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
 
+    /// Hooks around state_dict(), also where this module is inside of the one that is saved; the
+    /// names of its entries begin with `prefix`, such as "encoder.". Before: f(module, prefix).
+    /// After: f(module, state, prefix), which may change the state.
+    template <class F> HookHandle register_state_dict_pre_hook(F f, HookOptions options = {});
+    template <class F> HookHandle register_state_dict_post_hook(F f, HookOptions options = {});
+    /// A hook before this module looks for its values in load_state_dict(): f(module, state,
+    /// prefix), or f(module, state, prefix, report). The state is a copy with the caller's tensors,
+    /// for a module inside of another one only with the names that begin with `prefix`. The hook
+    /// may change it, for instance rename entries.
+    template <class F> HookHandle register_load_state_dict_pre_hook(F f, HookOptions options = {});
+    /// A hook after load_state_dict(), for a module inside before those around it: f(module,
+    /// LoadReport&). Values are loaded then. What the hook removes from the report is no error.
+    /// Where an error is left, or a hook throws, the values from before are restored.
+    template <class F> HookHandle register_load_state_dict_post_hook(F f, HookOptions options = {});
+
     /// Registers a member of this object under a name. Parameter, Buffer and Child do that by
     /// themselves.
     void register_member(
@@ -130,7 +145,7 @@ protected:
     void own(std::string_view name, AnyTensor parameter);
     /// Appends an owned persistent buffer.
     void own_buffer(std::string_view name, AnyTensor buffer);
-    void clear_members() noexcept { members_.clear(); }
+    void clear_members() noexcept { members_.clear(), names_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
     /// Throws at the first call of a module if one of its members is a module but no Child.
     void check_members_once() const {
@@ -169,12 +184,24 @@ private:
     AnyModule& module_of(Member const& m) const noexcept {
         return m.owned ? *m.owned : at<AnyModule>(m);
     }
-    void check_name(std::string_view name, Kind kind) const;
+    /// Appends a member, after registration hooks. Throws where its name is none, or is taken.
+    void add(Member member);
+    void run_registration_hooks(Member& m);
     void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     std::vector<NamedTensor> named_tensors(Kind kind) const;
     void find_modules(std::string const& name, std::vector<NamedModule>& found);
-    /// All parameters and persistent buffers, module by module.
-    void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+    /// True for a parameter and a persistent buffer.
+    bool is_state(Member const& m) const noexcept;
+    /// Calls f(member) for all parameters, then for all persistent buffers.
+    template <class F> void each_state(F f) const {
+        check_members();
+        for (auto const kind : {Kind::parameter, Kind::buffer})
+            for (auto const& m : members_)
+                if (m.kind == kind && is_state(m)) f(m);
+    }
+    void save_state(std::string const& prefix, StateDict& state);
+    struct Loading;
+    void find_values(StateDict& state, std::string const& prefix, Loading& loading);
 
     static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named);
     static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named);
@@ -185,6 +212,7 @@ private:
     bool training_ = true;
     mutable std::atomic<bool> checked_{false};
     std::vector<Member> members_;
+    xgrad::detail::NameIndex names_; // of members_
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 

@@ -37,6 +37,8 @@ protected:
     MemberTensor(AnyModule& owner, std::string_view name, MemberKind role, Tensor<T> const& value,
         bool persistent)
         : Tensor<T>(value.defined() ? value.detach() : value) {
+        if constexpr (Differentiable<T>)
+            if (role == MemberKind::parameter && this->defined()) this->requires_grad_();
         owner.register_member(name, role, static_cast<AnyTensor const*>(this), persistent);
     }
 
@@ -62,9 +64,7 @@ AnyModule& no_module(); // never defined: only for code that does not compile
 template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
 public:
     Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value)
-        : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true) {
-        if (value.defined()) this->requires_grad_();
-    }
+        : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true) {}
     template <class X>
         requires(!std::derived_from<X, Parameter>)
     explicit Parameter(X const&) : Parameter(detail::no_module(), {}, Tensor<T>()) {

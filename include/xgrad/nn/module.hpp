@@ -14,6 +14,7 @@
 #include <xgrad/nn/forward_call.hpp>
 #include <xgrad/nn/member.hpp>
 #include <xgrad/nn/module_text.hpp>
+#include <xgrad/nn/state_hooks.hpp>
 
 namespace xgrad::nn {
 
@@ -65,6 +66,19 @@ public:
     template <class F> HookHandle register_backward_hook(F f, HookOptions options = {}) {
         return detail::add_backward_hook<Self>(
             *made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+    }
+    template <class F> HookHandle register_state_dict_pre_hook(F f, HookOptions options = {}) {
+        return detail::add_state_dict_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_state_dict_post_hook(F f, HookOptions options = {}) {
+        return detail::add_state_dict_post_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_load_state_dict_pre_hook(F f, HookOptions options = {}) {
+        return detail::add_load_state_dict_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F>
+    HookHandle register_load_state_dict_post_hook(F f, HookOptions options = {}) {
+        return detail::add_load_state_dict_post_hook<Self>(*made_hooks(), std::move(f), options);
     }
 
 private:

@@ -1,5 +1,5 @@
 // Hooks of modules: the lists of one module, the global lists, and the view of a forward call that
-// hooks get.
+// hooks get. state_hooks.hpp and backward_hooks.hpp register hooks in these lists.
 //
 // Shapes: hooks see arguments and results of any shapes.
 // Gradients: options of hooks change none.
@@ -10,9 +10,13 @@
 
 #include <xgrad/autograd/any_tensor.hpp>
 
+namespace xgrad {
+class StateDict;
+}
 namespace xgrad::nn {
 
 class AnyModule;
+struct LoadReport;
 
 /// How a hook on a module is registered.
 struct HookOptions {
@@ -66,19 +70,39 @@ struct ModuleHooks {
     using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
     using BackwardHooks =
         HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    using Name = std::string const&;
     enum class BackwardKind : unsigned char { none, full, of_last_node };
 
     AnyModule* module; // its current address, or null
     ForwardHooks forward_pre, forward;
     PreHooks backward_pre;
     BackwardHooks backward;
+    HookList<void(AnyModule&, Name prefix)> state_dict_pre;
+    HookList<void(AnyModule&, StateDict&, Name prefix)> state_dict_post;
+    HookList<void(AnyModule&, StateDict&, Name prefix, LoadReport&)> load_state_dict_pre;
+    HookList<void(AnyModule&, LoadReport&)> load_state_dict_post;
     BackwardKind backward_kind = BackwardKind::none;
 
     explicit ModuleHooks(AnyModule* m = nullptr) noexcept : module(m) {}
 
+    /// True where a call has hooks.
     bool any() const;
     static ModuleHooks& of_all_modules() {
         static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+/// The hooks on what is registered in any module. One of a tensor may return another tensor.
+struct RegistrationHooks {
+    using Name = std::string const&;
+    using TensorHooks = HookList<AnyTensor(AnyModule&, Name, AnyTensor const&)>;
+
+    TensorHooks parameter, buffer;
+    HookList<void(AnyModule&, Name, AnyModule&)> module;
+
+    static RegistrationHooks& of_all_modules() {
+        static RegistrationHooks hooks;
         return hooks;
     }
 };

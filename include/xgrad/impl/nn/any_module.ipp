@@ -16,6 +16,7 @@ XGRAD_FUNCTION void AnyModule::zero_grad() {
 XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
     : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
       members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
+    o.names_.clear();
     detail::LiveModules::instance().move(&o, this);
     take_hooks();
 }
@@ -23,6 +24,7 @@ XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
 XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
     if (this == &o) return *this;
     members_ = o.members_;
+    names_.clear();
     training_ = o.training_;
     return *this;
 }
@@ -30,6 +32,7 @@ XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
 XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule&& o) {
     if (this == &o) return *this;
     members_ = std::move(o.members_);
+    names_.clear(), o.names_.clear();
     training_ = o.training_;
     leave_hooks();
     hooks_ = std::move(o.hooks_);
@@ -105,53 +108,79 @@ XGRAD_FUNCTION void AnyModule::check_members() const {
     checked_.store(true, std::memory_order_relaxed);
 }
 
-XGRAD_FUNCTION void AnyModule::check_name(std::string_view name, Kind kind) const {
-    std::string_view const what = kind == Kind::parameter ? "parameter"
-                                  : kind == Kind::buffer  ? "buffer"
-                                                          : "module";
+XGRAD_FUNCTION void AnyModule::add(Member member) {
+    auto const& name = member.name;
+    std::string_view const what = member.kind == Kind::parameter ? "parameter"
+                                  : member.kind == Kind::buffer  ? "buffer"
+                                                                 : "module";
     if (name.empty())
         xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
     if (name.find('.') != name.npos)
         xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
-    for (auto const& m : members_)
-        if (m.name == name)
-            xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+    names_.extend(members_.data(), members_.size());
+    if (names_.find(name, members_.data(), members_.size()) < members_.size())
+        xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+    if (member.kind == Kind::parameter && member.tensor.defined())
+        member.tensor.impl().requires_grad = true;
+    run_registration_hooks(member);
+    members_.push_back(std::move(member));
+}
+
+XGRAD_FUNCTION void AnyModule::run_registration_hooks(Member& m) {
+    auto const& all = detail::RegistrationHooks::of_all_modules();
+    if (m.kind == Kind::module)
+        return all.module.for_each([&](auto const& hook) { hook(*this, m.name, module_of(m)); });
+    (m.kind == Kind::parameter ? all.parameter : all.buffer).for_each([&](auto const& hook) {
+        auto& tensor = const_cast<AnyTensor&>(tensor_of(m));
+        if (!tensor.defined()) return;
+        AnyTensor const other = hook(*this, m.name, tensor);
+        if (!other.defined() || other.is_same(tensor)) return;
+        if (other.dtype() != tensor.dtype())
+            xgrad::detail::fail<TypeError>(kind(), ": a registration hook returned a tensor of ",
+                xgrad::name(other.dtype()), " for '", m.name, "', which is of ",
+                xgrad::name(tensor.dtype()));
+        if (!other.is_leaf())
+            xgrad::detail::fail<GraphError>(kind(), ": a registration hook returned a tensor for '",
+                m.name, "' that is no leaf: return t.detach()");
+        other.impl().requires_grad = tensor.impl().requires_grad;
+        tensor = other;
+    });
 }
 
 XGRAD_FUNCTION void AnyModule::register_member(
     std::string_view name, Kind kind, void const* place, bool persistent) {
-    check_name(name, kind);
     auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
     if (offset >= bytes_)
         xgrad::detail::fail(this->kind(), ": '", name,
             "' is no member of the module that it is registered with. Give it `*this` in the class "
             "that it is a member of; modules on the heap go into a ModuleList");
-    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+    add({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
 }
 
 XGRAD_FUNCTION void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module) {
-    check_name(name, Kind::module);
-    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
+    add({std::string(name), Kind::module, true, 0, std::move(module)});
 }
 
 XGRAD_FUNCTION void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules) {
     std::vector<Member> members;
-    for (auto& m : modules)
+    for (auto& m : modules) {
         members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
+        run_registration_hooks(members.back());
+    }
     members_ = std::move(members);
+    names_.clear();
 }
 
 XGRAD_FUNCTION void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
-    check_name(name, Kind::buffer);
-    members_.push_back({std::string(name), Kind::buffer, true, 0});
-    members_.back().tensor = std::move(buffer);
+    Member member(std::string(name), Kind::buffer, true, 0);
+    member.tensor = std::move(buffer);
+    add(std::move(member));
 }
 
 XGRAD_FUNCTION void AnyModule::own(std::string_view name, AnyTensor parameter) {
-    check_name(name, Kind::parameter);
-    parameter.impl().requires_grad = true;
-    members_.push_back({std::string(name), Kind::parameter, true, 0});
-    members_.back().tensor = std::move(parameter);
+    Member member(std::string(name), Kind::parameter, true, 0);
+    member.tensor = std::move(parameter);
+    add(std::move(member));
 }
 
 XGRAD_FUNCTION void AnyModule::find_tensors(
@@ -191,31 +220,45 @@ XGRAD_FUNCTION std::size_t AnyModule::parameter_count() const {
     return n;
 }
 
-XGRAD_FUNCTION void AnyModule::find_state(
-    std::string const& prefix, std::vector<NamedTensor>& found) const {
-    check_members();
-    for (auto const kind : {Kind::parameter, Kind::buffer})
-        for (auto const& m : members_)
-            if (m.kind == kind && m.persistent && tensor_of(m).defined())
-                found.push_back({prefix + m.name, tensor_of(m)});
-    for (auto const& m : members_)
-        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
+XGRAD_FUNCTION bool AnyModule::is_state(Member const& m) const noexcept {
+    return m.kind != Kind::module && m.persistent && tensor_of(m).defined();
+}
+
+XGRAD_FUNCTION void AnyModule::save_state(std::string const& prefix, StateDict& state) {
+    if (auto const* const h = hooks())
+        h->state_dict_pre.for_each([&](auto const& hook) { hook(*this, prefix); });
+    each_state([&](Member const& m) {
+        state.set(prefix + m.name, xgrad::detail::value_copy(tensor_of(m)));
+    });
+    for (std::size_t i = 0; i < members_.size(); ++i) // a hook may add members
+        if (auto const& m = members_[i]; m.kind == Kind::module)
+            module_of(m).save_state(prefix + m.name + ".", state);
+    if (auto const* const h = hooks())
+        h->state_dict_post.for_each([&](auto const& hook) { hook(*this, state, prefix); });
 }
 
 XGRAD_FUNCTION StateDict AnyModule::state_dict() const {
-    std::vector<NamedTensor> found;
-    find_state("", found);
     StateDict state;
-    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
+    const_cast<AnyModule*>(this)->save_state("", state);
     return state;
 }
 
-XGRAD_FUNCTION LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict) {
-    std::vector<NamedTensor> own;
-    find_state("", own);
+/// What load_state_dict() has found.
+struct AnyModule::Loading {
     LoadReport report;
-    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
-    for (auto const& [name, to] : own) {
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs; // a tensor of a module, and its new values
+    std::vector<AnyModule*> with_post_hooks;
+};
+
+XGRAD_FUNCTION void AnyModule::find_values(
+    StateDict& state, std::string const& prefix, Loading& loading) {
+    auto& report = loading.report;
+    if (auto const* const h = hooks())
+        h->load_state_dict_pre.for_each(
+            [&](auto const& hook) { hook(*this, state, prefix, report); });
+    each_state([&](Member const& m) {
+        auto const name = prefix + m.name;
+        auto const& to = tensor_of(m);
         auto const* const from = state.find(name);
         if (!from) report.missing.push_back(name);
         else if (!from->defined())
@@ -228,16 +271,55 @@ XGRAD_FUNCTION LoadReport AnyModule::load_state_dict(StateDict const& state, boo
             report.mismatched.push_back(
                 "type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) +
                 " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
-        else pairs.emplace_back(to, *from);
-    }
-    for (auto const& [name, tensor] : state)
-        if (std::ranges::find(own, name, &NamedTensor::name) == own.end())
+        else loading.pairs.emplace_back(to, *from);
+    });
+    std::vector<StateDict> inside(members_.size()); // the state of each module among the members
+    names_.extend(members_.data(), members_.size());
+    for (auto const& [name, tensor] : state) {
+        if (!name.starts_with(prefix)) continue;
+        auto const rest = std::string_view(name).substr(prefix.size());
+        auto const dot = rest.find('.');
+        auto const i = names_.find(rest.substr(0, dot), members_.data(), members_.size());
+        bool const is_module = i < inside.size() && members_[i].kind == Kind::module;
+        if (dot != rest.npos && is_module) inside[i].set(name, tensor);
+        else if (dot != rest.npos || i == inside.size() || !is_state(members_[i]))
             report.unexpected.push_back(name);
-    if (strict && !report.complete()) xgrad::detail::fail(report.message(kind()));
+    }
+    for (std::size_t i = 0; i < inside.size(); ++i)
+        if (auto const& m = members_[i]; m.kind == Kind::module)
+            module_of(m).find_values(inside[i], prefix + m.name + ".", loading);
+    if (auto const* const h = hooks(); h && h->load_state_dict_post.any())
+        loading.with_post_hooks.push_back(this);
+}
+
+XGRAD_FUNCTION LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict) {
+    Loading loading;
+    auto& report = loading.report;
+    auto& pairs = loading.pairs;
+    StateDict changed = state;
+    find_values(changed, "", loading);
+    auto const check = [&] {
+        if (strict && !report.complete()) xgrad::detail::fail(report.message(kind()));
+    };
+    bool const has_hooks = !loading.with_post_hooks.empty();
+    if (!has_hooks) check();
     for (auto& [to, from] : pairs)
         from = xgrad::detail::converted_copy(
             from, *to.impl().type); // which may look into the module's own memory
+    std::vector<AnyTensor> before;
+    if (has_hooks)
+        for (auto const& [to, from] : pairs) before.push_back(xgrad::detail::value_copy(to));
     for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    if (!has_hooks) return report;
+    try {
+        for (auto* const m : loading.with_post_hooks)
+            m->hooks()->load_state_dict_post.for_each([&](auto const& hook) { hook(*m, report); });
+        check();
+    } catch (...) {
+        for (std::size_t i = 0; i < before.size(); ++i)
+            xgrad::detail::overwrite(pairs[i].first, before[i]);
+        throw;
+    }
     return report;
 }
 
