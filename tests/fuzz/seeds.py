@@ -104,6 +104,7 @@ def main():
             safetensors({f"t{i}\u00e9\n": {"dtype": t, "shape": [1], "data_offsets": [8 * i, 8 * i + 8]} for i, t in enumerate(("F64", "I64", "U64", "C64"))}, 32),
             *(safetensors({"t": {"dtype": t, "shape": [2, 1], "data_offsets": [0, 2 * n]}}, 2 * n)
               for t, n in (("BOOL", 1), ("U8", 1), ("I8", 1), ("F16", 2), ("BF16", 2), ("I16", 2), ("U16", 2), ("I32", 4), ("U32", 4), ("F32", 4)))],
+        "json": [b'{"a": [1, -2.5e3, true, null], "b": {"c": "\\u00e9\\n"}}', b"[]", b'"\xc3\xa9"'],
         "csv": [b"a,b\n1,2.5\n-3e4,nan\n", b"\xef\xbb\xbfa, \"b\"\"\n\"\r\n1,\"2\"\r\n,NA", b"1;2\n+3;-4\n\n"],
         "package": packages(),
         "inflate": [deflated(data, level, strategy) for data in (b"", b"abc" * 50, bytes(range(256)) * 3) for level in (0, 1, 9)

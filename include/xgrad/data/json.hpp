@@ -9,6 +9,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -60,15 +61,19 @@ inline constexpr std::string_view json_space = " \t\n\r";
 /// Objects and arrays may be nested this deep in what is read.
 inline constexpr int max_json_depth = 200;
 
-/// `{"key": value, ...}`: calls value(key, where the key is) where a value is next.
-template <class F> void read_json_object(Scanner& s, F value) {
+/// `{"key": value, ...}`: calls value(key, where the key is) where a value is next. A key that
+/// stands twice is an error, in which keys are called `what`.
+template <class F> void read_json_object(Scanner& s, std::string_view what, F value) {
     s.expect('{');
     s.skip(json_space);
     if (s.accept('}')) return;
+    std::set<std::string, std::less<>> keys;
     do {
         s.skip(json_space);
         auto const before = s;
-        auto const key = s.json_string();
+        auto const [at, is_new] = keys.insert(s.json_string());
+        std::string const& key = *at;
+        if (!is_new) before.fail("the ", what, " '", key, "' stands twice");
         s.skip(json_space);
         s.expect(':');
         s.skip(json_space);

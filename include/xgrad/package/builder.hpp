@@ -45,7 +45,6 @@ private:
     static std::string title(nn::AnyModule const& m, TypeEntry const* e);
 
     Action action_of(ModuleRecord const& r, std::string const& path) const;
-    bool is_left_out(std::string_view name) const;
     double elements_within(std::string const& path) const;
 
     std::unique_ptr<nn::AnyModule> build(ModuleRecord const& r, std::string const& path);
@@ -68,7 +67,7 @@ private:
     Archive const& archive_;
     Provided const& provided_;
     StoredModule const& stored_;
-    std::vector<std::string> left_out_;
+    ModulePaths left_out_;
 };
 
 } // namespace xgrad::package::detail

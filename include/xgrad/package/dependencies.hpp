@@ -32,7 +32,8 @@ public:
     struct Node {
         std::optional<Action> action;
         bool is_resource = false;
-        std::vector<std::string> targets;
+        std::vector<std::string> targets; // in the order in which they were added
+        std::set<std::string, std::less<>> known_targets;
     };
 
     Node& add(std::string const& name);
@@ -44,8 +45,10 @@ public:
     /// Every way from one name to another that passes no name twice.
     std::vector<std::vector<std::string>> all_paths(
         std::string const& from, std::string const& to) const;
-    /// "acme.model -> acme.Net -> acme.Logger": a shortest way from a resource to a name.
-    std::string path_to(std::string const& name) const;
+    /// Shortest paths from a resource to each of these names, "acme.model -> acme.Net ->
+    /// acme.Logger"; of a long one the last names.
+    std::vector<std::string> paths_to(std::vector<std::string> const& names) const;
+    std::string path_to(std::string const& name) const { return paths_to({name})[0]; }
     /// All names that can be reached from one, that one left out. Cycles do no harm.
     std::vector<std::string> reachable(std::string const& from) const;
     /// In the language of Graphviz.

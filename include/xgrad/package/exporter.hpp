@@ -157,10 +157,9 @@ private:
         return graph_.find(type)->action == Action::intern;
     }
     /// The paths of the modules of which only the name is stored.
-    void find_left_out(detail::ModuleRecord const& m, std::string const& path,
-        std::vector<std::string>& found) const;
-    static bool is_within_any(std::string_view name, std::vector<std::string> const& modules);
-    Json to_json(Resource const& r, std::vector<std::string> const& left_out) const;
+    void find_left_out(
+        detail::ModuleRecord const& m, std::string const& path, detail::ModulePaths& found) const;
+    Json to_json(Resource const& r, detail::ModulePaths const& left_out) const;
 
     std::filesystem::path path_;
     std::vector<Rule> rules_;

@@ -36,8 +36,12 @@ constexpr std::string_view name_of(ResourceKind k) noexcept {
 std::vector<std::string> files_of(ResourceKind kind, std::string const& base);
 /// "acme/vision/model" for the resource `model` of the package acme.vision.
 std::string base_of(std::string_view by, std::string_view package, std::string_view resource);
-/// Whether `path` is that of a module, or of something inside it.
-bool is_within(std::string_view path, std::string_view module);
+/// Paths of modules, such as "encoder.0".
+using ModulePaths = std::set<std::string, std::less<>>;
+/// Whether `path` is that of one of these modules, or of something inside one.
+bool is_within_any(std::string_view path, ModulePaths const& modules);
+/// The path of a module in a package has at most so many bytes.
+inline constexpr std::size_t max_path_bytes = 4096;
 inline std::string join(std::string const& path, std::string const& name) {
     return path.empty() ? name : path + "." + name;
 }
@@ -71,8 +75,8 @@ template <class Interned> Json to_json(ModuleRecord const& r, Interned const& in
     return json;
 }
 
-/// Reads what to_json() wrote. `where` begins the messages of errors.
-ModuleRecord record_from(Json const& json, std::string const& where);
+/// Reads what to_json() wrote. `file` begins the messages of errors, `path` is that of the module.
+ModuleRecord record_from(Json const& json, std::string const& file, std::string const& path = "");
 
 } // namespace detail
 } // namespace xgrad::package

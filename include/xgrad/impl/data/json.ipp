@@ -61,9 +61,7 @@ XGRAD_FUNCTION Json read_json(Scanner& s, int depth) {
         s.fail("objects and arrays are nested more than ", max_json_depth, " deep");
     if (s.next_is('{')) {
         Json::Object members;
-        read_json_object(s, [&](std::string const& key, Scanner const& before) {
-            for (auto const& member : members)
-                if (member.first == key) before.fail("the key '", key, "' stands twice");
+        read_json_object(s, "key", [&](std::string const& key, Scanner const&) {
             members.emplace_back(key, read_json(s, depth + 1));
         });
         return members;

@@ -18,13 +18,12 @@ XGRAD_FUNCTION SafetensorsEntry read_safetensors_entry(Scanner& s, std::string n
     SafetensorsEntry entry{.name = std::move(name), .shape = {}};
     bool has_dtype = false, has_shape = false, has_offsets = false;
     auto const start = s;
-    read_json_object(s, [&](std::string const& key, Scanner const& before) {
+    read_json_object(s, "key", [&](std::string const& key, Scanner const& before) {
         bool* const seen = key == "dtype"          ? &has_dtype
                            : key == "shape"        ? &has_shape
                            : key == "data_offsets" ? &has_offsets
                                                    : nullptr;
-        if (!seen || *seen)
-            before.fail("the key '", key, seen ? "' stands twice" : "' is not known");
+        if (!seen) before.fail("the key '", key, "' is not known");
         *seen = true;
         auto const at = s;
         if (seen == &has_dtype) {
@@ -83,14 +82,11 @@ XGRAD_FUNCTION SafetensorsHeader read_safetensors_header(Input const& in) {
     if (auto const good = utf8_until(text); good != text.size())
         in.fail_at(8 + good, "the header is not UTF-8");
     Scanner s(in, text, 8);
-    std::map<std::string, bool, std::less<>> names;
-    read_json_object(s, [&](std::string const& name, Scanner const& before) {
-        if (!names.emplace(name, true).second) before.fail("the name '", name, "' stands twice");
+    read_json_object(s, "name", [&](std::string const& name, Scanner const&) {
         if (name != "__metadata__") header.entries.push_back(read_safetensors_entry(s, name));
         else
-            read_json_object(s, [&](std::string const& key, Scanner const& at) {
-                if (!header.metadata.emplace(key, s.json_string()).second)
-                    at.fail("the name '", key, "' stands twice");
+            read_json_object(s, "name", [&](std::string const& key, Scanner const&) {
+                header.metadata.emplace(key, s.json_string());
             });
     });
     s.skip(json_space);

@@ -37,9 +37,11 @@ XGRAD_FUNCTION void ModuleBuilder::load_state(nn::AnyModule& module) const {
     if (!report.unexpected.empty())
         wrong("", "the module has no parameter or buffer '" + report.unexpected[0] + "'");
     for (auto const& name : report.missing)
-        if (!is_left_out(name)) wrong("", "the parameter or buffer '" + name + "' is not stored");
+        if (!is_within_any(name, left_out_))
+            wrong("", "the parameter or buffer '" + name + "' is not stored");
     for (auto const& [name, p] : module.named_parameters())
-        if (!is_left_out(name)) p.impl().requires_grad = !stored_.frozen.contains(name);
+        if (!is_within_any(name, left_out_))
+            p.impl().requires_grad = !stored_.frozen.contains(name);
     for (auto const& [name, m] : module.named_modules())
         m->train(!stored_.evaluating.contains(name));
 }
@@ -59,10 +61,6 @@ XGRAD_FUNCTION Action ModuleBuilder::action_of(
     return *node->action;
 }
 
-XGRAD_FUNCTION bool ModuleBuilder::is_left_out(std::string_view name) const {
-    return std::ranges::any_of(left_out_, [&](auto const& path) { return is_within(name, path); });
-}
-
 XGRAD_FUNCTION double ModuleBuilder::elements_within(std::string const& path) const {
     double sum = 0;
     stored_.for_each_within(
@@ -73,7 +71,7 @@ XGRAD_FUNCTION double ModuleBuilder::elements_within(std::string const& path) co
 XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> ModuleBuilder::build(
     ModuleRecord const& r, std::string const& path) {
     if (auto const action = action_of(r, path); action != Action::intern) {
-        left_out_.push_back(path);
+        left_out_.insert(path);
         if (action == Action::extern_) return provided_.make(r.type, where(path));
         return std::make_unique<Mock>(r.type, archive_.name());
     }

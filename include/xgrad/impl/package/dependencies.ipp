@@ -13,8 +13,8 @@ XGRAD_FUNCTION auto Dependencies::add(std::string const& name) -> Node& {
 
 XGRAD_FUNCTION void Dependencies::add_edge(std::string const& from, std::string const& to) {
     add(to);
-    auto& targets = add(from).targets;
-    if (std::ranges::find(targets, to) == targets.end()) targets.push_back(to);
+    auto& node = add(from);
+    if (node.known_targets.insert(to).second) node.targets.push_back(to);
 }
 
 XGRAD_FUNCTION auto Dependencies::find(std::string const& name) const -> Node const* {
@@ -37,23 +37,36 @@ XGRAD_FUNCTION std::vector<std::vector<std::string>> Dependencies::all_paths(
     return found;
 }
 
-XGRAD_FUNCTION std::string Dependencies::path_to(std::string const& name) const {
-    std::map<std::string, std::string> before;
-    std::vector<std::string> queue;
+XGRAD_FUNCTION std::vector<std::string> Dependencies::paths_to(
+    std::vector<std::string> const& names) const {
+    constexpr int max_names = 20;
+    // The name before each on a shortest path to it, also for a resource on which another one
+    // depends; paths begin at all resources.
+    std::map<std::string_view, std::string_view> before;
+    std::vector<std::string_view> queue;
     for (auto const& start : order_)
-        if (nodes_.at(start).is_resource && (start != name || !nodes_.at(name).action))
-            queue.push_back(start), before[start] = "";
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-        auto const at = queue[i];
-        if (at == name) break;
-        for (auto const& next : nodes_.at(at).targets)
-            if (before.try_emplace(next, at).second) queue.push_back(next);
+        if (nodes_.at(start).is_resource) queue.push_back(start);
+    for (std::size_t i = 0; i < queue.size(); ++i)
+        for (auto const& next : nodes_.find(std::string(queue[i]))->second.targets)
+            if (before.try_emplace(next, queue[i]).second && !nodes_.at(next).is_resource)
+                queue.push_back(next);
+    std::vector<std::string> texts;
+    for (auto const& name : names) {
+        auto const* const node = find(name);
+        std::string text = name;
+        auto at = node && node->is_resource && !node->action ? before.end() : before.find(name);
+        for (int n = 1; at != before.end(); ++n) {
+            if (n == max_names) {
+                text = "... -> " + text;
+                break;
+            }
+            text = std::string(at->second) + " -> " + text;
+            bool const begins = find(std::string(at->second))->is_resource;
+            at = begins ? before.end() : before.find(at->second);
+        }
+        texts.push_back(std::move(text));
     }
-    std::string text = name;
-    for (auto at = before.find(name); at != before.end() && !at->second.empty();
-         at = before.find(at->second))
-        text = at->second + " -> " + text;
-    return text;
+    return texts;
 }
 
 XGRAD_FUNCTION std::vector<std::string> Dependencies::reachable(std::string const& from) const {

@@ -100,6 +100,9 @@ XGRAD_FUNCTION void PackageExporter::finish(Resource r) {
 
 XGRAD_FUNCTION void PackageExporter::visit(
     detail::ModuleRecord const& m, std::string const& from, std::string const& path) {
+    if (path.size() > detail::max_path_bytes)
+        detail::fail<PackageError>(path_.string(), ": the path of a module has ", path.size(),
+            " bytes; a package can hold ", detail::max_path_bytes);
     if (m.type.empty()) {
         unnamed_.push_back("'" + path + "' (" + m.kind + ") in " + graph_.path_to(from));
         return;
@@ -210,14 +213,14 @@ XGRAD_FUNCTION void PackageExporter::write(Resource const& r, data::detail::ZipW
     auto const files = detail::files_of(r.kind, r.base);
     if (r.kind == ResourceKind::text || r.kind == ResourceKind::binary)
         return zip.add(files[0], r.bytes);
-    std::vector<std::string> left_out;
+    detail::ModulePaths left_out;
     if (r.kind == ResourceKind::module) {
         find_left_out(r.module, "", left_out);
         zip.add(files[0], data::to_text(to_json(r, left_out)));
     }
     StateDict state;
     for (auto const& [name, tensor] : r.state)
-        if (!is_within_any(name, left_out)) state.set(name, tensor);
+        if (!detail::is_within_any(name, left_out)) state.set(name, tensor);
     auto const image = data::detail::safetensors_image(state, {});
     std::vector<std::span<std::byte const>> pieces;
     for (auto const& values : image.values) pieces.push_back(image.bytes(values));
@@ -225,23 +228,18 @@ XGRAD_FUNCTION void PackageExporter::write(Resource const& r, data::detail::ZipW
 }
 
 XGRAD_FUNCTION void PackageExporter::find_left_out(
-    detail::ModuleRecord const& m, std::string const& path, std::vector<std::string>& found) const {
-    if (!is_interned(m.type)) return found.push_back(path);
+    detail::ModuleRecord const& m, std::string const& path, detail::ModulePaths& found) const {
+    if (!is_interned(m.type)) return void(found.insert(path));
     for (auto const& inside : m.modules)
         find_left_out(inside, detail::join(path, inside.name), found);
 }
 
-XGRAD_FUNCTION bool PackageExporter::is_within_any(
-    std::string_view name, std::vector<std::string> const& modules) {
-    return std::ranges::any_of(modules, [&](auto const& m) { return detail::is_within(name, m); });
-}
-
 XGRAD_FUNCTION Json PackageExporter::to_json(
-    Resource const& r, std::vector<std::string> const& left_out) const {
+    Resource const& r, detail::ModulePaths const& left_out) const {
     auto const list = [&](std::vector<std::string> const& names) {
         Json::Array all;
         for (auto const& name : names)
-            if (!is_within_any(name, left_out)) all.push_back(name);
+            if (!detail::is_within_any(name, left_out)) all.push_back(name);
         return all;
     };
     Json json;

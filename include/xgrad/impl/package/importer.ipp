@@ -64,19 +64,22 @@ XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> PackageImporter::load(
 
 XGRAD_FUNCTION void PackageImporter::check_externals(std::string const& resource) const {
     auto const& graph = archive_.dependencies();
-    std::string missing;
+    std::vector<std::string> missing;
     for (auto const& name : graph.reachable(resource)) {
         auto const* const node = graph.find(name);
         if (!node || node->action != Action::extern_) continue;
         if (options_.allowed && !options_.allowed(name))
             detail::fail<PackageError>(archive_.name(), ": needs the external '", name, "' (",
                 graph.path_to(name), "), which this importer does not allow");
-        if (!provided_.provides(name))
-            missing += "\n    " + name + " (" + graph.path_to(name) + ")";
+        if (!provided_.provides(name)) missing.push_back(name);
     }
-    if (!missing.empty())
-        detail::fail<PackageError>(archive_.name(),
-            ": needs what this program does not provide; call provide() for it first:", missing);
+    if (missing.empty()) return;
+    auto const paths = graph.paths_to(missing);
+    std::string text;
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        text += "\n    " + missing[i] + " (" + paths[i] + ")";
+    detail::fail<PackageError>(archive_.name(),
+        ": needs what this program does not provide; call provide() for it first:", text);
 }
 
 } // namespace xgrad::package

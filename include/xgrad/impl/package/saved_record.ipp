@@ -34,9 +34,13 @@ XGRAD_FUNCTION std::string base_of(
     return base + '/' + std::string(resource);
 }
 
-XGRAD_FUNCTION bool is_within(std::string_view path, std::string_view module) {
-    return module.empty() || path == module ||
-           (path.starts_with(module) && path[module.size()] == '.');
+XGRAD_FUNCTION bool is_within_any(std::string_view path, ModulePaths const& modules) {
+    if (modules.empty()) return false;
+    for (auto end = path.size(); end != path.npos;) {
+        if (modules.contains(path.substr(0, end))) return true;
+        end = end ? path.rfind('.', end - 1) : path.npos;
+    }
+    return modules.contains("");
 }
 
 XGRAD_FUNCTION ModuleRecord record_of(nn::AnyModule& m) {
@@ -73,7 +77,9 @@ XGRAD_FUNCTION std::optional<DType> dtype_named(std::string_view text) {
     return {};
 }
 
-XGRAD_FUNCTION ModuleRecord record_from(Json const& json, std::string const& where) {
+XGRAD_FUNCTION ModuleRecord record_from(
+    Json const& json, std::string const& file, std::string const& path) {
+    auto const where = path.empty() ? file : file + "." + path;
     ModuleRecord r;
     auto const* const members = json.get_if<Json::Object>();
     if (!members) fail<data::FormatError>(where, ": here should be a module");
@@ -89,7 +95,11 @@ XGRAD_FUNCTION ModuleRecord record_from(Json const& json, std::string const& whe
             for (auto const& [name, module] : *modules) {
                 if (name.empty() || name.find('.') != name.npos)
                     fail<data::FormatError>(where, ": no module can have the name '", name, "'");
-                r.modules.push_back(record_from(module, where + "." + name));
+                auto inside = join(path, name);
+                if (inside.size() > max_path_bytes)
+                    fail<data::FormatError>(file, ": the path of a module has ", inside.size(),
+                        " bytes, which is more than ", max_path_bytes);
+                r.modules.push_back(record_from(module, file, inside));
                 r.modules.back().name = name;
             }
         } else fail<data::FormatError>(where, ": the key '", key, "' is not known");
