@@ -75,7 +75,7 @@ xgrad_add_test(numpy_module LABEL source NEEDS numpy xtensor_python pybind11 sys
     "${PROJECT_SOURCE_DIR}/include" "${XGRAD_XTENSOR_PYTHON}" "${XGRAD_PYBIND11}")
 
 # What the documents show is what happens: their examples are test cases, made by docs/examples.py.
-set(documents README.md docs/architecture.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/layers.md docs/nn.md docs/package.md
+set(documents README.md docs/architecture.md docs/complex.md docs/data.md docs/from_jax.md docs/from_numpy.md docs/from_pytorch.md docs/from_xtensor.md docs/functional.md docs/functions.md docs/hooks.md docs/layers.md docs/nn.md docs/package.md
     docs/tutorial.md docs/versions.md)
 if(xgrad_with_lapack)
     list(APPEND documents docs/linalg.md)
