@@ -164,6 +164,7 @@ private:
     std::filesystem::path path_;
     std::vector<Rule> rules_;
     std::vector<std::unique_ptr<Resource>> resources_;
+    std::set<std::string> files_; // of resources_
     xgrad::detail::HookList<Hook> hooks_[3];
     detail::Dependencies graph_;
     std::set<std::string> undecided_;

@@ -84,10 +84,8 @@ XGRAD_FUNCTION auto PackageExporter::start(std::string_view by, std::string_view
     std::string_view resource, ResourceKind kind) const -> Resource {
     auto base = detail::base_of(by, package, resource);
     for (auto const& file : detail::files_of(kind, base))
-        for (auto const& other : resources_)
-            for (auto const& there : detail::files_of(other->kind, other->base))
-                if (there == file)
-                    detail::fail<PackageError>(by, ": the package has a file '", file, "' already");
+        if (files_.contains(file))
+            detail::fail<PackageError>(by, ": the package has a file '", file, "' already");
     return {.name = std::string(package) + "." + std::string(resource),
         .base = std::move(base),
         .kind = kind};
@@ -95,6 +93,7 @@ XGRAD_FUNCTION auto PackageExporter::start(std::string_view by, std::string_view
 
 XGRAD_FUNCTION void PackageExporter::finish(Resource r) {
     if (written_) detail::fail<PackageError>("PackageExporter: nothing can be saved after close()");
+    for (auto& file : detail::files_of(r.kind, r.base)) files_.insert(std::move(file));
     resources_.push_back(std::make_unique<Resource>(std::move(r)));
 }
 
