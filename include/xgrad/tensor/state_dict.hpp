@@ -33,7 +33,9 @@ public:
         return find(name, list, n, name_at<E>);
     }
     /// To be called where the list has grown to n elements.
-    template <class E> void extend(E const* list, std::size_t n) { extend(list, n, name_at<E>); }
+    template <class E> void extend(E const* list, std::size_t n) noexcept {
+        extend(list, n, name_at<E>);
+    }
     /// To be called where element i was removed.
     void erase(std::size_t i) noexcept;
     /// To be called where other elements are in the list, before extend().
@@ -47,7 +49,7 @@ private:
         return static_cast<E const*>(list)[i].name;
     }
     std::size_t find(std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
-    void extend(void const* list, std::size_t n, NameAt name_at);
+    void extend(void const* list, std::size_t n, NameAt name_at) noexcept;
 
     std::vector<std::size_t> order_, ends_; // positions, and where each run of them ends
 };

@@ -24,27 +24,29 @@ XGRAD_FUNCTION std::size_t NameIndex::find(
     return n;
 }
 
-XGRAD_FUNCTION void NameIndex::extend(void const* list, std::size_t n, NameAt name_at) {
+XGRAD_FUNCTION void NameIndex::extend(void const* list, std::size_t n, NameAt name_at) noexcept {
     if (n < min_size) return;
-    std::vector<std::size_t> left;
-    while (order_.size() < n) {
-        ends_.reserve(ends_.size() + 1);
-        order_.push_back(order_.size());
-        ends_.push_back(order_.size());
-        while (ends_.size() > 1) { // merges the last two runs
-            auto const middle = ends_[ends_.size() - 2],
-                       first = ends_.size() > 2 ? ends_[ends_.size() - 3] : 0;
-            if (middle - first >= 2 * (order_.size() - middle)) break;
-            left.assign(order_.data() + first, order_.data() + middle);
-            auto right = middle, to = first;
-            for (std::size_t i = 0; i < left.size(); ++to) {
-                bool const from_right =
-                    right < order_.size() && name_at(list, order_[right]) < name_at(list, left[i]);
-                order_[to] = from_right ? order_[right++] : left[i++];
+    try {
+        std::vector<std::size_t> left;
+        while (order_.size() < n) {
+            ends_.reserve(ends_.size() + 1);
+            order_.push_back(order_.size());
+            ends_.push_back(order_.size());
+            while (ends_.size() > 1) { // merges the last two runs
+                auto const middle = ends_[ends_.size() - 2],
+                           first = ends_.size() > 2 ? ends_[ends_.size() - 3] : 0;
+                if (middle - first >= 2 * (order_.size() - middle)) break;
+                left.assign(order_.data() + first, order_.data() + middle);
+                auto right = middle, to = first;
+                for (std::size_t i = 0; i < left.size(); ++to) {
+                    bool const from_right = right < order_.size() &&
+                                            name_at(list, order_[right]) < name_at(list, left[i]);
+                    order_[to] = from_right ? order_[right++] : left[i++];
+                }
+                ends_.pop_back(), ends_.back() = order_.size();
             }
-            ends_.pop_back(), ends_.back() = order_.size();
         }
-    }
+    } catch (std::bad_alloc const&) {} // find() searches what has no index one by one
 }
 
 XGRAD_FUNCTION void NameIndex::erase(std::size_t i) noexcept {
