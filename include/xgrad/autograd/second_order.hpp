@@ -23,10 +23,9 @@ struct SecondOrder {
 struct ForwardMode {
     using Push = void (*)(
         Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-    /// pushforward() of a fused Node.
-    Push push;
-    /// pushforward() of the recorded backward pass of a fused Node.
-    Push push_gradient;
+    // pushforward() of a fused Node, of its recorded backward pass, and of an operation on whole
+    // arrays.
+    Push push, push_gradient, push_arraywise;
     /// pushforward() of any Node: see push_by_transposing().
     void (*push_transposed)(Node& node, std::vector<AnyTensor> outputs,
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <xgrad/autograd/saved_tensor.hpp>
+#include <xgrad/autograd/second_order.hpp>
 #include <xgrad/autograd/view.hpp>
 #include <xgrad/expr/flat_expression.hpp>
 
@@ -23,8 +24,9 @@ public:
 
     XGRAD_FUNCTION void apply(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    [[gnu::cold]] XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        ForwardMode::of(*this).push_arraywise(*this, tangents, results);
+    }
     bool pushes_batches() const noexcept override { return !table_.is_linear; }
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
@@ -47,6 +49,10 @@ protected:
     Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
 
 private:
+    friend void link_forward_mode() noexcept;
+
+    [[gnu::cold]] void push_tangents(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
     /// Computes the gradients of the operands in `wanted`. Operands that no gradient reads are
     /// undefined.
     virtual void pull(OperandMask wanted, AnyTensor const& gradient, AnyTensor const& result,

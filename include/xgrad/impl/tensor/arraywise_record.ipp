@@ -20,7 +20,7 @@ XGRAD_FUNCTION void ArraywiseRecord::apply(
         results.data()); // a gradient has the result's shape
 }
 
-XGRAD_FUNCTION void ArraywiseRecord::pushforward(
+XGRAD_FUNCTION void ArraywiseRecord::push_tangents(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (!table_.is_linear)
         return push_by_transposing(*this, {table_.result.filled(shape_, 0)}, tangents, results);

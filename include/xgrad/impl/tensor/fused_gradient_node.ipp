@@ -1,6 +1,7 @@
 // Bodies of fused_gradient_node.hpp.
 #pragma once
 
+#include <xgrad/tensor/arraywise_record.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
 
 namespace xgrad::detail {
@@ -266,6 +267,9 @@ XGRAD_FUNCTION void link_forward_mode() noexcept {
         },
         [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
             static_cast<FusedGradientNode&>(node).push_tangents(tangents, results);
+        },
+        [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+            static_cast<ArraywiseRecord&>(node).push_tangents(tangents, results);
         },
         &push_transposed,
     };
