@@ -131,6 +131,15 @@ set_tests_properties(printers PROPERTIES SKIP_RETURN_CODE 77)
         self.assert_ends(output, *self.SKIPPED, "tools/test: test: 75% tests passed, 1 tests failed out of 4, 3 skipped: by.clang, site, printers")
         self.assertEqual(self.run_it(self.root / "tools/test", "--only", "first")[0], 1)
 
+    def test_what_was_not_run_counts_as_skipped(self):
+        self.run_it(self.root / "tools/test")
+        self.ran()
+        self.put("CMakeLists.txt", "no CMake")
+        self.assertEqual(self.run_it(self.root / "tools/test")[0], 1)
+        self.project("", "echo holds")
+        self.assertEqual(self.run_it(self.root / "tools/test", "--skipped")[0], 0)
+        self.assertEqual(self.ran(), ["first"])
+
     def test_what_was_skipped_runs_after_an_installation(self):
         self.run_it(self.root / "tools/test")
         self.ran()
@@ -226,7 +235,10 @@ printf '%s\\n' "${{@:7}}" >> {self.root}/installed
     def test_the_demo_needs_no_tools_of_tests(self):
         code, output = self.install("demo")
         self.assertEqual(code, 0, output)
-        self.assertEqual(self.installed(), {"libxtensor-dev", "libopenblas-dev", "libcli11-dev", "libstb-dev", "ninja-build"})
+        libraries = {"libxtensor-dev", "libopenblas-dev", "libcli11-dev", "libstb-dev", "ninja-build"}
+        self.assertEqual(self.installed(), libraries)
+        self.assertEqual(self.install("unit")[0], 0)
+        self.assertEqual(self.installed(), libraries | {"doctest-dev", "libopenmpi-dev"})
 
 
 if __name__ == "__main__":
