@@ -57,6 +57,9 @@ inline constinit thread_local GraphTask* current_pass = nullptr;
 bool pass_reaches(Node const& node);
 /// Data of a hook, which live as long as the running pass; null at first.
 std::shared_ptr<void>& pass_data(Identity of);
+/// Calls f where an exception ends the running pass, as the handler of that exception:
+/// std::current_exception() is it. f must not throw.
+void on_pass_failure(std::function<void()> f);
 
 } // namespace detail
 

@@ -35,6 +35,16 @@ struct DataParallelOptions {
 
 namespace detail {
 
+/// In the handler of an exception: makes the group fail with its text, or with `otherwise` where it
+/// has none.
+inline void stop_by_exception(ProcessGroup const& group, std::string_view otherwise) noexcept {
+    try {
+        throw;
+    } catch (std::exception const& e) { group.stop(e.what()); } catch (...) {
+        group.stop(otherwise);
+    }
+}
+
 class Reducer {
 public:
     using Hook = std::function<Future<AnyTensor>(GradBucket&)>;
@@ -136,19 +146,6 @@ private:
         AnyTensor view;
         bool ready = false;
     };
-    /// Lives as long as a backward pass, and tells the other ranks when an exception has ended it.
-    struct PassGuard {
-        ProcessGroup group;
-        bool ended = false;
-
-        explicit PassGuard(ProcessGroup g) : group(std::move(g)) {}
-        PassGuard(PassGuard const&) = delete;
-        PassGuard& operator=(PassGuard const&) = delete;
-        ~PassGuard() {
-            if (!ended) group.stop("an exception ended its backward pass");
-        }
-    };
-
     void make_buckets(std::vector<std::size_t> const& order) {
         constexpr double mib = 1024 * 1024;
         auto plan = plan_buckets(
@@ -221,42 +218,33 @@ private:
                 "DistributedDataParallel: backward() with create_graph would differentiate "
                 "gradients before they are reduced over the ranks; take second derivatives under "
                 "no_sync(), or by grad()");
-        try {
-            watch_pass();
-            if (finished_) reset(); // another pass over a graph that was kept
-            if (slots_[i].ready)
-                fail<GraphError>("Expected to mark a variable ready only once: parameter '",
-                    parameters_[i].name,
-                    "' got its gradient twice since forward() of DistributedDataParallel. Passes "
-                    "within a pass, and several passes "
-                    "of which each reaches a part of the parameters, must not share one");
-            if (!std::exchange(marked_unused_, true))
-                for (std::size_t k = 0; k < used_.size(); ++k)
-                    if (!used_[k] && !slots_[k].ready && k != i) mark_ready(k);
-            arrivals_.push_back(i);
-            if (options_.gradient_as_bucket_view) {
-                copy_gradient(i);
-                parameters_[i].tensor.impl().grad = slots_[i].view.handle();
-            }
-            mark_ready(i);
-            group_.poll();
-            group_.check_health(); // no need to compute on where another rank has failed
-        } catch (std::exception const& e) {
-            group_.stop(e.what());
-            throw;
-        } catch (...) {
-            group_.stop("an exception in its communication hook");
-            throw;
+        watch_pass();
+        if (finished_) reset(); // another pass over a graph that was kept
+        if (slots_[i].ready)
+            fail<GraphError>("Expected to mark a variable ready only once: parameter '",
+                parameters_[i].name,
+                "' got its gradient twice since forward() of DistributedDataParallel. Passes "
+                "within a pass, and several passes "
+                "of which each reaches a part of the parameters, must not share one");
+        if (!std::exchange(marked_unused_, true))
+            for (std::size_t k = 0; k < used_.size(); ++k)
+                if (!used_[k] && !slots_[k].ready && k != i) mark_ready(k);
+        arrivals_.push_back(i);
+        if (options_.gradient_as_bucket_view) {
+            copy_gradient(i);
+            parameters_[i].tensor.impl().grad = slots_[i].view.handle();
         }
+        mark_ready(i);
+        group_.poll();
+        group_.check_health(); // no need to compute on where another rank has failed
     }
+    /// Once a pass: the other ranks hear of an exception that ends it.
     void watch_pass() {
         auto& data = xgrad::detail::pass_data(identity_);
         if (data) return;
-        auto const guard = std::make_shared<PassGuard>(group_);
-        data = guard;
-        queue_callback([weak = std::weak_ptr(guard)] {
-            if (auto const g = weak.lock()) g->ended = true;
-        });
+        data = std::make_shared<bool>(true);
+        xgrad::detail::on_pass_failure(
+            [group = group_] { stop_by_exception(group, "an exception ended its backward pass"); });
     }
     /// The gradient of a parameter into its bucket.
     void copy_gradient(std::size_t i) {
@@ -311,24 +299,15 @@ private:
     }
     /// At the end of a pass in which all buckets were handed over.
     void finish() {
-        try {
-            wait_for_buckets([&](Bucket const& b) {
-                if (!agreement_)
-                    write_gradients(b); // else it is known later which are to be written
-            });
-            if (agreement_) {
-                end_agreement();
-                for (auto& b : buckets_) write_gradients(*b);
-            }
-            rebuild();
-            finished_ = true;
-        } catch (std::exception const& e) {
-            group_.stop(e.what());
-            throw;
-        } catch (...) {
-            group_.stop("an exception in its communication hook");
-            throw;
+        wait_for_buckets([&](Bucket const& b) {
+            if (!agreement_) write_gradients(b); // else it is known later which are to be written
+        });
+        if (agreement_) {
+            end_agreement();
+            for (auto& b : buckets_) write_gradients(*b);
         }
+        rebuild();
+        finished_ = true;
     }
     void write_gradients(Bucket const& b) {
         for (auto const i : b.members) {

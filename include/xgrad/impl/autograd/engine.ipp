@@ -27,6 +27,10 @@ XGRAD_FUNCTION void Root::define() {
 XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reaches(node); }
 XGRAD_FUNCTION std::shared_ptr<void>& pass_data(Identity of) { return current_pass->hook_data(of); }
 
+XGRAD_FUNCTION void on_pass_failure(std::function<void()> f) {
+    current_pass->on_failure(std::move(f));
+}
+
 XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captures,
     bool keep_graph, bool create_graph, std::uint64_t oldest) {
     if (pass_depth == passes_per_stack)
@@ -36,11 +40,16 @@ XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captu
         ~Level() { --pass_depth; }
     } const level;
     GraphTask task(captures, keep_graph, oldest);
-    {
-        PassMode const mode(create_graph);
-        task.run(roots);
+    try {
+        {
+            PassMode const mode(create_graph);
+            task.run(roots);
+        }
+        task.run_callbacks();
+    } catch (...) {
+        task.run_failure_callbacks();
+        throw;
     }
-    task.run_callbacks();
 }
 
 XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures,

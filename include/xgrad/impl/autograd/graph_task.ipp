@@ -75,6 +75,10 @@ public:
     void run_callbacks() {
         for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
     }
+    void on_failure(std::function<void()> f) { failure_callbacks_.push_back(std::move(f)); }
+    void run_failure_callbacks() {
+        for (auto const& f : failure_callbacks_) f();
+    }
     /// Data of a hook, which live as long as the pass.
     std::shared_ptr<void>& hook_data(Identity of) {
         for (auto& [key, hook_data] : hook_data_)
@@ -303,7 +307,7 @@ private:
     std::span<Capture> captures_;
     bool keep_graph_;
     std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
-    std::vector<std::function<void()>> callbacks_;
+    std::vector<std::function<void()>> callbacks_, failure_callbacks_;
     std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data_;
 };
 
