@@ -13,11 +13,19 @@ template <class N>
     message += ']';
 }
 
+/// A NUL, where what() would end, becomes two characters.
+[[gnu::cold]] inline void append_text(std::string& message, std::string_view text) {
+    for (char const c : text) {
+        if (c != 0) message += c;
+        else message += "\\0";
+    }
+}
+
 XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
     auto const count = static_cast<std::size_t>(value_);
     switch (kind_) {
     case Kind::text:
-        message.append(static_cast<char const*>(from_), count);
+        append_text(message, {static_cast<char const*>(from_), count});
         break;
     case Kind::natural:
         message += std::to_string(value_);
