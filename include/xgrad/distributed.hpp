@@ -4,13 +4,20 @@
 
 #include <xgrad/core/begin_headers.inc> // first
 
-#include <xgrad/nn.hpp>
+#if !__has_include(<mpi.h>)
+#    error "xgrad: distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake"
+#else
 
-#include <xgrad/distributed/comm_hooks.hpp>
-#include <xgrad/distributed/data_parallel.hpp>
-#include <xgrad/distributed/power_sgd.hpp>
-#include <xgrad/distributed/process_group.hpp>
-#include <xgrad/distributed/sampler.hpp>
-#include <xgrad/distributed/sync_batch_norm.hpp>
+#    include <xgrad/nn.hpp>
+
+#    include <xgrad/distributed/comm_hooks.hpp>
+#    include <xgrad/distributed/data_parallel.hpp>
+#    include <xgrad/distributed/environment.hpp>
+#    include <xgrad/distributed/power_sgd.hpp>
+#    include <xgrad/distributed/process_group.hpp>
+#    include <xgrad/distributed/sampler.hpp>
+#    include <xgrad/distributed/sync_batch_norm.hpp>
+
+#endif
 
 #include <xgrad/core/end_headers.inc> // last

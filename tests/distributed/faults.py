@@ -13,6 +13,7 @@ LIMIT = 1.5         # seconds, as in faults.cpp
 SCENARIOS = {
     "killed": 3, "killed_in_backward": 3, "exits": 3, "stops_coming": 4, "never_comes": 4,
     "other_shapes": 4, "other_order": 4, "hook_throws": 4, "tensor_hook_throws": 4, "throws_in_forward": 4,
+    "killed_long_limit": 3, "leaves_main": 4, "another_group_fails": 4,
 }
 
 

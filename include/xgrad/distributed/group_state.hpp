@@ -27,6 +27,7 @@
 
 #include <xgrad/distributed/future.hpp>
 #include <xgrad/distributed/group_operation.hpp>
+#include <xgrad/distributed/processes.hpp>
 
 namespace xgrad::distributed {
 
@@ -60,7 +61,8 @@ public:
         MPI_Comm_rank(data_, &rank_);
         MPI_Comm_size(data_, &size_);
         heard_.resize(static_cast<std::size_t>(size_));
-        groups().push_back(this);
+        gone_.resize(static_cast<std::size_t>(size_));
+        exchange_processes();
         if (options.progress_interval.count() > 0) thread_ = std::thread([this] { progress(); });
     }
     GroupState(GroupState const&) = delete;
@@ -76,6 +78,10 @@ public:
         }
         std::erase(groups(), this);
         if (failed() || !mpi_runs()) return;
+        if (Notice notice; receive(notice)) { // the others gave up, and this rank did not hear it
+            a_group_failed = true;
+            return;
+        }
         MPI_Comm_free(&data_);
         MPI_Comm_free(&control_);
     }
@@ -85,6 +91,8 @@ public:
     int size() const noexcept { return size_; }
     GroupOptions const& options() const noexcept { return options_; }
     bool failed() const noexcept { return !error_.empty(); }
+    /// From now on every wait in a group lets this one go on, too.
+    void join_polling() { groups().push_back(this); }
     /// Throws where the group has failed.
     void check_health() const {
         if (failed()) fail<DistributedError>(error_);
@@ -155,15 +163,21 @@ public:
     void wait(AnyFutureState const& state) noexcept override {
         using Clock = std::chrono::steady_clock;
         auto const keep = shared_from_this();
-        auto since = Clock::now();
+        auto since = Clock::now(), looked = since;
         auto ended = ended_;
         for (std::size_t idle = 0; !state.ready; ++idle) {
-            poll_all();
+            poll();
+            poll_others();
             if (ended != ended_) {
                 ended = ended_, idle = 0;
                 since = Clock::now();
             } else if (idle > spins) {
-                if (Clock::now() - since > options_.timeout - time_to_hear()) {
+                auto const now = Clock::now();
+                if (now - looked > time_between_looks) {
+                    looked = now;
+                    look_for_processes(state);
+                }
+                if (now - since > options_.timeout - time_to_hear()) {
                     std::lock_guard const lock(mutex_);
                     give_up(Notice::timeout, waiting_text());
                 }
@@ -180,9 +194,26 @@ public:
         give_up(Notice::stopped, why);
     }
 
+    /// Waits until the notice of this group has left, at most a second: before this process exits.
+    void deliver_notice() noexcept {
+        auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        for (std::size_t r = 0; r < notices_sent_.size(); ++r)
+            for (int done = 0; !done && std::chrono::steady_clock::now() < end;) {
+                if (MPI_Test(&notices_sent_[r], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+                    has_ended(r))
+                    break;
+                if (!done) std::this_thread::yield();
+            }
+    }
+    /// Of all groups.
+    static void deliver_notices() noexcept {
+        for (auto* const group : groups()) group->deliver_notice();
+    }
+
 private:
     static constexpr std::size_t spins = 2000;
     static constexpr int tag = 1;
+    static constexpr std::chrono::milliseconds time_between_looks{200};
 
     static std::vector<GroupState*>& groups() {
         static std::vector<GroupState*> all;
@@ -190,14 +221,21 @@ private:
     }
     /// A rank that waits in one group must go on in the others: ranks may wait for its part there
     /// before they come here.
-    static void poll_all() noexcept {
-        for (std::size_t i = 0; i < groups().size(); ++i) groups()[i]->poll(); // it may end there
+    void poll_others() const noexcept {
+        for (std::size_t i = 0; i < groups().size(); ++i) // it may end there
+            if (groups()[i] != this) groups()[i]->poll();
     }
 
     MPI_Comm duplicate(MPI_Comm of) const {
         MPI_Comm made = MPI_COMM_NULL;
         MPI_Request request = MPI_REQUEST_NULL;
         check(MPI_Comm_idup(of, &made, &request), "MPI_Comm_idup");
+        wait_for_ranks(request);
+        MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+        return made;
+    }
+    /// Waits for a request that all ranks begin when they make this group.
+    void wait_for_ranks(MPI_Request request) const {
         auto const begin = std::chrono::steady_clock::now();
         for (int done = 0; !done;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
@@ -208,11 +246,40 @@ private:
                     "ProcessGroup: not all ranks of the communicator came within ", seconds(),
                     ": a rank was killed, or does not make this group");
             }
-            poll_all();
+            poll_others();
             std::this_thread::yield();
         }
-        MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
-        return made;
+    }
+    void exchange_processes() {
+        // MPI may write to it although this rank has given up
+        auto all = std::make_unique<std::vector<Process>>(static_cast<std::size_t>(size_));
+        auto& own = *(all->begin() + rank_);
+        own = Process::of_this();
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all->data(), sizeof(Process),
+                  MPI_BYTE, control_, &request),
+            "MPI_Iallgather");
+        auto* const processes = all.release();
+        wait_for_ranks(request);
+        processes_ = std::move(*processes);
+        delete processes;
+    }
+    bool has_ended(std::size_t rank) const noexcept {
+        return processes_[rank].has_ended(processes_[static_cast<std::size_t>(rank_)]);
+    }
+    /// Gives up where a rank of this machine is gone.
+    [[gnu::cold]] void look_for_processes(AnyFutureState const& state) noexcept {
+        std::size_t r = 0;
+        while (r < processes_.size() && !has_ended(r)) ++r;
+        if (r == processes_.size()) return;
+        // what it has sent before is here, and MPI hands it over in several steps
+        auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+        while (!state.ready && std::chrono::steady_clock::now() < end) poll();
+        if (state.ready) return;
+        std::lock_guard const lock(mutex_);
+        gone_[r] = true;
+        last_gone_ = r;
+        give_up(Notice::gone, waiting_text());
     }
     std::string seconds() const {
         auto text = std::to_string(static_cast<double>(options_.timeout.count()) / 1000);
@@ -298,6 +365,7 @@ private:
                 MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return false;
         heard_[static_cast<std::size_t>(notice.rank)] = notice;
+        if (notice.reason == Notice::gone) gone_[last_gone_ = notice.position] = true;
         return true;
     }
 
@@ -315,14 +383,16 @@ private:
             // Requests that did not end, and these messages, may still be read by MPI: nothing of
             // this group is freed.
             immortal_ = shared_from_this();
-            notice_ = {.rank = rank_, .reason = reason, .position = disagreement_, .text = {}};
-            text.copy(notice_.text, sizeof notice_.text - 1);
+            notice_ = {.rank = rank_,
+                .reason = reason,
+                .position = reason == Notice::gone ? last_gone_ : disagreement_};
+            notice_.set_text(text);
+            notices_sent_.assign(static_cast<std::size_t>(size_), MPI_REQUEST_NULL);
             if (is_first || reason != Notice::stopped)
                 for (int r = 0; r < size_; ++r)
-                    if (r != rank_) {
-                        MPI_Request request;
-                        MPI_Isend(&notice_, sizeof notice_, MPI_BYTE, r, tag, control_, &request);
-                    }
+                    if (r != rank_)
+                        MPI_Isend(&notice_, sizeof notice_, MPI_BYTE, r, tag, control_,
+                            &notices_sent_[static_cast<std::size_t>(r)]);
             if (is_first || reason != Notice::stopped)
                 heard_[static_cast<std::size_t>(rank_)] = notice_;
             if (reason != Notice::stopped) hear_others();
@@ -338,8 +408,12 @@ private:
     void hear_others() {
         auto const end = std::chrono::steady_clock::now() + time_to_hear();
         Notice notice;
-        while (std::ranges::any_of(heard_, [](auto const& n) { return !n; }) &&
-               std::chrono::steady_clock::now() < end) {
+        auto const awaits_any = [this] {
+            for (std::size_t r = 0; r < heard_.size(); ++r)
+                if (!heard_[r] && !gone_[r]) return true;
+            return false;
+        };
+        while (awaits_any() && std::chrono::steady_clock::now() < end) {
             if (receive(notice) && notice.reason == Notice::stopped) return;
             std::this_thread::yield();
         }
@@ -347,24 +421,28 @@ private:
     std::string error_text(Notice::Reason reason) const {
         for (auto const& n : heard_)
             if (n && n->reason == Notice::stopped)
-                return xgrad::detail::message_of(
-                    {"rank ", n->rank, " stopped: ", static_cast<char const*>(n->text)});
+                return xgrad::detail::message_of({"rank ", n->rank, " stopped: ", n->text()});
         // ranks that say the same stand together, in the order of their lowest
-        std::vector<std::pair<std::string, std::vector<int>>> said;
+        std::vector<std::pair<std::string_view, std::vector<int>>> said;
         for (int r = 0; r < size_; ++r) {
             auto const& n = heard_[static_cast<std::size_t>(r)];
-            std::string const text = n ? n->text : "no answer (killed, busy, or gone)";
+            std::string_view const text = n ? n->text()
+                                          : gone_[static_cast<std::size_t>(r)]
+                                              ? "its process has ended"
+                                              : "no answer (killed, busy, or gone)";
             auto const same =
                 std::ranges::find_if(said, [&](auto const& s) { return s.first == text; });
             if (same != said.end()) same->second.push_back(r);
             else said.push_back({text, {r}});
         }
-        std::string out = reason == Notice::mismatch
-                              ? "the ranks do not call the same operation"
+        std::string out = reason == Notice::mismatch ? "the ranks do not call the same operation"
+                          : reason == Notice::gone
+                              ? "a rank was killed, or left without MPI_Finalize"
                               : "no operation ended within the time limit of " + seconds();
         char const* separator = ". ";
         for (auto const& [text, ranks] : said)
-            out += std::exchange(separator, "; ") + list_of(ranks) + ": " + text;
+            out += xgrad::detail::message_of(
+                {std::exchange(separator, "; "), list_of(ranks), ": ", text});
         return out;
     }
     /// "rank 3", "ranks 0, 1, 2, 4 and 60 others"
@@ -384,8 +462,12 @@ private:
     std::deque<std::unique_ptr<Operation>> operations_;
     bool failing_ = false;
     std::string error_;
+    std::vector<Process> processes_;           // by rank
     std::vector<std::optional<Notice>> heard_; // by rank
+    std::vector<char> gone_;                   // by rank: whether its process has ended
+    std::size_t last_gone_ = 0;
     Notice notice_{};
+    std::vector<MPI_Request> notices_sent_; // by rank
     std::shared_ptr<GroupState> immortal_;
     std::mutex mutex_;
     std::condition_variable wakes_;

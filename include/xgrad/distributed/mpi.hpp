@@ -1,5 +1,4 @@
-// The include point of MPI: the error type, the types of elements, and the scope between MPI_Init
-// and MPI_Finalize. A compiler that does not find mpi.h shows the line that includes it.
+// The include point of MPI: the error type, and the types and reductions of elements.
 //
 // Shapes: MPI counts elements up to 2^31 - 1; more are a ShapeError.
 // Gradients: none are recorded.
@@ -13,7 +12,10 @@
 #ifndef MPICH_SKIP_MPICXX
 #    define MPICH_SKIP_MPICXX 1
 #endif
-#include <mpi.h> // distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake
+#if !__has_include(<mpi.h>)
+#    error "xgrad: distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake"
+#endif
+#include <mpi.h>
 
 #include <xgrad/core/error.hpp>
 #include <xgrad/core/scalar.hpp>
@@ -98,29 +100,6 @@ inline bool mpi_runs() noexcept {
 inline bool a_group_failed = false;
 
 } // namespace detail
-
-/// Starts MPI, and ends it with its scope: the first object in main(). Where MPI runs already, it
-/// does neither. After a DistributedError the scope ends without MPI_Finalize, which would wait for
-/// ranks that are gone; mpirun then ends the job when this process exits. The thread level is what
-/// MPI is asked for: MPI_THREAD_MULTIPLE for groups with a progress_interval.
-class Environment {
-public:
-    explicit Environment(int thread_level = MPI_THREAD_SERIALIZED) {
-        if (detail::mpi_runs()) return;
-        int provided = 0;
-        detail::check(
-            MPI_Init_thread(nullptr, nullptr, thread_level, &provided), "MPI_Init_thread");
-        started_ = true;
-    }
-    Environment(Environment const&) = delete;
-    Environment& operator=(Environment const&) = delete;
-    ~Environment() {
-        if (started_ && !detail::a_group_failed && detail::mpi_runs()) MPI_Finalize();
-    }
-
-private:
-    bool started_ = false;
-};
 
 } // namespace distributed
 } // namespace xgrad

@@ -56,7 +56,9 @@ public:
     /// A group of all ranks of a communicator, which all make it. Its messages do not meet those of
     /// the program.
     explicit ProcessGroup(MPI_Comm communicator = MPI_COMM_WORLD, GroupOptions const& options = {})
-        : state_(std::make_shared<detail::GroupState>(communicator, options)) {}
+        : state_(std::make_shared<detail::GroupState>(communicator, options)) {
+        state_->join_polling();
+    }
 
     /// Another group of the same ranks, which all make it. Its operations have an order of their
     /// own.
