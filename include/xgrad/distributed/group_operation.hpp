@@ -1,5 +1,4 @@
-// Operation: what a group of ranks has begun (group_state.hpp). Notice: what a rank tells the
-// others where it cannot end.
+// Operation: what a group of ranks has begun (group_state.hpp).
 #pragma once
 
 #include <functional>
@@ -50,24 +49,6 @@ struct Operation {
     std::function<void(std::exception_ptr)> finish;
 
     bool ranks_agree() const noexcept { return agreed[0] == ~agreed[1]; }
-};
-
-/// A message of a rank whose operations cannot end.
-struct Notice {
-    enum Reason : std::int32_t { stopped, mismatch, timeout, gone };
-    std::int32_t rank;
-    Reason reason;
-    std::uint64_t position;   // of the operation where ranks disagree; the rank that is gone
-    std::uint64_t length = 0; // of the text
-    char characters[480] = {};
-
-    /// What does not fit is left out.
-    void set_text(std::string_view text) noexcept {
-        constexpr std::string_view cut = " ...";
-        length = text.copy(characters, sizeof characters);
-        if (length < text.size()) cut.copy(characters + length - cut.size(), cut.size());
-    }
-    std::string_view text() const noexcept { return {characters, length}; }
 };
 
 } // namespace xgrad::distributed::detail

@@ -27,7 +27,7 @@
 
 #include <xgrad/distributed/future.hpp>
 #include <xgrad/distributed/group_operation.hpp>
-#include <xgrad/distributed/processes.hpp>
+#include <xgrad/distributed/notices.hpp>
 
 namespace xgrad::distributed {
 
@@ -60,9 +60,7 @@ public:
         control_ = duplicate(of);
         MPI_Comm_rank(data_, &rank_);
         MPI_Comm_size(data_, &size_);
-        heard_.resize(static_cast<std::size_t>(size_));
-        gone_.resize(static_cast<std::size_t>(size_));
-        exchange_processes();
+        notices_.begin(control_, [this](MPI_Request request) { wait_for_ranks(request); });
         if (options.progress_interval.count() > 0) thread_ = std::thread([this] { progress(); });
     }
     GroupState(GroupState const&) = delete;
@@ -78,7 +76,8 @@ public:
         }
         std::erase(groups(), this);
         if (failed() || !mpi_runs()) return;
-        if (Notice notice; receive(notice)) { // the others gave up, and this rank did not hear it
+        if (Notice notice;
+            notices_.receive(notice)) { // the others gave up, and this rank did not hear it
             a_group_failed = true;
             return;
         }
@@ -195,16 +194,7 @@ public:
     }
 
     /// Waits until the notice of this group has left, at most a second: before this process exits.
-    void deliver_notice() noexcept {
-        auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-        for (std::size_t r = 0; r < notices_sent_.size(); ++r)
-            for (int done = 0; !done && std::chrono::steady_clock::now() < end;) {
-                if (MPI_Test(&notices_sent_[r], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
-                    has_ended(r))
-                    break;
-                if (!done) std::this_thread::yield();
-            }
-    }
+    void deliver_notice() noexcept { notices_.deliver(); }
     /// Of all groups.
     static void deliver_notices() noexcept {
         for (auto* const group : groups()) group->deliver_notice();
@@ -212,7 +202,6 @@ public:
 
 private:
     static constexpr std::size_t spins = 2000;
-    static constexpr int tag = 1;
     static constexpr std::chrono::milliseconds time_between_looks{200};
 
     static std::vector<GroupState*>& groups() {
@@ -250,35 +239,16 @@ private:
             std::this_thread::yield();
         }
     }
-    void exchange_processes() {
-        // MPI may write to it although this rank has given up
-        auto all = std::make_unique<std::vector<Process>>(static_cast<std::size_t>(size_));
-        auto& own = *(all->begin() + rank_);
-        own = Process::of_this();
-        MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all->data(), sizeof(Process),
-                  MPI_BYTE, control_, &request),
-            "MPI_Iallgather");
-        auto* const processes = all.release();
-        wait_for_ranks(request);
-        processes_ = std::move(*processes);
-        delete processes;
-    }
-    bool has_ended(std::size_t rank) const noexcept {
-        return processes_[rank].has_ended(processes_[static_cast<std::size_t>(rank_)]);
-    }
     /// Gives up where a rank of this machine is gone.
     [[gnu::cold]] void look_for_processes(AnyFutureState const& state) noexcept {
-        std::size_t r = 0;
-        while (r < processes_.size() && !has_ended(r)) ++r;
-        if (r == processes_.size()) return;
+        auto const ended = notices_.find_ended();
+        if (!ended) return;
         // what it has sent before is here, and MPI hands it over in several steps
         auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
         while (!state.ready && std::chrono::steady_clock::now() < end) poll();
         if (state.ready) return;
         std::lock_guard const lock(mutex_);
-        gone_[r] = true;
-        last_gone_ = r;
+        notices_.mark_gone(*ended);
         give_up(Notice::gone, waiting_text());
     }
     std::string seconds() const {
@@ -350,23 +320,11 @@ private:
     /// Takes the messages that have come. The first makes this group fail, too.
     void receive_notices() noexcept {
         Notice notice;
-        if (!receive(notice)) return;
+        if (!notices_.receive(notice)) return;
         if (notice.reason == Notice::mismatch) {
             disagreement_ = notice.position;
             give_up(notice.reason, text_at(notice.position));
         } else give_up(notice.reason, waiting_text());
-    }
-    bool receive(Notice& notice) noexcept {
-        int flag = 0;
-        MPI_Status status;
-        if (MPI_Iprobe(MPI_ANY_SOURCE, tag, control_, &flag, &status) != MPI_SUCCESS || !flag)
-            return false;
-        if (MPI_Recv(&notice, sizeof notice, MPI_BYTE, status.MPI_SOURCE, tag, control_,
-                MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return false;
-        heard_[static_cast<std::size_t>(notice.rank)] = notice;
-        if (notice.reason == Notice::gone) gone_[last_gone_ = notice.position] = true;
-        return true;
     }
 
     /// The group fails: tells the other ranks, hears what they have to tell, and hands the error to
@@ -377,82 +335,20 @@ private:
         ends_ = true;
         wakes_.notify_one();
         a_group_failed = true;
-        bool const is_first =
-            std::ranges::none_of(heard_, [](auto const& n) { return n.has_value(); });
         try {
-            // Requests that did not end, and these messages, may still be read by MPI: nothing of
-            // this group is freed.
+            // Requests that did not end, and notices, may still be read by MPI: nothing of this
+            // group is freed.
             immortal_ = shared_from_this();
-            notice_ = {.rank = rank_,
-                .reason = reason,
-                .position = reason == Notice::gone ? last_gone_ : disagreement_};
-            notice_.set_text(text);
-            notices_sent_.assign(static_cast<std::size_t>(size_), MPI_REQUEST_NULL);
-            if (is_first || reason != Notice::stopped)
-                for (int r = 0; r < size_; ++r)
-                    if (r != rank_)
-                        MPI_Isend(&notice_, sizeof notice_, MPI_BYTE, r, tag, control_,
-                            &notices_sent_[static_cast<std::size_t>(r)]);
-            if (is_first || reason != Notice::stopped)
-                heard_[static_cast<std::size_t>(rank_)] = notice_;
-            if (reason != Notice::stopped) hear_others();
-            error_ = error_text(reason);
+            if (!notices_.has_heard_any() || reason != Notice::stopped)
+                notices_.tell(reason, disagreement_, text);
+            if (reason != Notice::stopped) notices_.hear_others(time_to_hear());
+            error_ = notices_.error_text(reason, seconds());
         } catch (...) { error_ = "a group of ranks failed, and there is no memory to tell why"; }
         auto const error = std::make_exception_ptr(DistributedError(error_));
         for (auto const& operation : operations_) operation->finish(error);
     }
     std::chrono::milliseconds time_to_hear() const {
         return std::min<std::chrono::milliseconds>(options_.timeout / 3, std::chrono::seconds(5));
-    }
-    /// Waits for the notices of the others, for a part of the time limit.
-    void hear_others() {
-        auto const end = std::chrono::steady_clock::now() + time_to_hear();
-        Notice notice;
-        auto const awaits_any = [this] {
-            for (std::size_t r = 0; r < heard_.size(); ++r)
-                if (!heard_[r] && !gone_[r]) return true;
-            return false;
-        };
-        while (awaits_any() && std::chrono::steady_clock::now() < end) {
-            if (receive(notice) && notice.reason == Notice::stopped) return;
-            std::this_thread::yield();
-        }
-    }
-    std::string error_text(Notice::Reason reason) const {
-        for (auto const& n : heard_)
-            if (n && n->reason == Notice::stopped)
-                return xgrad::detail::message_of({"rank ", n->rank, " stopped: ", n->text()});
-        // ranks that say the same stand together, in the order of their lowest
-        std::vector<std::pair<std::string_view, std::vector<int>>> said;
-        for (int r = 0; r < size_; ++r) {
-            auto const& n = heard_[static_cast<std::size_t>(r)];
-            std::string_view const text = n ? n->text()
-                                          : gone_[static_cast<std::size_t>(r)]
-                                              ? "its process has ended"
-                                              : "no answer (killed, busy, or gone)";
-            auto const same =
-                std::ranges::find_if(said, [&](auto const& s) { return s.first == text; });
-            if (same != said.end()) same->second.push_back(r);
-            else said.push_back({text, {r}});
-        }
-        std::string out = reason == Notice::mismatch ? "the ranks do not call the same operation"
-                          : reason == Notice::gone
-                              ? "a rank was killed, or left without MPI_Finalize"
-                              : "no operation ended within the time limit of " + seconds();
-        char const* separator = ". ";
-        for (auto const& [text, ranks] : said)
-            out += xgrad::detail::message_of(
-                {std::exchange(separator, "; "), list_of(ranks), ": ", text});
-        return out;
-    }
-    /// "rank 3", "ranks 0, 1, 2, 4 and 60 others"
-    static std::string list_of(std::vector<int> const& ranks) {
-        constexpr std::size_t shown = 8;
-        std::string out = ranks.size() == 1 ? "rank " : "ranks ";
-        for (std::size_t i = 0; i < std::min(shown, ranks.size()); ++i)
-            out += (i ? ", " : "") + std::to_string(ranks[i]);
-        if (ranks.size() > shown) out += " and " + std::to_string(ranks.size() - shown) + " others";
-        return out;
     }
 
     GroupOptions options_;
@@ -462,12 +358,7 @@ private:
     std::deque<std::unique_ptr<Operation>> operations_;
     bool failing_ = false;
     std::string error_;
-    std::vector<Process> processes_;           // by rank
-    std::vector<std::optional<Notice>> heard_; // by rank
-    std::vector<char> gone_;                   // by rank: whether its process has ended
-    std::size_t last_gone_ = 0;
-    Notice notice_{};
-    std::vector<MPI_Request> notices_sent_; // by rank
+    Notices notices_;
     std::shared_ptr<GroupState> immortal_;
     std::mutex mutex_;
     std::condition_variable wakes_;
