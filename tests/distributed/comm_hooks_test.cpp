@@ -279,6 +279,99 @@ TEST_CASE(
     check_all(dist::quantize_hook, 3e-2);
     check_all(dist::float32_compress_wrapper(dist::allreduce_hook), 1e-6);
     check_all(dist::float32_compress_wrapper(dist::fp16_compress_hook), 4e-3);
+    check_all(dist::fp16_compress_wrapper(dist::allreduce_hook), 4e-3);
+    check_all(dist::bf16_compress_wrapper(dist::allreduce_hook), 3e-2);
+    check_all(
+        dist::float32_compress_wrapper(dist::bf16_compress_wrapper(dist::allreduce_hook)), 3e-2);
+}
+
+TEST_CASE("a 16-bit wrapper rounds what a hook sends, also in functions that follow, and nothing "
+          "else") {
+    auto const group = group_of_test();
+    double const n = group.size();
+    // each rank has the gradient 1; the second sum is that of 1 + more
+    auto const gradient = [&](auto wrapper, double more) {
+        DistributedDataParallel net(nn::Linear<double>(1, 1, {.bias = false}), group);
+        net.register_comm_hook(
+            group, wrapper([more](dist::ProcessGroup& g, dist::GradBucket& bucket) {
+                return g.allreduce_async(bucket.buffer()).then([g, more](xg::AnyTensor const& sum) {
+                    return g.allreduce_async(D(sum.as<double>() / g.size() + more));
+                });
+            }));
+        sum(net(D({{1.}}))).backward();
+        D const other({1. + more});
+        group.allreduce(other);
+        CHECK(other(0).item() == n * (1. + more));
+        return net.module.weight.grad().item();
+    };
+    auto const none = [](auto hook) { return hook; };
+    auto const half = [](auto hook) { return dist::fp16_compress_wrapper(hook); };
+    auto const brain = [](auto hook) { return dist::bf16_compress_wrapper(hook); };
+    CHECK(gradient(none, 0x1p-14) == n * (1 + 0x1p-14));
+    CHECK(gradient(half, 0x1p-14) == n); // 10 bits of fraction
+    CHECK(gradient(brain, 0x1p-14) == n);
+    if (n == 1) CHECK(gradient(half, 0x1p-9) == 1 + 0x1p-9);
+    CHECK(gradient(brain, 0x1p-9) == n); // 7 bits
+}
+
+TEST_CASE(
+    "all operations of a group send 16 bits in a wrapper, and the products of complex numbers "
+    "do not") {
+    auto const group = group_of_test();
+    double const n = group.size(), inexact = 1 + 0x1p-14;
+    bool called = false;
+    auto const hook = [&](dist::ProcessGroup& g, dist::GradBucket& bucket) {
+        called = true;
+        D const t({inexact});
+        g.broadcast(t, g.size() - 1); // all ranks have the same bits, the root too
+        CHECK(t(0).item() == 1);
+        auto const all = g.allgather(xg::Tensor<float>({static_cast<float>(g.rank() + inexact)}));
+        CHECK(all[0](0).item() == 1);
+        CHECK(all.back()(0).item() == n);
+        C const rows = xg::full<Complex>({2 * all.size()}, Complex(inexact, -inexact));
+        CHECK(g.reduce_scatter(rows)(1).item() == Complex(n, -n));
+        C const factor({Complex(0, inexact)});
+        g.allreduce(factor, dist::Reduction::product);
+        CHECK(std::abs(factor(0).item() - std::pow(Complex(0, inexact), n)) < 1e-12);
+        D const least({g.rank() + inexact}), greatest({g.rank() + inexact}), product({2 * inexact});
+        g.allreduce(least, dist::Reduction::min);
+        g.allreduce(greatest, dist::Reduction::max);
+        g.allreduce(product, dist::Reduction::product);
+        CHECK(least(0).item() == 1);
+        CHECK(greatest(0).item() == n);
+        CHECK(product(0).item() == std::pow(2., n));
+        xg::Tensor<std::int64_t> const count({100001});
+        g.allreduce(count);
+        CHECK(count(0).item() == 100001 * g.size());
+        return dist::noop_hook(g, bucket);
+    };
+    DistributedDataParallel net(nn::Linear<double>(1, 1), group);
+    net.register_comm_hook(group, dist::fp16_compress_wrapper(hook));
+    sum(net(D({{1.}}))).backward();
+    CHECK(called);
+}
+
+TEST_CASE("a hook of one's own sends 8 bits a number") {
+    auto const group = group_of_test();
+    double const n = group.size();
+    auto const hook = [](dist::ProcessGroup& g, dist::GradBucket& bucket) {
+        auto const x = bucket.buffer().as<double>();
+        std::vector<std::int8_t> signs;
+        for (double const v : x.ravel().array()) signs.push_back(v < 0 ? -1 : 1);
+        return g.allgather_async(std::move(signs), "the signs")
+            .then([](std::vector<std::vector<std::int8_t>> const& all) {
+                D mean = xg::zeros<double>({all[0].size()});
+                for (auto const& rank : all)
+                    for (std::size_t i = 0; i < rank.size(); ++i)
+                        mean.mutable_data()[i] += rank[i] / static_cast<double>(all.size());
+                return mean;
+            });
+    };
+    DistributedDataParallel net(nn::Linear<double>(2, 1, {.bias = false}), group);
+    net.register_comm_hook(group, hook);
+    sum(net(D({{group.rank() == 0 ? -3. : 3., 2.}}))).backward();
+    D const expected({{(n - 2) / n, 1.}});
+    CHECK(largest_difference(net.module.weight.grad(), expected) < 1e-15);
 }
 
 TEST_CASE("PowerSGD finds matrices of low rank, and sends later what it has left out") {
@@ -378,6 +471,19 @@ TEST_CASE("PowerSGD inside of a wrapper, and its options") {
     double const elements = static_cast<double>(net.parameter_count());
     CHECK(state.bytes_of_gradients() == 4 * elements * sizeof(float));
     CHECK(state.bytes_sent() < 0.75 * state.bytes_of_gradients());
+    // 16 bits are a quarter of what it sends in double
+    dist::PowerSGDState plain(group, {.start_powerSGD_iter = 2}),
+        half(group, {.start_powerSGD_iter = 2});
+    auto const train = [&](auto& of, auto hook) {
+        DistributedDataParallel made(ConvNet(), group);
+        made.register_comm_hook(std::ref(of), hook);
+        for (int pass = 0; pass < 4; ++pass)
+            ConvNet::loss(made, part_of(ConvNet::input(), group)).backward();
+    };
+    train(plain, dist::powerSGD_hook);
+    train(half, dist::bf16_compress_wrapper(dist::powerSGD_hook));
+    CHECK(half.bytes_sent() == plain.bytes_sent() / 4);
+    CHECK(half.bytes_of_gradients() == plain.bytes_of_gradients());
     CHECK_THROWS_WITH(dist::PowerSGDState(group, {.start_powerSGD_iter = 1}),
         doctest::Contains("Expect `start_powerSGD_iter` > 1"));
     CHECK_THROWS_AS(dist::PowerSGDState(group, {.matrix_approximation_rank = 0}), xg::ShapeError);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <complex>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,53 @@ TEST_CASE(
     CHECK(summed.shape() == xg::Shape{2});
     CHECK(summed(1).item() == (2 * mine + 1) * static_cast<double>(n));
     if (n > 1) CHECK_THROWS_AS(group.reduce_scatter(xg::ones({2 * n + 1})), xg::ShapeError);
+}
+
+TEST_CASE("memory that is no tensor is sent in its own type: integers of 8 bits and bytes") {
+    auto const group = group_of_test();
+    int const n = group.size(), me = group.rank();
+    auto const ranks = static_cast<std::size_t>(n);
+
+    std::vector<std::uint8_t> counts{1, static_cast<std::uint8_t>(10 * me), 200};
+    group.allreduce(counts);
+    CHECK(counts == std::vector{static_cast<std::uint8_t>(n),
+                        static_cast<std::uint8_t>(5 * n * (n - 1)),
+                        static_cast<std::uint8_t>(200 * n)}); // modulo 256
+    std::int8_t least[] = {static_cast<std::int8_t>(-me)};
+    group.allreduce(least, dist::Reduction::min);
+    CHECK(int(least[0]) == 1 - n);
+
+    xt::xtensor<std::int8_t, 2> image{{0, 0}, {0, 0}};
+    if (me == n - 1) image = {{1, -2}, {3, -128}};
+    group.broadcast(image, n - 1, "the image");
+    CHECK(image == xt::xtensor<std::int8_t, 2>{{1, -2}, {3, -128}});
+
+    auto const all = group.allgather(std::vector<std::int16_t>{static_cast<std::int16_t>(me), -7});
+    REQUIRE(all.size() == ranks);
+    for (std::size_t r = 0; r < ranks; ++r)
+        CHECK(all[r] == std::vector<std::int16_t>{static_cast<std::int16_t>(r), -7});
+    std::vector<std::uint8_t> rows(2 * ranks);
+    std::iota(rows.begin(), rows.end(), std::uint8_t(1));
+    std::vector<std::uint8_t> const mine = group.reduce_scatter(rows);
+    CHECK(mine == std::vector{static_cast<std::uint8_t>(n * (2 * me + 1)),
+                      static_cast<std::uint8_t>(n * (2 * me + 2))});
+
+    std::vector<std::byte> bytes(3, static_cast<std::byte>(me));
+    auto const later = group.allgather_async(bytes);
+    CHECK(later.get().back() == std::vector(3, static_cast<std::byte>(n - 1)));
+    CHECK_THROWS_AS(group.allreduce(bytes), xg::TypeError);
+    CHECK_THROWS_AS(group.broadcast(bytes, n), xg::IndexError);
+    if (n > 1) CHECK_THROWS_AS(group.reduce_scatter(std::vector(ranks + 1, 1)), xg::ShapeError);
+
+    if (n == 1) return;
+    auto const message = message_of([&] {
+        std::vector<std::uint8_t> a(2);
+        std::vector<std::int8_t> b(2);
+        if (me == 1) group.broadcast(b);
+        else group.broadcast(a);
+    });
+    CHECK(contains(message, "rank 1: broadcast (int8 [2], from rank 0)"));
+    CHECK(contains(message, ": broadcast (uint8 [2], from rank 0)"));
 }
 
 TEST_CASE(
@@ -218,6 +266,26 @@ TEST_CASE("a rank that stops reaches those that wait for it") {
     auto const group = group_of_test();
     if (group.rank() == 1) group.stop("no more data");
     CHECK(message_of([&] { group.barrier(); }) == "rank 1 stopped: no more data");
+}
+
+TEST_CASE("a NUL in a name or a text does not cut a message, and a long text ends in dots") {
+    int ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks == 1) return;
+    auto const named = group_of_test(), stopped = group_of_test(), talkative = group_of_test();
+    auto const message = message_of([&] {
+        named.allreduce(xg::ones({2}), dist::Reduction::sum,
+            std::string(named.rank() == 1 ? "layer\0b" : "layer\0a", 7));
+    });
+    CAPTURE(message);
+    CHECK(contains(message, "allreduce of layer\\0a (float64 [2])"));
+    CHECK(contains(message, "rank 1: allreduce of layer\\0b (float64 [2])"));
+    if (stopped.rank() == 1) stopped.stop(std::string("no\0more", 7));
+    CHECK(message_of([&] { stopped.barrier(); }) == "rank 1 stopped: no\\0more");
+    if (talkative.rank() == 1) talkative.stop(std::string(1000, 'x'));
+    auto const cut = message_of([&] { talkative.barrier(); });
+    CHECK(cut.starts_with("rank 1 stopped: " + std::string(400, 'x')));
+    CHECK(cut.ends_with("x ..."));
 }
 
 TEST_CASE("a rank that does not come within the time limit is named") {

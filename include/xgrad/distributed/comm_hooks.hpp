@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include <xgrad/distributed/grad_bucket.hpp>
-#include <xgrad/distributed/half.hpp>
 
 namespace xgrad::distributed {
 
@@ -18,47 +17,6 @@ namespace detail {
 
 inline std::string name_of(GradBucket const& bucket) {
     return "bucket " + std::to_string(bucket.index());
-}
-
-/// Calls f(first, n) with the elements of a tensor without gaps as real numbers: a complex one is
-/// two.
-template <class F> decltype(auto) with_real_parts(AnyTensor const& t, F f) {
-    return xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& x) {
-        if constexpr (!Differentiable<T>)
-            fail<TypeError>(
-                "a communication hook: elements of type ", name(dtype_of<T>), " are no gradients");
-        else
-            return f(reinterpret_cast<precision_of<T>*>(x.array_of().begin()),
-                x.numel() * (xgrad::detail::is_complex<T> ? 2 : 1));
-    });
-}
-
-template <class Format> Future<AnyTensor> compress_16_bit(ProcessGroup& group, GradBucket& bucket) {
-    auto const codes = std::make_shared<std::vector<std::uint16_t>>();
-    AnyTensor const buffer = bucket.buffer();
-    int const ranks = group.size();
-    with_real_parts(buffer, [&](auto const* x, std::size_t n) {
-        codes->resize(n);
-        for (std::size_t i = 0; i < n; ++i)
-            (*codes)[i] = Format::encode(static_cast<float>(x[i]) / static_cast<float>(ranks));
-    });
-    auto const count = mpi_count("allreduce", codes->size());
-    return group.state().begin(
-        {.operation = "allreduce",
-            .name = name_of(bucket) + " in " + std::string(Format::name),
-            .dtype = buffer.dtype(),
-            .shape = buffer.shape()},
-        [codes, count](MPI_Comm c, MPI_Request* r) {
-            return MPI_Iallreduce(
-                MPI_IN_PLACE, codes->data(), count, MPI_UINT16_T, sum_op<Format>(), c, r);
-        },
-        [codes, buffer] {
-            with_real_parts(buffer, [&]<class T>(T* x, std::size_t n) {
-                for (std::size_t i = 0; i < n; ++i)
-                    x[i] = static_cast<T>(Format::decode((*codes)[i]));
-            });
-            return buffer;
-        });
 }
 
 /// The range of the numbers that 256 codes stand for.
@@ -72,11 +30,13 @@ struct QuantizedRange {
 /// bytes, a quarter of double's. The gradients are divided by the number of ranks first; what is
 /// above 65504 then is infinite.
 inline Future<AnyTensor> fp16_compress_hook(ProcessGroup& group, GradBucket& bucket) {
-    return detail::compress_16_bit<detail::Float16>(group, bucket);
+    detail::SendingFormat const scope(&detail::half_format<detail::Float16>);
+    return allreduce_hook(group, bucket);
 }
 /// The same in bfloat16, which has float's range and 8 bits of precision.
 inline Future<AnyTensor> bf16_compress_hook(ProcessGroup& group, GradBucket& bucket) {
-    return detail::compress_16_bit<detail::BFloat16>(group, bucket);
+    detail::SendingFormat const scope(&detail::half_format<detail::BFloat16>);
+    return allreduce_hook(group, bucket);
 }
 
 /// The mean over the ranks of gradients in 8 bits, for which each rank divides the range of its
@@ -85,46 +45,33 @@ inline Future<AnyTensor> bf16_compress_hook(ProcessGroup& group, GradBucket& buc
 inline Future<AnyTensor> quantize_hook(ProcessGroup& group, GradBucket& bucket) {
     using Range = detail::QuantizedRange;
     AnyTensor const buffer = bucket.buffer();
-    auto const ranks = static_cast<std::size_t>(group.size());
-    auto const message = std::make_shared<std::vector<std::byte>>(),
-               all = std::make_shared<std::vector<std::byte>>();
+    std::vector<std::byte> message;
     detail::with_real_parts(buffer, [&](auto const* x, std::size_t n) {
-        message->resize(sizeof(Range) + n);
+        message.resize(sizeof(Range) + n);
         auto const [least, greatest] = std::minmax_element(x, x + n);
         Range const range =
             n ? Range{static_cast<double>(*least),
                     (static_cast<double>(*greatest) - static_cast<double>(*least)) / 255}
               : Range{0, 0};
-        std::memcpy(message->data(), &range, sizeof range);
+        std::memcpy(message.data(), &range, sizeof range);
         for (std::size_t i = 0; i < n; ++i) {
             double const code =
                 range.step > 0 ? (static_cast<double>(x[i]) - range.least) / range.step : 0;
-            (*message)[sizeof range + i] =
+            message[sizeof range + i] =
                 static_cast<std::byte>(std::lround(std::clamp(code, 0., 255.)));
         }
     });
-    all->resize(ranks * message->size());
-    auto const count = detail::mpi_count("allgather", message->size());
-    return group.state().begin(
-        {.operation = "allgather",
-            .name = detail::name_of(bucket) + " in 8 bits",
-            .dtype = buffer.dtype(),
-            .shape = buffer.shape()},
-        [message, all, count](MPI_Comm c, MPI_Request* r) {
-            return MPI_Iallgather(
-                message->data(), count, MPI_BYTE, all->data(), count, MPI_BYTE, c, r);
-        },
-        [all, buffer, ranks] {
+    return group.allgather_async(std::move(message), detail::name_of(bucket) + " in 8 bits")
+        .then([buffer](std::vector<std::vector<std::byte>> const& all) {
             detail::with_real_parts(buffer, [&]<class T>(T* x, std::size_t n) {
                 std::fill_n(x, n, T(0));
-                for (std::size_t rank = 0; rank < ranks; ++rank) {
-                    auto const* const from = all->data() + rank * (sizeof(Range) + n);
+                for (auto const& from : all) {
                     Range range;
-                    std::memcpy(&range, from, sizeof range);
+                    std::memcpy(&range, from.data(), sizeof range);
                     for (std::size_t i = 0; i < n; ++i) {
                         double const value =
                             range.least + range.step * static_cast<double>(from[sizeof range + i]);
-                        x[i] += static_cast<T>(value / static_cast<double>(ranks));
+                        x[i] += static_cast<T>(value / static_cast<double>(all.size()));
                     }
                 }
             });
@@ -157,6 +104,29 @@ template <class F> auto float32_compress_wrapper(F hook) {
         if (buffer.dtype() == DType::complex128) return narrowed(std::complex<float>());
         return hook(state, bucket);
     };
+}
+
+namespace detail {
+
+template <class Format, class F> auto compress_wrapper(F hook) {
+    return [hook = std::move(hook)]<class State>(
+               State& state, GradBucket& bucket) mutable -> Future<AnyTensor> {
+        SendingFormat const scope(&half_format<Format>);
+        return hook(state, bucket);
+    };
+}
+
+} // namespace detail
+
+/// A hook around another one: what that hook, and functions that follow its futures, send as
+/// tensors of real or complex numbers travels in 16 bits (IEEE binary16) a real number, and is
+/// rounded after each step of a reduction. The hook computes in the type of the gradients.
+template <class F> auto fp16_compress_wrapper(F hook) {
+    return detail::compress_wrapper<detail::Float16>(std::move(hook));
+}
+/// The same in bfloat16.
+template <class F> auto bf16_compress_wrapper(F hook) {
+    return detail::compress_wrapper<detail::BFloat16>(std::move(hook));
 }
 
 } // namespace xgrad::distributed

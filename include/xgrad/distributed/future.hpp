@@ -25,6 +25,25 @@ template <class T> class Future;
 
 namespace detail {
 
+struct HalfFormat;
+/// The format in which tensors of real and complex numbers travel whose operations this thread
+/// begins; null: their own. Functions that follow a future have the format under which then() was
+/// called.
+inline constinit thread_local HalfFormat const* sending_format = nullptr;
+
+/// Sets the format in a scope.
+class SendingFormat {
+public:
+    explicit SendingFormat(HalfFormat const* format) noexcept
+        : before_(std::exchange(sending_format, format)) {}
+    SendingFormat(SendingFormat const&) = delete;
+    SendingFormat& operator=(SendingFormat const&) = delete;
+    ~SendingFormat() { sending_format = before_; }
+
+private:
+    HalfFormat const* before_;
+};
+
 struct AnyFutureState;
 
 /// Makes operations go on. MPI does so only while it is called.
@@ -151,8 +170,10 @@ private:
         auto next = std::make_shared<NextState>();
         next->before = state_;
         // both outlive this function: the one is kept while it runs, the other owns it
-        next->step = [from = state_.get(), to = next.get(), f = std::move(f)]() mutable {
+        next->step = [from = state_.get(), to = next.get(), f = std::move(f),
+                         format = detail::sending_format]() mutable {
             if (from->error) return to->fail(from->error);
+            detail::SendingFormat const scope(format);
             try {
                 if constexpr (std::is_void_v<R>) {
                     f(*from->value);

@@ -13,8 +13,8 @@ namespace xgrad::distributed::detail {
 /// What all ranks must agree on.
 struct Signature {
     std::string_view operation;
-    std::string name;             // of the tensor, for messages
-    std::optional<DType> dtype{}; // none for an operation without elements
+    std::string name;   // of the tensor, for messages
+    std::string type{}; // of the elements; empty for an operation without any
     Shape shape{};
     std::optional<int> root{};
     Reduction reduction = Reduction::sum;
@@ -23,10 +23,10 @@ struct Signature {
     std::string text() const {
         constexpr std::string_view reductions[] = {"", ", product", ", min", ", max"};
         std::string out(operation);
-        if (!name.empty()) out += " of " + name;
-        if (!dtype) return out;
+        if (!name.empty()) out += xgrad::detail::message_of({" of ", name});
+        if (type.empty()) return out;
         out += xgrad::detail::message_of(
-            {" (", xgrad::name(*dtype), " ", shape, reductions[static_cast<int>(reduction)]});
+            {" (", type, " ", shape, reductions[static_cast<int>(reduction)]});
         if (root) out += ", from rank " + std::to_string(*root);
         return out + ")";
     }

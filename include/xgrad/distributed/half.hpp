@@ -1,11 +1,11 @@
-// The two formats of 16 bits in which gradients travel, and their sum as an operation of MPI.
+// The two formats of 16 bits in which gradients travel, and their reductions as operations of MPI.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
-#include <xgrad/distributed/mpi.hpp>
+#include <xgrad/distributed/future.hpp>
 
 namespace xgrad::distributed::detail {
 
@@ -53,20 +53,56 @@ struct BFloat16 {
     }
 };
 
-/// The sum of numbers in this format, rounded after each addition.
-template <class Format> MPI_Op sum_op() {
+/// A reduction of numbers in this format, rounded after each step.
+template <class Format, Reduction by> MPI_Op half_op() {
     static MPI_Op const op = [] {
         MPI_Op made = MPI_OP_NULL;
-        auto* const add = +[](void* in, void* inout, int* n, MPI_Datatype*) {
+        auto* const reduce = +[](void* in, void* inout, int* n, MPI_Datatype*) {
             auto const* const from = static_cast<std::uint16_t const*>(in);
             auto* const to = static_cast<std::uint16_t*>(inout);
-            for (int i = 0; i < *n; ++i)
-                to[i] = Format::encode(Format::decode(to[i]) + Format::decode(from[i]));
+            for (int i = 0; i < *n; ++i) {
+                float const a = Format::decode(to[i]), b = Format::decode(from[i]);
+                if constexpr (by == Reduction::sum) to[i] = Format::encode(a + b);
+                else if constexpr (by == Reduction::product) to[i] = Format::encode(a * b);
+                else if constexpr (by == Reduction::min) to[i] = b < a ? from[i] : to[i];
+                else to[i] = b > a ? from[i] : to[i];
+            }
         };
-        check(MPI_Op_create(add, 1, &made), "MPI_Op_create");
+        check(MPI_Op_create(reduce, 1, &made), "MPI_Op_create");
         return made;
     }();
     return op;
 }
+
+template <class Format, class T> void encode_all(T const* x, std::size_t n, std::uint16_t* codes) {
+    for (std::size_t i = 0; i < n; ++i) codes[i] = Format::encode(static_cast<float>(x[i]));
+}
+template <class Format, class T> void decode_all(std::uint16_t const* codes, std::size_t n, T* x) {
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(Format::decode(codes[i]));
+}
+
+/// A format of 16 bits, as tables of its functions.
+struct HalfFormat {
+    std::string_view name;
+    void (*encode_float)(float const*, std::size_t, std::uint16_t*);
+    void (*encode_double)(double const*, std::size_t, std::uint16_t*);
+    void (*decode_float)(std::uint16_t const*, std::size_t, float*);
+    void (*decode_double)(std::uint16_t const*, std::size_t, double*);
+    MPI_Op (*ops[4])(); // by Reduction
+
+    void encode(float const* x, std::size_t n, std::uint16_t* to) const { encode_float(x, n, to); }
+    void encode(double const* x, std::size_t n, std::uint16_t* to) const {
+        encode_double(x, n, to);
+    }
+    void decode(std::uint16_t const* x, std::size_t n, float* to) const { decode_float(x, n, to); }
+    void decode(std::uint16_t const* x, std::size_t n, double* to) const {
+        decode_double(x, n, to);
+    }
+};
+template <class Format>
+inline constexpr HalfFormat half_format = {Format::name, encode_all<Format, float>,
+    encode_all<Format, double>, decode_all<Format, float>, decode_all<Format, double>,
+    {half_op<Format, Reduction::sum>, half_op<Format, Reduction::product>,
+        half_op<Format, Reduction::min>, half_op<Format, Reduction::max>}};
 
 } // namespace xgrad::distributed::detail

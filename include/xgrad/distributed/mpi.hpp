@@ -14,6 +14,8 @@
 #endif
 #include <mpi.h> // distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake
 
+#include <cstddef>
+
 #include <xgrad/core/error.hpp>
 #include <xgrad/core/scalar.hpp>
 
@@ -43,29 +45,63 @@ inline void check(int code, std::string_view call) {
     fail<DistributedError>(call, ": ", std::string_view(text, static_cast<std::size_t>(length)));
 }
 
-inline MPI_Datatype mpi_type(DType type) noexcept {
+/// Types of elements that MPI sends.
+template <class T>
+inline constexpr bool can_be_sent =
+    std::is_arithmetic_v<T> || xgrad::detail::is_complex<T> || std::same_as<T, std::byte>;
+
+/// What MPI and messages have to know of a type of elements.
+struct SentType {
+    std::string_view name;
+    MPI_Datatype type;
+    bool has_sum = true, has_order = true;
+};
+
+template <class T> SentType sent_type() {
+    static_assert(can_be_sent<T>, "elements that are sent are numbers or bytes");
+    if constexpr (std::same_as<T, bool>) return {"bool", MPI_C_BOOL, false, false};
+    else if constexpr (std::same_as<T, std::byte>) return {"byte", MPI_BYTE, false, false};
+    else if constexpr (std::is_integral_v<T>) {
+        constexpr bool has_sign = std::is_signed_v<T>;
+        if constexpr (sizeof(T) == 1)
+            return {has_sign ? "int8" : "uint8", has_sign ? MPI_INT8_T : MPI_UINT8_T};
+        else if constexpr (sizeof(T) == 2)
+            return {has_sign ? "int16" : "uint16", has_sign ? MPI_INT16_T : MPI_UINT16_T};
+        else if constexpr (sizeof(T) == 4)
+            return {has_sign ? "int32" : "uint32", has_sign ? MPI_INT32_T : MPI_UINT32_T};
+        else return {has_sign ? "int64" : "uint64", has_sign ? MPI_INT64_T : MPI_UINT64_T};
+    } else if constexpr (std::same_as<T, float>) return {"float32", MPI_FLOAT};
+    else if constexpr (std::same_as<T, double>) return {"float64", MPI_DOUBLE};
+    else if constexpr (std::same_as<T, long double>) return {"long double", MPI_LONG_DOUBLE};
+    else if constexpr (std::same_as<T, std::complex<float>>)
+        return {"complex64", MPI_C_FLOAT_COMPLEX, true, false};
+    else if constexpr (std::same_as<T, std::complex<double>>)
+        return {"complex128", MPI_C_DOUBLE_COMPLEX, true, false};
+    else return {"complex long double", MPI_C_LONG_DOUBLE_COMPLEX, true, false};
+}
+inline SentType sent_type(DType type) {
     switch (type) {
     case DType::boolean:
-        return MPI_C_BOOL;
+        return sent_type<bool>();
     case DType::int64:
-        return MPI_INT64_T;
+        return sent_type<std::int64_t>();
     case DType::float32:
-        return MPI_FLOAT;
+        return sent_type<float>();
     case DType::float64:
-        return MPI_DOUBLE;
+        return sent_type<double>();
     case DType::complex64:
-        return MPI_C_FLOAT_COMPLEX;
+        return sent_type<std::complex<float>>();
     default:
-        return MPI_C_DOUBLE_COMPLEX;
+        return sent_type<std::complex<double>>();
     }
 }
 
 /// The operation of MPI; throws TypeError where elements of this type cannot be reduced so.
-inline MPI_Op mpi_op(std::string_view operation, Reduction reduction, DType type) {
-    bool const has_order = reduction == Reduction::min || reduction == Reduction::max;
-    if (type == DType::boolean || (has_order && is_complex(type)))
-        fail<TypeError>(operation, ": elements of type ", name(type), " have no ",
-            has_order ? "order" : "sum and no product");
+inline MPI_Op mpi_op(std::string_view operation, Reduction reduction, SentType const& type) {
+    bool const by_order = reduction == Reduction::min || reduction == Reduction::max;
+    if (!type.has_sum || (by_order && !type.has_order))
+        fail<TypeError>(operation, ": elements of type ", type.name, " have no ",
+            by_order ? "order" : "sum and no product");
     switch (reduction) {
     case Reduction::sum:
         return MPI_SUM;

@@ -118,9 +118,9 @@ public:
         for (auto const& x : self->matrices_) copy(self->p(x), matmul(x.gradient, self->q(x)));
         auto const rest = self->sum(self->rest_, " (what is not compressed)"),
                    ps = self->sum(self->ps_, " (P)");
-        double const bytes = static_cast<double>(
-            (self->rest_.numel() + self->ps_.numel() + self->qs_.numel()) * sizeof(T));
-        s.bytes_sent_ += bytes;
+        s.bytes_sent_ +=
+            static_cast<double>((self->rest_.numel() + self->ps_.numel() + self->qs_.numel()) *
+                                detail::bytes_sent(dtype_of<T>));
         s.bytes_of_gradients_ += static_cast<double>(self->buffer_.numel() * sizeof(T));
         return rest.then([ps](AnyTensor const&) { return ps; })
             .then([self](AnyTensor const&) {
@@ -256,9 +256,10 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
     bool const compresses = state.iteration_ >= state.options_.start_powerSGD_iter;
     if (bucket.is_last()) ++state.iteration_;
     if (!compresses) {
-        double const bytes =
-            static_cast<double>(bucket.buffer().numel() * bucket.buffer().impl().type->size);
-        state.bytes_sent_ += bytes, state.bytes_of_gradients_ += bytes;
+        auto const& buffer = bucket.buffer();
+        auto const n = static_cast<double>(buffer.numel());
+        state.bytes_sent_ += n * static_cast<double>(detail::bytes_sent(buffer.dtype()));
+        state.bytes_of_gradients_ += n * static_cast<double>(buffer.impl().type->size);
         return allreduce_hook(state.group_, bucket);
     }
     NoGradGuard const off;

@@ -10,47 +10,15 @@
 #pragma once
 
 #include <xgrad/distributed/group_state.hpp>
-#include <xgrad/tensor/create.hpp>
-#include <xgrad/tensor/state_dict.hpp>
+#include <xgrad/distributed/sent_elements.hpp>
 
 namespace xgrad::distributed {
-
-namespace detail {
-
-/// The elements of a tensor as MPI takes them, without gaps. Where the tensor has others, they are
-/// copied, and back at the end.
-class ContiguousElements {
-public:
-    explicit ContiguousElements(AnyTensor const& t)
-        : tensor_(t), elements_(t.is_contiguous() ? t : xgrad::detail::value_copy(t)) {}
-    void* data() const noexcept { return elements_.impl().array.data; }
-    AnyTensor const& tensor() const noexcept { return tensor_; }
-    /// The elements have changed.
-    AnyTensor written() const {
-        if (elements_.is_same(tensor_)) tensor_.impl().array.storage->bump();
-        else xgrad::detail::overwrite(tensor_, elements_);
-        return tensor_;
-    }
-
-private:
-    AnyTensor tensor_, elements_;
-};
-
-/// A view of `count` elements of a one-dimensional tensor from `start` on, with a shape of as many
-/// elements. Unrecorded.
-inline AnyTensor view_of_elements(AnyTensor const& flat, std::size_t start, Shape const& shape) {
-    auto a = flat.impl().array;
-    a.set_view(shape, xgrad::detail::row_major(shape),
-        static_cast<std::ptrdiff_t>(start * flat.impl().type->size));
-    return AnyTensor(xgrad::detail::TensorImpl::make(*flat.impl().type, std::move(a)));
-}
-
-} // namespace detail
 
 /// A handle to a group of ranks; copies are the same group. Tensors are changed in place and
 /// unrecorded. The last argument of each function names the tensor in errors. Functions that end in
 /// _async return a future at once; until it is ready, the elements must neither be read nor
-/// changed.
+/// changed. Each function takes other memory than that of a tensor, too: numbers of any type, and
+/// bytes, without gaps.
 class ProcessGroup {
 public:
     /// A group of all ranks of a communicator, which all make it. Its messages do not meet those of
@@ -75,19 +43,16 @@ public:
     }
     Future<AnyTensor> broadcast_async(
         AnyTensor const& t, int root = 0, std::string name = {}) const {
-        check_root("broadcast", root);
-        detail::ContiguousElements const e(t);
-        auto const n = detail::mpi_count("broadcast", t.numel());
-        return state_->begin(
-            {.operation = "broadcast",
-                .name = std::move(name),
-                .dtype = t.dtype(),
-                .shape = t.shape(),
-                .root = root},
-            [e, n, root](MPI_Comm c, MPI_Request* r) {
-                return MPI_Ibcast(e.data(), n, detail::mpi_type(e.tensor().dtype()), root, c, r);
-            },
-            [e] { return e.written(); });
+        return begin_broadcast(detail::SentElements(t), root, std::move(name), [t] { return t; });
+    }
+    /// That of memory which is no tensor.
+    template <WritableRange R> void broadcast(R&& r, int root = 0, std::string name = {}) const {
+        broadcast_async(r, root, std::move(name)).wait();
+    }
+    template <WritableRange R>
+    Future<Done> broadcast_async(R&& r, int root = 0, std::string name = {}) const {
+        return begin_broadcast(
+            detail::SentElements::of(r), root, std::move(name), [] { return Done{}; });
     }
 
     /// The sum of the elements of all ranks, or another reduction, for all. All ranks get the same
@@ -97,20 +62,18 @@ public:
     }
     Future<AnyTensor> allreduce_async(
         AnyTensor const& t, Reduction by = Reduction::sum, std::string name = {}) const {
-        auto const op = detail::mpi_op("allreduce", by, t.dtype());
-        detail::ContiguousElements const e(t);
-        auto const n = detail::mpi_count("allreduce", t.numel());
-        return state_->begin(
-            {.operation = "allreduce",
-                .name = std::move(name),
-                .dtype = t.dtype(),
-                .shape = t.shape(),
-                .reduction = by},
-            [e, n, op](MPI_Comm c, MPI_Request* r) {
-                return MPI_Iallreduce(
-                    MPI_IN_PLACE, e.data(), n, detail::mpi_type(e.tensor().dtype()), op, c, r);
-            },
-            [e] { return e.written(); });
+        return begin_allreduce(detail::SentElements(t, by), by, std::move(name), [t] { return t; });
+    }
+    /// That of memory which is no tensor. Integers wrap around.
+    template <WritableRange R>
+    void allreduce(R&& r, Reduction by = Reduction::sum, std::string name = {}) const {
+        allreduce_async(r, by, std::move(name)).wait();
+    }
+    template <WritableRange R>
+    Future<Done> allreduce_async(
+        R&& r, Reduction by = Reduction::sum, std::string name = {}) const {
+        return begin_allreduce(
+            detail::SentElements::of(r), by, std::move(name), [] { return Done{}; });
     }
 
     /// Reduces a tensor of shape [size() * n, ...] and gives each rank its n rows: rank 0 the
@@ -122,27 +85,27 @@ public:
     }
     Future<AnyTensor> reduce_scatter_async(
         AnyTensor const& t, Reduction by = Reduction::sum, std::string name = {}) const {
-        auto const ranks = static_cast<std::size_t>(size());
-        if (t.dim() == 0 || t.shape()[0] % ranks != 0)
-            detail::fail<ShapeError>("reduce_scatter: the rows of a tensor of shape ", t.shape(),
-                " cannot be divided among ", ranks, " ranks");
-        auto const op = detail::mpi_op("reduce_scatter", by, t.dtype());
-        detail::ContiguousElements const e(t);
+        check_rows(t.dim(), t.shape());
         Shape shape = t.shape();
-        shape[0] /= ranks;
+        shape[0] /= static_cast<std::size_t>(size());
         AnyTensor const rows(xgrad::detail::TensorImpl::make(*t.impl().type, shape));
-        auto const n = detail::mpi_count("reduce_scatter", rows.numel());
-        return state_->begin(
-            {.operation = "reduce_scatter",
-                .name = std::move(name),
-                .dtype = t.dtype(),
-                .shape = t.shape(),
-                .reduction = by},
-            [e, rows, n, op](MPI_Comm c, MPI_Request* r) {
-                return MPI_Ireduce_scatter_block(
-                    e.data(), rows.impl().array.data, n, detail::mpi_type(rows.dtype()), op, c, r);
-            },
-            [rows] { return rows; });
+        return begin_reduce_scatter(detail::SentElements(t, by),
+            detail::SentElements(rows, by, false), by, std::move(name), [rows] { return rows; });
+    }
+    /// That of size() * n elements which are no tensor.
+    template <SentRange R>
+    auto reduce_scatter(R&& r, Reduction by = Reduction::sum, std::string name = {}) const {
+        return reduce_scatter_async(std::forward<R>(r), by, std::move(name)).get();
+    }
+    template <SentRange R>
+    auto reduce_scatter_async(R&& r, Reduction by = Reduction::sum, std::string name = {}) const {
+        using T = std::ranges::range_value_t<R>;
+        auto const n = static_cast<std::size_t>(std::ranges::size(r));
+        check_rows(1, {n});
+        auto const mine = std::make_shared<std::vector<T>>(n / static_cast<std::size_t>(size()));
+        return begin_reduce_scatter(detail::SentElements::of(std::forward<R>(r)),
+            detail::SentElements::of(*mine), by, std::move(name),
+            [mine] { return std::move(*mine); });
     }
 
     /// The tensors of all ranks, by rank; they have one shape.
@@ -155,25 +118,34 @@ public:
     }
     Future<std::vector<AnyTensor>> allgather_async(
         AnyTensor const& t, std::string name = {}) const {
-        detail::ContiguousElements const e(t);
         auto const ranks = static_cast<std::size_t>(size());
-        auto const n = detail::mpi_count("allgather", t.numel());
         AnyTensor const flat(
             xgrad::detail::TensorImpl::make(*t.impl().type, Shape{ranks * t.numel()}));
-        return state_->begin(
-            {.operation = "allgather",
-                .name = std::move(name),
-                .dtype = t.dtype(),
-                .shape = t.shape()},
-            [e, flat, n](MPI_Comm c, MPI_Request* r) {
-                auto const type = detail::mpi_type(flat.dtype());
-                return MPI_Iallgather(e.data(), n, type, flat.impl().array.data, n, type, c, r);
-            },
+        return begin_allgather(detail::SentElements(t),
+            detail::SentElements(flat, Reduction::sum, false), std::move(name),
             [flat, ranks, shape = t.shape()] {
                 std::vector<AnyTensor> all;
                 for (std::size_t i = 0; i < ranks; ++i)
                     all.push_back(detail::view_of_elements(flat, i * numel(shape), shape));
                 return all;
+            });
+    }
+    /// Those of memory which is no tensor; all ranks have equally many elements.
+    template <SentRange R> auto allgather(R&& r, std::string name = {}) const {
+        return allgather_async(std::forward<R>(r), std::move(name)).get();
+    }
+    template <SentRange R> auto allgather_async(R&& r, std::string name = {}) const {
+        using T = std::ranges::range_value_t<R>;
+        auto const n = static_cast<std::size_t>(std::ranges::size(r));
+        auto const ranks = static_cast<std::size_t>(size());
+        auto const all = std::make_shared<T[]>(n * ranks);
+        return begin_allgather(detail::SentElements::of(std::forward<R>(r)),
+            detail::SentElements::of(std::span(all.get(), n * ranks)), std::move(name),
+            [all, n, ranks] {
+                std::vector<std::vector<T>> by_rank;
+                for (std::size_t i = 0; i < ranks; ++i)
+                    by_rank.emplace_back(all.get() + i * n, all.get() + (i + 1) * n);
+                return by_rank;
             });
     }
 
@@ -200,28 +172,13 @@ public:
                 thrown = std::current_exception();
                 text = "rank " + std::to_string(rank) + ": an exception that is no std::exception";
             }
-        Tensor<std::int64_t> const length(static_cast<std::int64_t>(text.size()));
+        std::uint64_t length[] = {text.size()};
         broadcast(length, rank, "the length of an error's text");
-        if (length.item() == 0) return;
-        auto const buffer = Tensor<bool>::empty({static_cast<std::size_t>(length.item())});
-        static_assert(sizeof(bool) == 1);
-        if (thrown) text.copy(reinterpret_cast<char*>(buffer.impl().array.data), text.size());
-        state_
-            ->begin(
-                {.operation = "broadcast",
-                    .name = "an error's text",
-                    .dtype = DType::boolean,
-                    .shape = buffer.shape(),
-                    .root = rank},
-                [buffer, rank](MPI_Comm c, MPI_Request* r) {
-                    return MPI_Ibcast(buffer.impl().array.data, static_cast<int>(buffer.numel()),
-                        MPI_BYTE, rank, c, r);
-                },
-                [] { return Done{}; })
-            .wait();
+        if (length[0] == 0) return;
+        text.resize(length[0]);
+        broadcast(text, rank, "an error's text");
         if (thrown) std::rethrow_exception(thrown);
-        throw DistributedError(
-            std::string(reinterpret_cast<char const*>(buffer.impl().array.data), buffer.numel()));
+        detail::fail<DistributedError>(text);
     }
 
     /// Makes this group fail: here at once, and on the other ranks when they next wait or poll,
@@ -237,6 +194,85 @@ public:
     detail::GroupState& state() const noexcept { return *state_; }
 
 private:
+    template <class R>
+    Future<std::invoke_result_t<R&>> begin_broadcast(
+        detail::SentElements const& e, int root, std::string name, R result) const {
+        check_root("broadcast", root);
+        auto const n = detail::mpi_count("broadcast", e.count());
+        return state_->begin(
+            {.operation = "broadcast",
+                .name = std::move(name),
+                .type = e.type_name(),
+                .shape = e.shape(),
+                .root = root},
+            [e, n, root](MPI_Comm c, MPI_Request* r) {
+                return MPI_Ibcast(e.data(), n, e.type(), root, c, r);
+            },
+            [e, result] {
+                e.written();
+                return result();
+            });
+    }
+    template <class R>
+    Future<std::invoke_result_t<R&>> begin_allreduce(
+        detail::SentElements const& e, Reduction by, std::string name, R result) const {
+        auto const op = e.op("allreduce", by);
+        auto const n = detail::mpi_count("allreduce", e.count());
+        return state_->begin(
+            {.operation = "allreduce",
+                .name = std::move(name),
+                .type = e.type_name(),
+                .shape = e.shape(),
+                .reduction = by},
+            [e, n, op](MPI_Comm c, MPI_Request* r) {
+                return MPI_Iallreduce(MPI_IN_PLACE, e.data(), n, e.type(), op, c, r);
+            },
+            [e, result] {
+                e.written();
+                return result();
+            });
+    }
+    template <class R>
+    Future<std::invoke_result_t<R&>> begin_reduce_scatter(detail::SentElements const& e,
+        detail::SentElements const& rows, Reduction by, std::string name, R result) const {
+        auto const op = e.op("reduce_scatter", by);
+        auto const n = detail::mpi_count("reduce_scatter", rows.count());
+        return state_->begin(
+            {.operation = "reduce_scatter",
+                .name = std::move(name),
+                .type = e.type_name(),
+                .shape = e.shape(),
+                .reduction = by},
+            [e, rows, n, op](MPI_Comm c, MPI_Request* r) {
+                return MPI_Ireduce_scatter_block(e.data(), rows.data(), n, rows.type(), op, c, r);
+            },
+            [rows, result] {
+                rows.written();
+                return result();
+            });
+    }
+    template <class R>
+    Future<std::invoke_result_t<R&>> begin_allgather(detail::SentElements const& e,
+        detail::SentElements const& all, std::string name, R result) const {
+        auto const n = detail::mpi_count("allgather", e.count());
+        return state_->begin(
+            {.operation = "allgather",
+                .name = std::move(name),
+                .type = e.type_name(),
+                .shape = e.shape()},
+            [e, all, n](MPI_Comm c, MPI_Request* r) {
+                return MPI_Iallgather(e.data(), n, e.type(), all.data(), n, all.type(), c, r);
+            },
+            [all, result] {
+                all.written();
+                return result();
+            });
+    }
+    void check_rows(std::size_t dim, Shape const& shape) const {
+        if (dim == 0 || shape[0] % static_cast<std::size_t>(size()) != 0)
+            detail::fail<ShapeError>("reduce_scatter: the rows of a tensor of shape ", shape,
+                " cannot be divided among ", size(), " ranks");
+    }
     void check_root(std::string_view operation, int root) const {
         if (root < 0 || root >= size())
             detail::fail<IndexError>(operation, ": there is no rank ", root, " among ", size());
