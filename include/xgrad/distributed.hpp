@@ -13,6 +13,7 @@
 #    include <xgrad/distributed/comm_hooks.hpp>
 #    include <xgrad/distributed/data_parallel.hpp>
 #    include <xgrad/distributed/environment.hpp>
+#    include <xgrad/distributed/joinable.hpp>
 #    include <xgrad/distributed/power_sgd.hpp>
 #    include <xgrad/distributed/process_group.hpp>
 #    include <xgrad/distributed/sampler.hpp>

@@ -167,6 +167,24 @@ TEST_CASE("gradients add up under no_sync() and are reduced once by the pass aft
     }
 }
 
+TEST_CASE("the scope of no_sync() can be kept in an object, and scopes may end in any order") {
+    auto const group = group_of_test();
+    DistributedDataParallel net(nn::Linear<double>(1, 1), group);
+    D const mine({{group.rank() + 1.}});
+    auto const grad = [&] {
+        net.zero_grad();
+        sum(net(mine)).backward();
+        return net.module.weight.grad().item();
+    };
+    auto off = std::optional(net.no_sync());
+    CHECK(grad() == group.rank() + 1.);
+    auto second = std::optional(net.no_sync());
+    off.reset();
+    CHECK(grad() == group.rank() + 1.);
+    second.reset();
+    CHECK(grad() == doctest::Approx((group.size() + 1) / 2.).epsilon(1e-15));
+}
+
 TEST_CASE("gradients that are kept from step to step add up as the means do") {
     auto const group = group_of_test();
     for (bool const views : {false, true}) {
@@ -392,6 +410,19 @@ TEST_CASE("ranks whose modules differ hear which parameter it is") {
         [&] { DistributedDataParallel net(nn::Linear<double>(3, 2, !other), group_of_test()); });
     CHECK(contains(fewer, "broadcast of parameter 'bias' (float64 [2], from rank 0)"));
     CHECK(contains(fewer, "rank 1: barrier"));
+}
+
+TEST_CASE("the text of an exception in a tensor hook reaches the other ranks") {
+    auto const group = group_of_test();
+    if (group.size() == 1) return;
+    auto const message = message_of([&] {
+        DistributedDataParallel net(ConvNet(), group);
+        if (group.rank() == 1)
+            net.module.second.weight.register_hook(
+                [](D const&) { throw xg::Error("no such layer"); });
+        ConvNet::loss(net, part_of(ConvNet::input(), group)).backward();
+    });
+    CHECK(message == (group.rank() == 1 ? "no such layer" : "rank 1 stopped: no such layer"));
 }
 
 TEST_CASE("an exception in the backward pass of one rank stops the others") {

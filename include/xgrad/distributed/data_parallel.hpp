@@ -9,16 +9,11 @@
 // compile.
 #pragma once
 
+#include <xgrad/distributed/joinable.hpp>
 #include <xgrad/distributed/reducer.hpp>
 #include <xgrad/nn/module.hpp>
 
 namespace xgrad::distributed {
-
-/// Options of DistributedDataParallel::join().
-struct JoinOptions {
-    /// Whether gradients are divided by the number of all ranks, or of those that still have input.
-    bool divide_by_initial_world_size = true;
-};
 
 namespace detail {
 
@@ -52,7 +47,8 @@ template <class State> struct UnwrappedState<std::reference_wrapper<State>> {
 /// .grad of its parameters the mean over the ranks. All ranks make it and call forward and
 /// backward() alike. Not reduced are gradients of grad(), and those of passes with .inputs that
 /// leave parameters out.
-template <class M> class DistributedDataParallel : public nn::Module<DistributedDataParallel<M>> {
+template <class M>
+class DistributedDataParallel : public nn::Module<DistributedDataParallel<M>>, public Joinable {
     using Base = nn::Module<DistributedDataParallel<M>>;
 
 public:
@@ -68,8 +64,9 @@ public:
     }
     /// A copy has parameters and buffers of its own, and no hooks, also no communication hook.
     DistributedDataParallel(DistributedDataParallel const& o)
-        : Base(o), module(o.module), reducer_(std::make_shared<detail::Reducer>(o.group(),
-                                         module.named_parameters(), o.reducer_->options())) {}
+        : Base(o), Joinable(o), module(o.module),
+          reducer_(std::make_shared<detail::Reducer>(
+              o.group(), module.named_parameters(), o.reducer_->options())) {}
     DistributedDataParallel(DistributedDataParallel&&) = default;
     DistributedDataParallel& operator=(DistributedDataParallel const& o) {
         if (this != &o) *this = DistributedDataParallel(o);
@@ -85,13 +82,9 @@ public:
 
     template <class... A> auto forward(A&&... arguments) {
         bool const records = is_grad_enabled();
-        if (records) {
-            reducer_->begin_iteration(reduces_);
-            if (reduces_) {
-                int const root = joins_ ? announce(true) : 0;
-                if (reducer_->options().broadcast_buffers && this->is_training())
-                    broadcast_buffers(root);
-            }
+        if (records && reducer_->begin_iteration()) {
+            notify_join_context();
+            begin_reduced_iteration();
         }
         using Result = decltype(module(std::forward<A>(arguments)...));
         if constexpr (std::is_void_v<Result>) module(std::forward<A>(arguments)...);
@@ -111,17 +104,20 @@ public:
     /// sums.
     class NoSync {
     public:
-        XGRAD_GUARD explicit NoSync(bool& reduces) noexcept
-            : reduces_(reduces), before_(std::exchange(reduces, false)) {}
-        NoSync(NoSync const&) = delete;
-        NoSync& operator=(NoSync const&) = delete;
-        ~NoSync() { reduces_ = before_; }
+        XGRAD_GUARD explicit NoSync(std::shared_ptr<detail::Reducer> reducer) noexcept
+            : reducer_(std::move(reducer)) {
+            reducer_->enter_no_sync();
+        }
+        NoSync(NoSync&&) noexcept = default;
+        NoSync& operator=(NoSync&&) = delete;
+        ~NoSync() {
+            if (reducer_) reducer_->leave_no_sync();
+        }
 
     private:
-        bool& reduces_;
-        bool before_;
+        std::shared_ptr<detail::Reducer> reducer_; // null after a move
     };
-    [[nodiscard]] NoSync no_sync() noexcept { return NoSync(reduces_); }
+    [[nodiscard]] NoSync no_sync() noexcept { return NoSync(reducer_); }
 
     /// From now on hook(state, bucket) brings each bucket together, in place of the mean over the
     /// ranks: what its future gives, in the type and shape of bucket.buffer(), becomes the
@@ -153,33 +149,16 @@ public:
         }
     }
 
-    /// Calls f, the training loop of this rank, whose input may end earlier than that of others.
-    /// When it has, this rank takes part in what the others do with gradients of zero, until all
-    /// have ended; then all take the parameters and buffers of one that ended last.
+    /// distributed::join() of this module alone: calls f, the training loop of this rank. When it
+    /// has ended, this rank takes part in the passes of the others with gradients of zero, until
+    /// all have ended; then all take the parameters and buffers of one that ended last.
     template <class F> void join(F f, JoinOptions const& options = {}) {
-        static_assert(std::is_invocable_v<F&>, "join: the function takes nothing");
-        join_options_ = options;
-        joins_ = true;
-        try {
-            f();
-        } catch (std::exception const& e) {
-            joins_ = false;
-            group().stop(e.what());
-            throw;
-        } catch (...) {
-            joins_ = false;
-            group().stop("an exception ended its training loop");
-            throw;
-        }
-        for (int root; (root = announce(false)) >= 0;) {
-            if (reducer_->options().broadcast_buffers && this->is_training())
-                broadcast_buffers(root);
-            reducer_->shadow();
-        }
-        joins_ = false;
-        reducer_->set_divisor(group().size());
-        broadcast_state(last_root_);
+        distributed::join({*this}, std::move(f), options);
     }
+    std::unique_ptr<JoinHook> join_hook(JoinOptions const& options) override {
+        return std::make_unique<Shadow>(*this, options);
+    }
+    ProcessGroup const& join_process_group() const override { return group(); }
 
     /// Parameters and buffers of one rank, for all: after it alone has loaded a state.
     void broadcast_state(int root = 0) {
@@ -194,6 +173,32 @@ public:
     }
 
 private:
+    /// Takes part in the passes of ranks that still have input.
+    class Shadow : public JoinHook {
+    public:
+        Shadow(DistributedDataParallel& net, JoinOptions const& options) : net_(net) {
+            net_.divides_by_active_ = !options.divide_by_initial_world_size;
+        }
+        ~Shadow() override {
+            net_.divides_by_active_ = false;
+            net_.reducer_->set_divisor(net_.group().size());
+        }
+        void main_hook() override {
+            net_.begin_reduced_iteration();
+            net_.reducer_->shadow();
+        }
+        void post_hook(bool) override { net_.broadcast_state(net_.first_active_rank()); }
+
+    private:
+        DistributedDataParallel& net_;
+    };
+
+    /// What all ranks do before a forward whose gradients are reduced.
+    void begin_reduced_iteration() {
+        if (divides_by_active_) reducer_->set_divisor(active_ranks());
+        if (reducer_->options().broadcast_buffers && this->is_training())
+            broadcast_buffers(first_active_rank());
+    }
     void broadcast_buffers(int root) {
         if (group().size() == 1) return;
         std::vector<Future<AnyTensor>> begun;
@@ -201,26 +206,9 @@ private:
             begun.push_back(group().broadcast_async(t, root, "buffer '" + name + "'"));
         for (auto const& f : begun) f.wait();
     }
-    /// Tells the others whether this rank has input. Returns the first rank that has, or -1.
-    int announce(bool has_input) {
-        auto const all =
-            group().allgather(Tensor<std::int64_t>(static_cast<std::int64_t>(has_input)),
-                "the ranks that have input");
-        int first = -1, count = 0;
-        for (int r = 0; r < group().size(); ++r)
-            if (all[static_cast<std::size_t>(r)].item()) {
-                if (count++ == 0) first = r;
-            }
-        if (first >= 0) last_root_ = first;
-        reducer_->set_divisor(
-            join_options_.divide_by_initial_world_size ? group().size() : std::max(count, 1));
-        return first;
-    }
 
     std::shared_ptr<detail::Reducer> reducer_;
-    bool reduces_ = true, joins_ = false;
-    JoinOptions join_options_;
-    int last_root_ = 0;
+    bool divides_by_active_ = false;
 };
 
 /// The type of the module is that of the first argument.

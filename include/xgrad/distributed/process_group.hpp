@@ -281,6 +281,20 @@ private:
     std::shared_ptr<detail::GroupState> state_;
 };
 
+namespace detail {
+
+/// In the handler of an exception: makes the group fail with its text, or with `otherwise` where it
+/// has none.
+inline void stop_by_exception(ProcessGroup const& group, std::string_view otherwise) noexcept {
+    try {
+        throw;
+    } catch (std::exception const& e) { group.stop(e.what()); } catch (...) {
+        group.stop(otherwise);
+    }
+}
+
+} // namespace detail
+
 /// Seeds this thread's random numbers, another stream on each rank.
 inline void manual_seed(ProcessGroup const& group, std::uint64_t seed) {
     // the step is odd, so that seeds of different ranks differ; the generator mixes them

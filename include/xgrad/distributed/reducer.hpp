@@ -35,16 +35,6 @@ struct DataParallelOptions {
 
 namespace detail {
 
-/// In the handler of an exception: makes the group fail with its text, or with `otherwise` where it
-/// has none.
-inline void stop_by_exception(ProcessGroup const& group, std::string_view otherwise) noexcept {
-    try {
-        throw;
-    } catch (std::exception const& e) { group.stop(e.what()); } catch (...) {
-        group.stop(otherwise);
-    }
-}
-
 class Reducer {
 public:
     using Hook = std::function<Future<AnyTensor>(GradBucket&)>;
@@ -88,14 +78,20 @@ public:
     std::size_t bucket_count() const noexcept { return buckets_.size(); }
     void set_divisor(int divisor) noexcept { divisor_ = divisor; }
 
-    /// Gradients of the next backward passes are reduced, or stay as they are.
-    void begin_iteration(bool reduces) {
+    /// Counts the scopes in which gradients stay as they are.
+    void enter_no_sync() noexcept { ++no_sync_; }
+    void leave_no_sync() noexcept { --no_sync_; }
+
+    /// Gradients of the next backward passes are reduced, or stay as they are. Returns which.
+    bool begin_iteration() {
+        bool const reduces = no_sync_ == 0;
         if (reduces && next_ < buckets_.size() && std::ranges::any_of(slots_, &Slot::ready))
             fail_unfinished();
         reduces_ = reduces;
-        if (!reduces) return;
+        if (!reduces) return false;
         has_begun_ = true;
         reset();
+        return true;
     }
     /// Finds the parameters that do not lead to these results, where that is wanted.
     void forward_ended(std::vector<AnyTensor> const& results) {
@@ -207,7 +203,7 @@ private:
             ". You can enable unused parameter detection by passing find_unused_parameters = true, "
             "and make sure that all results of forward take part in the loss";
         group_.stop(text);
-        throw GraphError(text);
+        fail<GraphError>(text);
     }
 
     /// A gradient is complete.
@@ -365,7 +361,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<std::unique_ptr<Bucket>> buckets_;
     Hook hook_;
-    int divisor_ = 1;
+    int divisor_ = 1, no_sync_ = 0;
     std::size_t next_ = 0; // buckets before it were handed over
     bool reduces_ = false, has_begun_ = false, finished_ = false, marked_unused_ = false,
          knows_unused_ = false, rebuilt_ = false;
