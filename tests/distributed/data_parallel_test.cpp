@@ -77,6 +77,11 @@ TEST_CASE("a bucket has one scalar type, and small capacities make several bucke
     DistributedDataParallel several(
         ConvNet(), group, {.bucket_cap_mb = 1e-6, .first_bucket_mb = 1e-6});
     CHECK(several.bucket_count() == 6);
+    // one capacity alone is that of all buckets
+    DistributedDataParallel alone(ConvNet(), group, {.bucket_cap_mb = 1e-6});
+    CHECK(alone.bucket_count() == 6);
+    DistributedDataParallel first(ConvNet(), group, {.first_bucket_mb = 1e-6});
+    CHECK(first.bucket_count() == 2);
 }
 
 TEST_CASE("making it gives all ranks the parameters and buffers of rank 0") {

@@ -20,8 +20,10 @@ namespace xgrad::distributed {
 
 /// Options of DistributedDataParallel.
 struct DataParallelOptions {
-    /// A bucket is full with bucket_cap_mb MiB, the first one already with first_bucket_mb MiB.
-    double bucket_cap_mb = 25, first_bucket_mb = 1;
+    /// A bucket is full with so many MiB: 25, and 1 for the first one, unless this says otherwise.
+    std::optional<double> bucket_cap_mb{};
+    /// The first bucket, where it is to differ from bucket_cap_mb.
+    std::optional<double> first_bucket_mb{};
     bool broadcast_buffers = true; // each forward in training begins with the buffers of rank 0
     /// Whether each forward looks for parameters that do not lead to its result. They then count as
     /// zeros on this rank.
@@ -144,8 +146,9 @@ private:
     };
     void make_buckets(std::vector<std::size_t> const& order) {
         constexpr double mib = 1024 * 1024;
-        auto plan = plan_buckets(
-            parameters_, order, options_.first_bucket_mb * mib, options_.bucket_cap_mb * mib);
+        double const capacity = options_.bucket_cap_mb.value_or(25),
+                     first = options_.first_bucket_mb.value_or(options_.bucket_cap_mb.value_or(1));
+        auto plan = plan_buckets(parameters_, order, first * mib, capacity * mib);
         std::vector<std::unique_ptr<Bucket>> made;
         for (auto& members : plan) {
             auto b = std::make_unique<Bucket>();
