@@ -20,6 +20,7 @@
 #    include <complex>
 #    include <concepts>
 #    include <condition_variable>
+#    include <csignal>
 #    include <cstddef>
 #    include <cstdint>
 #    include <cstdio>
