@@ -92,6 +92,12 @@ using xgrad::tanh;
 using xgrad::trunc;
 using xgrad::where;
 
+// Tensors of the shape and the type of a tensor.
+using xgrad::empty_like;
+using xgrad::full_like;
+using xgrad::ones_like;
+using xgrad::zeros_like;
+
 // Others take anything, so that overloads for tensors, and for classes derived from Tensor, must be
 // the more specialised, in each value category.
 #define XGRAD_TENSOR                                                                               \

@@ -1,7 +1,6 @@
 // Rounding to integers, and remainders.
 //
-// Shapes: elementwise, two operands broadcast as in NumPy. Integers stay integers in floor(),
-// ceil(), trunc() and round(); remainders of integers are double.
+// Shapes: elementwise, two operands broadcast as in NumPy. Integers stay integers.
 // Gradients: 0 for floor(), ceil(), trunc() and round(). fmod() and remainder() have 1 for a and
 // minus the whole quotient for b, in backward and forward mode.
 // Errors: shapes that do not broadcast are a ShapeError and an undefined tensor is an Error, both
@@ -44,9 +43,9 @@ struct Round : Elementwise<Z(Z), R(R)> {
 };
 template <Operand X> XGRAD_INLINE auto round(X const& x) { return express(Round{}, x); }
 
-/// a - b trunc(a/b), with the sign of a, as in C; NaN for b = 0. The gradient treats trunc(a/b) as
-/// constant.
-struct Fmod : Transcendental<R(R, R)> {
+/// a - b trunc(a/b), with the sign of a, as in C. For b = 0 it is NaN, and of integers 0, as in
+/// NumPy. The gradient treats trunc(a/b) as constant.
+struct Fmod : Transcendental<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "fmod";
     XGRAD_INLINE auto value(auto a, auto b) const { return fmod(a, b); }
     XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto) const { return one; }
@@ -59,9 +58,9 @@ XGRAD_INLINE auto fmod(A&& a, B&& b) {
     return express(Fmod{}, std::forward<A>(a), std::forward<B>(b));
 }
 
-/// a - b floor(a/b), with the sign of b, as in Python; NaN for b = 0. The gradient treats
-/// floor(a/b) as constant.
-struct Remainder : Transcendental<R(R, R)> {
+/// a - b floor(a/b), with the sign of b, as in Python. For b = 0 it is NaN, and of integers 0, as
+/// in NumPy. The gradient treats floor(a/b) as constant.
+struct Remainder : Transcendental<Z(Z, Z), R(R, R)> {
     static constexpr std::string_view written = "remainder";
     XGRAD_INLINE auto value(auto a, auto b) const {
         auto const rest = fmod(a, b);
@@ -77,6 +76,12 @@ template <class A, class B>
     requires AnyOperand<A, B>
 XGRAD_INLINE auto remainder(A&& a, B&& b) {
     return express(Remainder{}, std::forward<A>(a), std::forward<B>(b));
+}
+/// remainder(), as Python's operator: -7 % 3 is 2. (That of C++ is fmod().)
+template <class A, class B>
+    requires AnyOperand<A, B>
+XGRAD_INLINE auto operator%(A&& a, B&& b) {
+    return remainder(std::forward<A>(a), std::forward<B>(b));
 }
 
 } // namespace xgrad

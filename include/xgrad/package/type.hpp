@@ -220,16 +220,20 @@ template <class M, Name name, class... Parts> struct Type {
         constexpr bool is_module = std::derived_from<M, nn::AnyModule>;
         static_assert(is_module,
             "package::Type: only a module, derived from nn::Module, has a type in packages");
-        constexpr bool is_named = detail::is_type_name(name.view());
+        constexpr bool is_named = detail::is_dotted(name.view());
         static_assert(is_named, "package::Type: a name is identifiers with dots between them, such "
                                 "as \"acme.vision.Block\"");
+        constexpr bool has_dot = !is_named || detail::is_type_name(name.view());
+        static_assert(has_dot,
+            "package::Type: this name has no dot; the name of the project stands "
+            "before that of the type, as in \"acme.Net\"");
         constexpr bool is_free = !name.view().starts_with("xgrad.");
         static_assert(
             is_free, "package::Type: names that begin with \"xgrad.\" are those of the library");
         constexpr bool are_parts = (detail::is_part<Parts> && ...);
         static_assert(are_parts, "package::Type: after the name stand Argument, Call, DependsOn, "
                                  "Make, StateSize or NameOnly");
-        if constexpr (is_module && is_named && is_free && are_parts) check_arguments();
+        if constexpr (is_module && is_named && has_dot && is_free && are_parts) check_arguments();
     }
 
 private:

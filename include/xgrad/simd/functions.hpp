@@ -15,9 +15,15 @@
 
 namespace xgrad::simd {
 
-/// The remainder of a division of a by b, with the sign of a.
+/// The remainder of a division of a by b, with the sign of a. Of integers it is 0 where b is 0.
 template <class P> XGRAD_INLINE Batch<P> fmod(Batch<P> a, Batch<P> b) {
-    return detail::each([](P p, P q) { return std::fmod(p, q); }, a, b);
+    return detail::each(
+        [](P p, P q) {
+            if constexpr (std::integral<P>)
+                return q == 0 || q == -1 ? P(0) : P(p % q); // the least number % -1 overflows
+            else return std::fmod(p, q);
+        },
+        a, b);
 }
 template <class P> XGRAD_INLINE Mask<P> isnan(Batch<P> x) { return !(x == x); }
 template <class P> XGRAD_INLINE Batch<P> sgn(Batch<P> x) {

@@ -20,6 +20,12 @@ template <Scalar T = double>
 Tensor<T> full(ShapeArgument const& shape, T value, std::type_identity_t<GradFlag<T>> g = {}) {
     return Tensor<T>(detail::Array<T>(shape, value), g);
 }
+/// Of an int: integers of any width become int64.
+template <Number N>
+    requires(!Scalar<N>)
+auto full(ShapeArgument const& shape, N value) {
+    return full<detail::tensor_scalar<N>>(shape, value);
+}
 template <Scalar T = double>
 Tensor<T> zeros(ShapeArgument const& shape, std::type_identity_t<GradFlag<T>> g = {}) {
     return full<T>(shape, T(0), g);
@@ -238,6 +244,9 @@ Tensor<T> full_like(
     Tensor<T> const& t, std::type_identity_t<T> value, std::type_identity_t<GradFlag<T>> g = {}) {
     return full<T>(t.shape(), value, g);
 }
+
+/// empty() of the shape and type of another tensor.
+template <Scalar T> Tensor<T> empty_like(Tensor<T> const& t) { return empty<T>(t.shape()); }
 
 /// Uniform random integers from low to high - 1. Throws an Error unless low < high.
 Tensor<std::int64_t> randint(std::int64_t low, std::int64_t high, ShapeArgument const& shape);

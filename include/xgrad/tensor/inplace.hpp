@@ -14,6 +14,7 @@
 // tensor (complex into real) does not compile.
 #pragma once
 
+#include <xgrad/ops/rounding.hpp>
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/views.hpp>
 
@@ -174,6 +175,10 @@ template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::opera
 }
 template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator/=(X const& x) {
     detail::assign(*this, *this / x, "/=");
+    return *this;
+}
+template <Scalar T> template <detail::OperandLike X> Tensor<T>& Tensor<T>::operator%=(X const& x) {
+    detail::assign(*this, *this % x, "%=");
     return *this;
 }
 

@@ -104,6 +104,11 @@ template <class Self> struct InplaceForms : detail::HandleOfProgram<Self> {
         return apply_in_place(
             "div_", [](auto const& x, auto const& y) { return x / y; }, b);
     }
+    /// The remainder of a division by `b`, broadcast to this shape, with the sign of `b`.
+    template <detail::OperandLike X> Self& remainder_(X const& b) {
+        return apply_in_place(
+            "remainder_", [](auto const& x, auto const& y) { return remainder(x, y); }, b);
+    }
     /// Raises each element to the power `b`, broadcast to this shape.
     template <detail::OperandLike X> Self& pow_(X const& b) {
         return apply_in_place(

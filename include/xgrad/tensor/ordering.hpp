@@ -15,14 +15,43 @@
 
 namespace xgrad {
 
-/// Elements, and their indices along the axis: auto [values, indices] = sort(x). Where a tensor is
-/// expected, it is the values.
+/// Elements, and their indices along the axis: auto [values, indices] = sort(x). It is a pair, too,
+/// with `first` and `second`. Where a tensor is expected, it is the values.
 template <Scalar T> struct Ordered {
-    Tensor<T> values;             // the elements
-    Tensor<std::int64_t> indices; // of the elements, along the axis
+    Tensor<T> values;                       // the elements
+    Tensor<std::int64_t> indices;           // of the elements, along the axis
+    Tensor<T>& first = values;              // another name
+    Tensor<std::int64_t>& second = indices; // another name
+
+    Ordered(Tensor<T> elements, Tensor<std::int64_t> positions)
+        : values(std::move(elements)), indices(std::move(positions)) {}
+    Ordered(Ordered const& o) : values(o.values), indices(o.indices) {}
+    Ordered(Ordered&& o) noexcept : values(std::move(o.values)), indices(std::move(o.indices)) {}
+    Ordered& operator=(Ordered o) noexcept {
+        values = std::move(o.values);
+        indices = std::move(o.indices);
+        return *this;
+    }
 
     operator Tensor<T>() const { return values; }
+    /// The part of a structured binding.
+    template <std::size_t i> auto get() const {
+        if constexpr (i == 0) return values;
+        else return indices;
+    }
 };
+
+} // namespace xgrad
+
+template <class T> struct std::tuple_size<xgrad::Ordered<T>> : std::integral_constant<int, 2> {};
+template <class T> struct std::tuple_element<0, xgrad::Ordered<T>> {
+    using type = xgrad::Tensor<T>;
+};
+template <class T> struct std::tuple_element<1, xgrad::Ordered<T>> {
+    using type = xgrad::Tensor<std::int64_t>;
+};
+
+namespace xgrad {
 
 namespace detail {
 

@@ -12,6 +12,8 @@
 
 namespace xgrad {
 
+template <Scalar T> struct Ordered;
+
 /// How to print floating-point numbers.
 struct NumberFormat {
     int precision = 6; // significant digits, or digits after the point
@@ -111,6 +113,10 @@ template <std::same_as<DType> T> std::ostream& operator<<(std::ostream& out, T t
 template <class Op, class... X>
 std::ostream& operator<<(std::ostream& out, Expression<Op, X...> const& e) {
     return out << detail::materialize(e);
+}
+/// What sort(), topk() and median() return: both tensors, with their names.
+template <Scalar T> std::ostream& operator<<(std::ostream& out, Ordered<T> const& x) {
+    return out << "values=" << x.values << ",\nindices=" << x.indices;
 }
 
 } // namespace xgrad

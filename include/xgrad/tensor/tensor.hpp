@@ -51,12 +51,14 @@ public:
         : Tensor(detail::ArrayOf<T>::from_list(values), g) {
         if (auto const join = detail::ArrayOf<T>::join_of(values)) join(*this, values);
     }
-    /// Copies the values of an xtensor expression, or the numbers of a std::vector, std::array,
+    /// Copies the values of an xtensor expression (one without memory, such as xt::linspace(), also
+    /// by `Tensor<double> x = e`), or the numbers of a std::vector, std::array,
     /// std::span or another range, with one dimension. borrow() and adopt() make tensors of such
     /// memory without a copy.
     template <class V>
         requires(detail::copies_from<V, T>)
-    explicit Tensor(V const& values) : Tensor(detail::ArrayOf<T>::from(values)) {}
+    explicit(!detail::evaluates_to<V, T>) Tensor(V const& values)
+        : Tensor(detail::ArrayOf<T>::from(values)) {}
     template <class V>
         requires(detail::copies_from<V, T>)
     explicit Tensor(V const& values, GradFlag<T> g) : Tensor(detail::ArrayOf<T>::from(values), g) {}
@@ -266,6 +268,7 @@ public:
     template <detail::OperandLike X> Tensor& operator-=(X const& x);
     template <detail::OperandLike X> Tensor& operator*=(X const& x);
     template <detail::OperandLike X> Tensor& operator/=(X const& x);
+    template <detail::OperandLike X> Tensor& operator%=(X const& x);
     Tensor& fill_(T value);
     Tensor& fill(T value) { return fill_(value); }
     Tensor& zero_();
@@ -353,8 +356,8 @@ concept TensorBesideXtensor =
     (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
 template <class A, class B> Tensor<double> refuse_operator() {
     constexpr bool is_refused = !TensorBesideXtensor<A, B>;
-    static_assert(is_refused,
-        "tensors have no such operator: %, &, |, ^, << and >> are for arrays of integers");
+    static_assert(
+        is_refused, "tensors have no such operator: &, |, ^, << and >> are for arrays of integers");
     return {};
 }
 } // namespace detail
@@ -366,11 +369,6 @@ template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
 }
 
 // Rejects operators that xtensor would otherwise apply with the tensor as one scalar element.
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator%(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
 template <class A, class B>
     requires detail::TensorBesideXtensor<A, B>
 auto operator&(A&&, B&&) {

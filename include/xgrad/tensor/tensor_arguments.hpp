@@ -96,13 +96,31 @@ template <class V> inline constexpr bool has_missing_values = false;
 template <XtensorExpression V>
 inline constexpr bool has_missing_values<V> =
     MissingValue<typename std::remove_cvref_t<V>::value_type>;
+/// An xtensor container or view whose elements lie in memory.
+template <class A>
+concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
+    a.data() + a.data_offset();
+    a.strides().begin();
+    requires std::is_pointer_v<std::remove_cvref_t<decltype(a.storage().data())>>;
+};
+
+/// An xtensor expression without elements in memory, such as xt::linspace() or 2. * array, of
+/// numbers that a Tensor<T> may have: it has to be evaluated, so that nobody would expect that the
+/// tensor shares its memory.
+template <class V, class T> inline constexpr bool evaluates_to = false;
+template <XtensorExpression V, class T>
+    requires(!StridedXtensor<V const> && !has_missing_values<V> &&
+                Number<std::remove_cvref_t<typename V::value_type>>)
+inline constexpr bool evaluates_to<V, T> =
+    is_kind_within<kind_of<std::remove_cvref_t<typename V::value_type>>, kind_of<T>>;
 /// What a constructor of Tensor<T> takes in parentheses only. (One variable, so that the messages
 /// about other constructors stay short.)
 template <class V, class T>
 inline constexpr bool copied_explicitly = NumberRange<V> || RangeOfRanges<V>;
 template <XtensorExpression V, class T>
 inline constexpr bool copied_explicitly<V, T> =
-    has_missing_values<V> || std::convertible_to<typename std::remove_cvref_t<V>::value_type, T>;
+    has_missing_values<V> ||
+    (std::convertible_to<typename std::remove_cvref_t<V>::value_type, T> && !evaluates_to<V, T>);
 /// What a Tensor<T> is made of, when it is written in parentheses.
 template <class V, class T>
 inline constexpr bool copies_from = [] {
@@ -131,14 +149,6 @@ inline constexpr bool is_mask<M> = std::same_as<std::remove_cvref_t<typename M::
 template <class D> auto xt_dims(D const& d) {
     return xt::dynamic_shape<typename D::value_type>(d.begin(), d.end());
 }
-
-/// An xtensor container or view whose elements lie in memory.
-template <class A>
-concept StridedXtensor = XtensorExpression<A> && requires(A& a) {
-    a.data() + a.data_offset();
-    a.strides().begin();
-    requires std::is_pointer_v<std::remove_cvref_t<decltype(a.storage().data())>>;
-};
 
 /// Makes the array of a tensor from what its constructors take.
 template <class T> struct ArrayOf {
