@@ -25,8 +25,16 @@ struct Origin {
     mutable std::string text = {}; // of `location` or `stack`, once somebody asked for it
 };
 
+/// What anomaly mode does, by pointers, so that only programs that construct an AnomalyMode contain
+/// it.
+struct AnomalyFunctions {
+    void (*record_origin)(Node& fresh);
+    void (*run)(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
+        bool keep_saved); // run_node() for a Node without hooks
+};
+
 struct AnomalyState {
-    bool enabled = false;
+    AnomalyFunctions const* functions = nullptr; // null where the mode is off
     bool check_nan = true;
     SourceLocation const* location =
         nullptr; // of the statement that is being recorded; may be null
@@ -56,12 +64,10 @@ private:
 
 /// Text for messages: " It was recorded at demo.cpp:12, ...", or "" where the location is unknown.
 /// May start addr2line.
-[[gnu::cold]] std::string origin_text(Node const& node);
-
-/// Throws E with the message and the text of origin_text(node), which is composed when what() is
-/// first called: it may start addr2line.
-template <class E>
-[[noreturn, gnu::cold]] void fail_at_origin(std::string const& message, Node const& node);
+[[gnu::cold]] inline std::string origin_text(Node const& node) {
+    auto const* const hooks = NodeHooks::of(node);
+    return hooks ? hooks->origin_text() : std::string();
+}
 
 } // namespace detail
 
@@ -69,10 +75,7 @@ template <class E>
 /// check_nan a backward pass throws at the first gradient that is NaN. All operations are slower.
 class AnomalyMode {
 public:
-    XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept : before_(detail::anomaly) {
-        detail::anomaly.enabled = true;
-        detail::anomaly.check_nan = check_nan;
-    }
+    XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept;
     AnomalyMode(AnomalyMode const&) = delete;
     AnomalyMode& operator=(AnomalyMode const&) = delete;
     ~AnomalyMode();

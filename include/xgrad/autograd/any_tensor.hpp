@@ -48,7 +48,6 @@ struct TypeInfo {
     void (*zero_elements)(AnyArray const&);
     void (*scatter_add)(AnyArray const& to,
         AnyArray const& more); // to += more, also where elements of `to` overlap
-    bool (*has_nan)(AnyArray const&);
     char const* library = &library_identity<XGRAD_VERSION>;
 };
 
@@ -64,6 +63,7 @@ enum class CreationMeta : std::uint8_t {
 };
 
 /// State of a view: its base, and the version of the memory for which its grad_fn is valid.
+/// refresh() is virtual, so that only programs that make views contain it.
 struct ViewInfo : Cached {
     Ref<TensorImpl> base; // never a view itself
     CreationMeta meta;
@@ -72,6 +72,12 @@ struct ViewInfo : Cached {
 
     ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v)
         : base(std::move(b)), meta(m), version(v) {}
+    ViewInfo(ViewInfo const&) = delete;
+    ViewInfo& operator=(ViewInfo const&) = delete;
+    virtual ~ViewInfo() = default;
+
+    /// Updates the grad_fn of the view where its base was changed in place; see view.hpp.
+    XGRAD_FUNCTION virtual void refresh(TensorImpl& self);
 
     /// Locks the grad_fn of the view while it is read or refreshed; no lock without a second
     /// thread.
@@ -131,11 +137,13 @@ private:
     [[gnu::cold]] void forget() noexcept;
 };
 
-/// Updates the grad_fn of a view whose base was changed in place; see view.hpp.
-void refresh_view(TensorImpl& view);
-
+[[gnu::cold]] void refresh_view(TensorImpl& view);
 /// Returns t after refreshing its grad_fn where it is a view.
-TensorImpl& current(TensorImpl& t);
+inline TensorImpl& current(TensorImpl& t) {
+    if (t.view) [[unlikely]]
+        refresh_view(t);
+    return t;
+}
 
 } // namespace detail
 

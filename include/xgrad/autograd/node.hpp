@@ -179,7 +179,8 @@ using Gradients = std::vector<AnyTensor>;
 
 /// Data that few Nodes have: hooks, and the source location where the Node was recorded. A tensor's
 /// hooks stay with the Node that computed the value on which they were registered. Threads may
-/// register hooks while others run the Node: all lists are lock-free or have a mutex.
+/// register hooks while others run the Node: all lists are lock-free or have a mutex. What the
+/// engine asks of it is virtual, so that only programs that make a NodeHooks contain that code.
 struct NodeHooks {
     class OutputHooks {
     public:
@@ -207,12 +208,26 @@ struct NodeHooks {
     NodeHooks() noexcept = default;
     NodeHooks(NodeHooks const&) = delete;
     NodeHooks& operator=(NodeHooks const&) = delete;
-    ~NodeHooks();
+    XGRAD_FUNCTION virtual ~NodeHooks();
+
+    /// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
+    XGRAD_FUNCTION virtual void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
+    /// run_node() for the Node that has these hooks.
+    XGRAD_FUNCTION virtual void run(
+        Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
+    /// Text for messages: see origin_text().
+    XGRAD_FUNCTION virtual std::string origin_text() const;
+    /// Throws VersionError with the message and where the Node was recorded.
+    [[noreturn]] XGRAD_FUNCTION virtual void fail_changed(std::string const& message) const;
+    /// Moves what retain_grad() has set for an output to an output of another Node.
+    XGRAD_FUNCTION virtual void move_retain_grad(
+        std::uint32_t output_nr, Node& to, std::uint32_t to_nr);
 
     static NodeHooks* of(Node const& node) noexcept {
         return node.hooks_.load(std::memory_order_acquire);
     }
     static NodeHooks& made(Node& node);
+    [[gnu::cold]] static void destroy(NodeHooks* hooks) noexcept;
     static OutputHooks& at(Node& node, std::uint32_t output_nr);
 };
 
@@ -236,7 +251,10 @@ private:
 
 } // namespace detail
 
-inline Node::~Node() { delete hooks_.load(std::memory_order_relaxed); }
+inline Node::~Node() {
+    if (auto* const hooks = hooks_.load(std::memory_order_relaxed)) [[unlikely]]
+        detail::NodeHooks::destroy(hooks);
+}
 
 } // namespace xgrad
 

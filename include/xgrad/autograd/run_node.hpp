@@ -15,8 +15,20 @@ namespace detail {
 /// result keeps the gradient.
 AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after);
 
-/// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
-void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
+// Virtual functions of NodeHooks are called from cold functions: in others GCC calls the only
+// implementation that it sees directly, and every program would contain it (tools/size).
+
+[[gnu::cold]] void call_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
+
+/// Calls the tensor hooks of a Node in order, and then stores the gradients for retain_grad().
+XGRAD_INLINE void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
+    if (NodeHooks::of(node)) [[unlikely]]
+        call_tensor_hooks(node, gradients);
+}
+
+/// run_node() for a Node with hooks, or in anomaly mode.
+[[gnu::cold]] void run_observed_node(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
 
 /// Throws where a hook returned another number of gradients than it was given.
 void check_hook_count(std::size_t got, std::size_t expected);
@@ -34,10 +46,6 @@ void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
 [[gnu::cold]] void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results);
 
-/// run_node() for a Node with hooks, or in anomaly mode.
-[[gnu::cold]] void run_observed_node(Node& node, NodeHooks const* hooks,
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
-
 /// Runs a Node with the gradients that arrived. The caller has run its tensor hooks.
 void run_node(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
@@ -45,12 +53,12 @@ void run_node(
 /// True where a Node must run by apply(): it has hooks, anomaly mode is on, or the pass is
 /// recorded.
 inline bool must_apply(Node const& node) noexcept {
-    return grad_mode || anomaly.enabled || NodeHooks::of(node);
+    return grad_mode || anomaly.functions || NodeHooks::of(node);
 }
 
 /// Runs the AccumulateGrad of a leaf, with all its hooks.
 XGRAD_INLINE void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
-    if (!anomaly.enabled && !NodeHooks::of(node)) [[likely]] {
+    if (!anomaly.functions && !NodeHooks::of(node)) [[likely]] {
         NodeLock const lock(node);
         return static_cast<AccumulateGrad&>(node).accumulate_gradient(gradient);
     }

@@ -85,31 +85,23 @@ public:
     }
 
 private:
-    struct Packed {
-        std::shared_ptr<detail::Packing const> packing;
-        std::shared_ptr<void const> data;
-        Edge edge; // of an operand
-        DType dtype;
-        Shape shape;
-        AnyTensor open = {};
-    };
-
     static constexpr std::uint32_t operand_nr = ~std::uint32_t{0};
 
     SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant);
 
     bool is_result() const noexcept { return output_nr_ != operand_nr; }
 
-    [[gnu::cold]] void pack(std::shared_ptr<detail::Packing const> packing);
-
-    [[gnu::cold]] AnyTensor unpacked() const;
+    void pack(std::shared_ptr<detail::Packing const> const& packing) {
+        packed_ = packing->packed(packing, value_);
+        value_ = {};
+    }
 
     void check(Node const& owner) const;
 
-    [[noreturn]] void fail_changed(Node const& owner) const;
+    [[noreturn, gnu::cold]] void fail_changed(Node const& owner) const;
 
     AnyTensor value_;
-    std::unique_ptr<Packed> packed_;
+    std::unique_ptr<detail::PackedTensor> packed_;
     std::uint32_t version_ = 0;
     std::uint32_t output_nr_ = operand_nr;
 };

@@ -15,10 +15,32 @@ namespace xgrad {
 
 namespace detail {
 
-/// A pair of hooks; the type of the packed object is erased.
+/// What pack made of a saved tensor, with what restores it.
+class PackedTensor {
+public:
+    Edge edge; // of an operand
+    AnyTensor open = {};
+
+    virtual ~PackedTensor() = default;
+    /// Calls unpack, and checks the shape and the scalar type of its result.
+    virtual AnyTensor unpacked() const = 0;
+};
+
+/// A pair of hooks; the type of the packed object is erased. The functions are virtual, so that
+/// only programs with such hooks contain them.
 struct Packing {
     std::function<std::shared_ptr<void const>(AnyTensor const&)> pack;
     std::function<AnyTensor(void const*)> unpack;
+
+    template <class P, class U>
+    Packing(P&& p, U&& u) : pack(std::forward<P>(p)), unpack(std::forward<U>(u)) {}
+    Packing(Packing const&) = delete;
+    Packing& operator=(Packing const&) = delete;
+    XGRAD_FUNCTION virtual ~Packing();
+    /// Calls pack, without recording. `self` is this pair. Throws where pack changes its argument
+    /// in place.
+    XGRAD_FUNCTION virtual std::unique_ptr<PackedTensor> packed(
+        std::shared_ptr<Packing const> self, AnyTensor const& value) const;
 };
 
 template <class Pack, class Unpack>
@@ -39,13 +61,13 @@ std::shared_ptr<Packing const> make_packing(Pack pack, Unpack unpack) {
                 static_assert(gives_tensor, "saved tensor hooks: unpack returns a tensor");
                 if constexpr (gives_tensor)
                     return std::make_shared<Packing const>(
-                        Packing{[pack = std::move(pack)](
-                                    AnyTensor const& t) mutable -> std::shared_ptr<void const> {
-                                    return std::make_shared<Packed const>(pack(t));
-                                },
-                            [unpack = std::move(unpack)](void const* packed) mutable -> AnyTensor {
-                                return unpack(*static_cast<Packed const*>(packed));
-                            }});
+                        [pack = std::move(pack)](
+                            AnyTensor const& t) mutable -> std::shared_ptr<void const> {
+                            return std::make_shared<Packed const>(pack(t));
+                        },
+                        [unpack = std::move(unpack)](void const* packed) mutable -> AnyTensor {
+                            return unpack(*static_cast<Packed const*>(packed));
+                        });
             }
         }
     }

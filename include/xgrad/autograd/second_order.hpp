@@ -13,6 +13,9 @@ namespace xgrad::detail {
 struct SecondOrder {
     /// apply() of a fused Node, recorded.
     void (*record)(Node& fused, AnyTensor const& gradient, std::span<AnyTensor> results);
+    /// Makes a Node the grad_fn of `value`: see linear_combination().
+    void (*record_linear)(
+        AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b);
 
     /// Set by link_second_order().
     static inline std::atomic<SecondOrder const*> linked{nullptr};
@@ -35,6 +38,14 @@ struct ForwardMode {
 
     static ForwardMode const& of(Node const& node);
 };
+
+/// Returns `value`, which is factor * a, or factor * a + b. It is recorded where grad mode is on
+/// and one of the two requires a gradient: gradients are added, copied and scaled so.
+AnyTensor linear_combination(
+    AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b = nullptr);
+
+/// SecondOrder::record_linear.
+void record_linear(AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b);
 
 /// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
 /// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's

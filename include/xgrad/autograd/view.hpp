@@ -1,7 +1,7 @@
 // Views: tensors that share the memory of a base, and the gradients between the two.
 // Invariant: the version in ViewInfo tells for which version of the memory the view's grad_fn
-// holds. An in-place change through a view gives the base a CopySlices Node. refresh_view() then
-// gives each view of the base a new grad_fn, when it is asked for.
+// holds. An in-place change through a view gives the base a CopySlices Node. ViewInfo::refresh()
+// then gives each view of the base a new grad_fn, when it is asked for.
 #pragma once
 
 #include <xgrad/autograd/accumulate_grad.hpp>
@@ -95,7 +95,7 @@ private:
 };
 
 /// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
-void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
+[[gnu::cold]] void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
 
 /// The Node of a view, with an edge to the gradient of its base.
 Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base);
@@ -111,7 +111,6 @@ inline bool made_unrecorded(CreationMeta meta) {
 /// Throws for a recorded in-place change of a view that was not recorded.
 [[noreturn, gnu::cold]] void fail_unrecorded_view(CreationMeta meta, std::string_view what);
 
-[[gnu::cold]] void refresh_view(TensorImpl& view);
 /// Sets the grad_fn of a view and marks it as up to date.
 void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
 

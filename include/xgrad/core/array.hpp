@@ -174,27 +174,26 @@ template <class T> Array<T> const& as(AnyArray const& a) noexcept {
 }
 template <class T> Array<T>& as(AnyArray& a) noexcept { return static_cast<Array<T>&>(a); }
 
-/// Visits an index space in row-major order: calls f(count, offsets) for each row along the last
-/// axis, where offsets[k] is the start of the row in operand k, in elements.
+/// A function that visit_rows() calls for each row: with the number of its elements and its start
+/// in each operand, in elements.
+struct RowVisitor {
+    void (*call)(void* context, std::size_t count, std::ptrdiff_t const* offsets);
+    void* context;
+};
+/// Visits the rows along the last axis of an index space in row-major order, for at most 4
+/// operands.
+void visit_rows(
+    Shape const& shape, Strides const* const* strides, std::size_t operands, RowVisitor visit);
+
+/// visit_rows() of a function f(count, offsets).
 template <std::size_t K, class F>
 void for_each_run(Shape const& shape, Strides const* const (&strides)[K], F f) {
-    std::ptrdiff_t offset[K] = {};
-    if (numel(shape) == 0) return;
-    std::size_t const rank = shape.size();
-    if (rank == 0) return f(std::size_t{1}, offset);
-    Shape index(rank, 0);
-    for (;;) {
-        f(shape[rank - 1], offset);
-        std::size_t d = rank - 1;
-        for (;;) {
-            if (d-- == 0) return;
-            for (std::size_t k = 0; k < K; ++k) offset[k] += (*strides[k])[d];
-            if (++index[d] < shape[d]) break;
-            for (std::size_t k = 0; k < K; ++k)
-                offset[k] -= (*strides[k])[d] * static_cast<std::ptrdiff_t>(shape[d]);
-            index[d] = 0;
-        }
-    }
+    static_assert(K <= 4);
+    visit_rows(shape, strides, K,
+        {[](void* context, std::size_t count, std::ptrdiff_t const* offsets) {
+             (*static_cast<F*>(context))(count, offsets);
+         },
+            &f});
 }
 
 template <class To, class From> To converted(From v) {

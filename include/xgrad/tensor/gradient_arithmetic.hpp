@@ -1,14 +1,23 @@
-// Definitions of the functions that type_info.hpp declares, by means of operations.
+// Definitions of the functions that type_info.hpp declares.
 #pragma once
 
-#include <xgrad/ops/arithmetic.hpp>
-#include <xgrad/tensor/traced.hpp>
+#include <xgrad/autograd/second_order.hpp>
+#include <xgrad/tensor/tensor.hpp>
 
 namespace xgrad::detail {
 
+template <Scalar T> AnyTensor row_major_copy(AnyTensor const& t) {
+    AnyTensor made(TensorImpl::make(type_info<T>, t.shape()));
+    copy_elements(as<T>(made.impl().array), as<T>(t.impl().array));
+    return made;
+}
+
 template <Scalar T> AnyTensor GradientArithmetic<T>::add(AnyTensor const& a, AnyTensor const& b) {
-    if constexpr (Differentiable<T>) return Tensor<T>(a.as<T>() + b.as<T>());
-    else return a;
+    if constexpr (Differentiable<T>) {
+        AnyTensor const sum = row_major_copy<T>(a);
+        scatter_add(sum.impl().array, b.impl().array);
+        return linear_combination(sum, 1, a, &b);
+    } else return a;
 }
 
 template <Scalar T>
@@ -19,7 +28,7 @@ void GradientArithmetic<T>::add_in_place(AnyTensor const& to, AnyTensor const& m
 }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::copy(AnyTensor const& t) {
-    return t.as<T>().clone();
+    return linear_combination(row_major_copy<T>(t), 1, t);
 }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, double value) {
@@ -29,9 +38,11 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::filled(Shape const& shape, 
 }
 
 template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, double factor) {
-    if constexpr (Differentiable<T>)
-        return Tensor<T>(t.as<T>() * static_cast<precision_of<T>>(factor));
-    else return t;
+    if constexpr (Differentiable<T>) {
+        AnyTensor const product = row_major_copy<T>(t);
+        multiply_in_place(product, factor);
+        return linear_combination(product, factor, t);
+    } else return t;
 }
 
 template <Scalar T>
@@ -54,17 +65,6 @@ void GradientArithmetic<T>::scatter_add(AnyArray const& to, AnyArray const& more
             accumulate_strided<T, T>(in.begin(), out.begin(), 1, out.numel);
         else for_each_pair(out, in, [](T& t, T const& m) { t += m; });
     }
-}
-
-template <Scalar T> bool GradientArithmetic<T>::has_nan(AnyArray const& a) {
-    bool found = false;
-    Strides const* const strides[] = {&a.strides};
-    std::ptrdiff_t const step = a.strides.empty() ? 0 : a.strides.back();
-    for_each_run(a.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-        T const* in = as<T>(a).begin() + at[0];
-        for (std::size_t i = 0; i < n; ++i, in += step) found |= !(*in == *in);
-    });
-    return found;
 }
 
 } // namespace xgrad::detail

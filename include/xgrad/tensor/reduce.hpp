@@ -10,6 +10,7 @@
 
 #include <xgrad/ops/reduction.hpp>
 #include <xgrad/tensor/gradient_arithmetic.hpp>
+#include <xgrad/tensor/traced.hpp>
 
 namespace xgrad {
 

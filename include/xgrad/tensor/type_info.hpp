@@ -1,5 +1,5 @@
 // The TypeInfo of each scalar type: how the graph adds, copies and creates gradients.
-// gradient_arithmetic.hpp defines the functions by means of operations.
+// gradient_arithmetic.hpp defines the functions.
 #pragma once
 
 #include <xgrad/autograd/any_tensor.hpp>
@@ -17,10 +17,9 @@ template <Scalar T> struct GradientArithmetic {
         detail::copy_elements(as<T>(to), as<T>(from));
     }
     static void zero_elements(AnyArray const& a) {
-        copy_elements(as<T>(a), broadcast_view(Array<T>(Shape{}, T()), a.shape));
+        for_each_pair(as<T>(a), as<T>(a), [](T& x, T const&) { x = T(); });
     }
     static void scatter_add(AnyArray const& to, AnyArray const& more);
-    static bool has_nan(AnyArray const& a);
 };
 
 #ifdef XGRAD_SEPARATE_COMPILATION
@@ -37,7 +36,6 @@ inline constexpr TypeInfo type_info{dtype_of<T>, sizeof(T), &GradientArithmetic<
     &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy,
     &GradientArithmetic<T>::filled, &GradientArithmetic<T>::scaled,
     &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of,
-    &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add,
-    &GradientArithmetic<T>::has_nan};
+    &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add};
 
 } // namespace xgrad::detail

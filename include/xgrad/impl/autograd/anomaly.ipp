@@ -51,9 +51,8 @@ inline std::string origin_text(Origin const& origin) {
     return text;
 }
 
-XGRAD_FUNCTION std::string origin_text(Node const& node) {
-    auto const* const hooks = NodeHooks::of(node);
-    return hooks && hooks->origin ? origin_text(*hooks->origin) : std::string();
+XGRAD_FUNCTION std::string NodeHooks::origin_text() const {
+    return origin ? detail::origin_text(*origin) : std::string();
 }
 
 /// An exception of which copies share the text.
@@ -80,10 +79,16 @@ private:
     std::shared_ptr<Text> text_;
 };
 
-template <class E> void fail_at_origin(std::string const& message, Node const& node) {
-    auto const* const hooks = NodeHooks::of(node);
+/// Throws E with the message and where the Node was recorded. The text is composed when what() is
+/// first called: it may start addr2line.
+template <class E>
+[[noreturn, gnu::cold]] void fail_at_origin(std::string const& message, NodeHooks const* hooks) {
     if (!hooks || !hooks->origin) throw E(message);
     throw ErrorAtOrigin<E>(message, hooks->origin);
+}
+
+XGRAD_FUNCTION void NodeHooks::fail_changed(std::string const& message) const {
+    fail_at_origin<VersionError>(message, this);
 }
 
 } // namespace xgrad::detail
@@ -91,13 +96,13 @@ template <class E> void fail_at_origin(std::string const& message, Node const& n
 namespace xgrad {
 
 XGRAD_FUNCTION AnomalyMode::~AnomalyMode() {
-    detail::anomaly.enabled = before_.enabled;
+    detail::anomaly.functions = before_.functions;
     detail::anomaly.check_nan = before_.check_nan;
 }
 
 XGRAD_FUNCTION Node::Node(std::uint64_t sequence) : sequence_(sequence) {
-    if (detail::anomaly.enabled) [[unlikely]]
-        detail::NodeHooks::made(*this).origin = detail::make_origin();
+    if (detail::anomaly.functions) [[unlikely]]
+        detail::anomaly.functions->record_origin(*this);
 }
 
 } // namespace xgrad

@@ -74,11 +74,7 @@ XGRAD_FUNCTION void TensorImpl::destroy(TensorImpl* p) noexcept {
     else Storage::release_block(behind);
 }
 
-XGRAD_FUNCTION TensorImpl& current(TensorImpl& t) {
-    if (t.view) [[unlikely]]
-        refresh_view(t);
-    return t;
-}
+XGRAD_FUNCTION void refresh_view(TensorImpl& view) { view.view->refresh(view); }
 
 } // namespace xgrad::detail
 

@@ -36,6 +36,8 @@ XGRAD_FUNCTION NodeHooks::~NodeHooks() {
         delete std::exchange(o, o->next.load(std::memory_order_relaxed));
 }
 
+XGRAD_FUNCTION void NodeHooks::destroy(NodeHooks* hooks) noexcept { delete hooks; }
+
 XGRAD_FUNCTION NodeHooks& NodeHooks::made(Node& node) {
     auto* hooks = of(node);
     if (!hooks) {
@@ -58,6 +60,14 @@ XGRAD_FUNCTION auto NodeHooks::at(Node& node, std::uint32_t output_nr) -> Output
         if (found->output_nr == output_nr) return *found;
         link = &found->next;
     }
+}
+
+XGRAD_FUNCTION void NodeHooks::move_retain_grad(
+    std::uint32_t output_nr, Node& to, std::uint32_t to_nr) {
+    for (auto* o = outputs.load(std::memory_order_acquire); o;
+         o = o->next.load(std::memory_order_acquire))
+        if (o->output_nr == output_nr)
+            at(to, to_nr).exchange_retain_grad(o->exchange_retain_grad(nullptr));
 }
 
 XGRAD_FUNCTION NodeLock::NodeLock(Node& node) noexcept {

@@ -18,10 +18,8 @@ XGRAD_FUNCTION AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor 
     return after;
 }
 
-XGRAD_FUNCTION void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
-    auto* const hooks = NodeHooks::of(node);
-    if (!hooks) return;
-    for (auto* output = hooks->outputs.load(std::memory_order_acquire); output;
+XGRAD_FUNCTION void NodeHooks::run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
+    for (auto* output = outputs.load(std::memory_order_acquire); output;
          output = output->next.load(std::memory_order_acquire)) {
         auto& gradient = gradients[output->output_nr];
         output->tensor_hooks.for_each(
@@ -52,13 +50,38 @@ XGRAD_FUNCTION std::string expression_clause(Node const& node) {
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
 
+/// True where an element of a real or complex array is NaN.
+inline bool has_nan(TypeInfo const& type, AnyArray const& a) {
+    bool found = false;
+    auto const search = [&]<class T>(std::type_identity<T>) {
+        for_each_pair(as<T>(a), as<T>(a), [&](T const& x, T const&) { found |= !(x == x); });
+    };
+    switch (type.dtype) {
+    case DType::float32:
+        search(std::type_identity<float>{});
+        break;
+    case DType::float64:
+        search(std::type_identity<double>{});
+        break;
+    case DType::complex64:
+        search(std::type_identity<std::complex<float>>{});
+        break;
+    case DType::complex128:
+        search(std::type_identity<std::complex<double>>{});
+        break;
+    default:
+        break;
+    }
+    return found;
+}
+
 XGRAD_FUNCTION void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
-        if (results[i].defined() && results[i].impl().type->has_nan(results[i].impl().array))
+        if (results[i].defined() && has_nan(*results[i].impl().type, results[i].impl().array))
             fail_at_origin<GraphError>(
                 message_of({"Function '", node.name(), "' returned nan values in its ", i,
                     "th output.", expression_clause(node)}),
-                node);
+                NodeHooks::of(node));
 }
 
 XGRAD_FUNCTION void apply_in_anomaly_mode(
@@ -77,8 +100,9 @@ XGRAD_FUNCTION void apply_in_anomaly_mode(
     anomaly.running = outer;
 }
 
-XGRAD_FUNCTION void run_observed_node(Node& node, NodeHooks const* hooks,
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
+/// Runs a Node with its hooks, which may be null, and in anomaly mode where that is on.
+inline void run_with_hooks(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients,
+    std::span<AnyTensor> results, bool keep_saved) {
     if (hooks)
         hooks->prehooks.for_each([&](auto const& hook) {
             take_hook_results(gradients, hook(Gradients(gradients.begin(), gradients.end())));
@@ -90,7 +114,7 @@ XGRAD_FUNCTION void run_observed_node(Node& node, NodeHooks const* hooks,
     if (has_posthooks) grad_outputs.assign(gradients.begin(), gradients.end());
     {
         NodeLock const lock(node);
-        if (anomaly.enabled) apply_in_anomaly_mode(node, gradients, results);
+        if (anomaly.functions) apply_in_anomaly_mode(node, gradients, results);
         else node.apply(gradients, results);
         if (accumulates)
             hooks->post_accumulate.for_each([leaf = static_cast<AccumulateGrad&>(node).variable()](
@@ -107,16 +131,43 @@ XGRAD_FUNCTION void run_observed_node(Node& node, NodeHooks const* hooks,
     }
 }
 
+XGRAD_FUNCTION void NodeHooks::run(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
+    run_with_hooks(node, this, gradients, results, keep_saved);
+}
+
+XGRAD_FUNCTION void call_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
+    NodeHooks::of(node)->run_tensor_hooks(node, gradients);
+}
+
+XGRAD_FUNCTION void run_observed_node(
+    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
+    if (auto* const hooks = NodeHooks::of(node)) hooks->run(node, gradients, results, keep_saved);
+    else anomaly.functions->run(node, gradients, results, keep_saved);
+}
+
 XGRAD_FUNCTION void run_node(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
-    auto const* const hooks = NodeHooks::of(node);
-    if (!hooks && !anomaly.enabled) [[likely]] {
-        NodeLock const lock(node);
-        node.apply(gradients, results);
-        if (!keep_saved) node.release_saved();
-        return;
-    }
-    run_observed_node(node, hooks, gradients, results, keep_saved);
+    if (NodeHooks::of(node) || anomaly.functions) [[unlikely]]
+        return run_observed_node(node, gradients, results, keep_saved);
+    NodeLock const lock(node);
+    node.apply(gradients, results);
+    if (!keep_saved) node.release_saved();
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(detail::anomaly) {
+    static constexpr detail::AnomalyFunctions functions = {
+        [](Node& node) { detail::NodeHooks::made(node).origin = detail::make_origin(); },
+        [](Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
+            bool keep_saved) {
+            detail::run_with_hooks(node, nullptr, gradients, results, keep_saved);
+        }};
+    detail::anomaly.functions = &functions;
+    detail::anomaly.check_nan = check_nan;
+}
+
+} // namespace xgrad

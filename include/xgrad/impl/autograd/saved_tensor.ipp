@@ -40,7 +40,7 @@ XGRAD_FUNCTION AnyTensor SavedTensor::unpack(Node& owner) {
     if (!packed_ && !is_result()) return value_;
     AnyTensor t = detail::alias(!packed_                  ? value_
                                 : packed_->open.defined() ? packed_->open
-                                                          : unpacked());
+                                                          : packed_->unpacked());
     t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->edge.function;
     t.impl().output_nr = is_result() ? output_nr_ : packed_->edge.input_nr;
     return t;
@@ -55,7 +55,7 @@ XGRAD_FUNCTION AnyTensor const& SavedTensor::unpacked_into(AnyTensor& buffer, No
 XGRAD_FUNCTION bool SavedTensor::open(Node const& owner) {
     check(owner);
     if (!packed_ || packed_->open.defined()) return false;
-    packed_->open = unpacked();
+    packed_->open = packed_->unpacked();
     return true;
 }
 
@@ -73,7 +73,7 @@ XGRAD_FUNCTION void SavedTensor::set_packing(
             "backward through the graph a second time or if you need "
             "to access saved variables after calling backward.");
     check(owner);
-    pack(std::move(packing));
+    pack(packing);
 }
 
 XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
@@ -81,32 +81,6 @@ XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bo
       output_nr_(output_nr) {
     if (detail::default_packing && !is_constant) [[unlikely]]
         pack(*detail::default_packing);
-}
-
-XGRAD_FUNCTION void SavedTensor::pack(std::shared_ptr<detail::Packing const> packing) {
-    NoGradGuard const off;
-    auto const argument = detail::alias(value_);
-    auto packed = std::make_unique<Packed>(Packed{packing, packing->pack(argument),
-        detail::gradient_edge(value_), value_.dtype(), value_.shape()});
-    if (argument.impl().array.storage->version() != version_)
-        detail::fail<GraphError>(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-            "input to pack hook can not be modified by in-place "
-            "operations as this can lead to unexpected side-effects. Please open an issue if "
-            "you need to perform in-place operations on the input "
-            "to a pack hook.");
-    packed_ = std::move(packed);
-    value_ = {};
-}
-
-XGRAD_FUNCTION AnyTensor SavedTensor::unpacked() const {
-    NoGradGuard const off;
-    auto const t = packed_->packing->unpack(packed_->data.get());
-    if (!t.defined() || t.dtype() != packed_->dtype || t.shape() != packed_->shape)
-        detail::fail<TypeError>(
-            "Output of saved tensor unpack_hook expected to be a tensor of type ",
-            name(packed_->dtype), " and shape ", packed_->shape, " but got ", detail::describe(t));
-    return t;
 }
 
 XGRAD_FUNCTION void SavedTensor::check(Node const& owner) const {
@@ -119,20 +93,20 @@ XGRAD_FUNCTION void SavedTensor::fail_changed(Node const& owner) const {
     Node const* maker = is_result() ? &owner : value_.grad_fn();
     if (maker && detail::is_leaf(*maker)) maker = nullptr;
     auto const* const hooks = detail::NodeHooks::of(owner);
-    detail::fail_at_origin<VersionError>(
+    auto const message =
         detail::message_of({"one of the variables needed for gradient computation has been "
                             "modified by an inplace operation: ",
             detail::describe(value_),
-            maker ? ", which is output " +
-                        std::to_string(is_result() ? output_nr_ : value_.output_nr()) + " of " +
-                        maker->name() + ","
+            maker ? detail::message_of({", which is output ",
+                        is_result() ? output_nr_ : value_.output_nr(), " of ", maker->name(), ","})
                   : std::string(),
             " is at version ", value_.impl().array.storage->version(), "; expected version ",
             version_, " instead. It was saved by ", owner.name(), ".",
             hooks && hooks->origin
                 ? ""
-                : " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."}),
-        owner);
+                : " Hint: record in the scope of an xgrad::AnomalyMode to be told where that is."});
+    if (hooks) hooks->fail_changed(message);
+    throw VersionError(message);
 }
 
 XGRAD_FUNCTION AnyTensor SavedTensorHandle::unpack() const {

@@ -115,9 +115,8 @@ XGRAD_FUNCTION void CopySlices::pushforward(
 
 XGRAD_FUNCTION void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr) {
     if (!t.retains_grad || !t.grad_fn) return;
-    auto& from = NodeHooks::at(*t.grad_fn, t.output_nr);
-    auto& target = NodeHooks::at(*to, output_nr);
-    target.exchange_retain_grad(from.exchange_retain_grad(nullptr));
+    if (auto* const hooks = NodeHooks::of(*t.grad_fn))
+        hooks->move_retain_grad(t.output_nr, *to, output_nr);
 }
 
 XGRAD_FUNCTION Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base) {
@@ -158,18 +157,17 @@ XGRAD_FUNCTION void fail_unrecorded_view(CreationMeta meta, std::string_view wha
         "(if you want the inplace to be tracked).");
 }
 
-XGRAD_FUNCTION void refresh_view(TensorImpl& view) {
-    ViewInfo& info = *view.view;
-    auto const lock = info.lock();
-    auto const now = view.array.storage->version();
-    if (info.version == now) return;
+XGRAD_FUNCTION void ViewInfo::refresh(TensorImpl& self) {
+    auto const locked = lock();
+    auto const now = self.array.storage->version();
+    if (version == now) return;
     static constexpr std::string_view changed = "its base or another view of its base has been";
-    if (info.meta == CreationMeta::in_custom_function) fail_in_custom_function(view, changed);
-    auto const edge = gradient_edge(AnyTensor(info.base));
-    if (!edge && !view.grad_fn) return; // the base may want a gradient later
-    if (made_unrecorded(info.meta)) fail_unrecorded_view(info.meta, changed);
-    if (!overlaps_itself(info.base->array)) set_grad_fn(view, fresh_view_node(view, edge));
-    info.version = now;
+    if (meta == CreationMeta::in_custom_function) fail_in_custom_function(self, changed);
+    auto const edge = gradient_edge(AnyTensor(base));
+    if (!edge && !self.grad_fn) return; // the base may want a gradient later
+    if (made_unrecorded(meta)) fail_unrecorded_view(meta, changed);
+    if (!overlaps_itself(base->array)) set_grad_fn(self, fresh_view_node(self, edge));
+    version = now;
 }
 
 XGRAD_FUNCTION void renew_view(TensorImpl& view, Ref<Node> node) noexcept {

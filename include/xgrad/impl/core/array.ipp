@@ -5,6 +5,27 @@
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION void visit_rows(
+    Shape const& shape, Strides const* const* strides, std::size_t operands, RowVisitor visit) {
+    std::ptrdiff_t offset[4] = {};
+    if (numel(shape) == 0) return;
+    std::size_t const rank = shape.size();
+    if (rank == 0) return visit.call(visit.context, 1, offset);
+    Shape index(rank, 0);
+    for (;;) {
+        visit.call(visit.context, shape[rank - 1], offset);
+        std::size_t d = rank - 1;
+        for (;;) {
+            if (d-- == 0) return;
+            for (std::size_t k = 0; k < operands; ++k) offset[k] += (*strides[k])[d];
+            if (++index[d] < shape[d]) break;
+            for (std::size_t k = 0; k < operands; ++k)
+                offset[k] -= (*strides[k])[d] * static_cast<std::ptrdiff_t>(shape[d]);
+            index[d] = 0;
+        }
+    }
+}
+
 XGRAD_FUNCTION Ref<Storage> Storage::make(std::size_t bytes) {
     return Ref<Storage>::adopt(::new (allocate(header_for(bytes) + bytes)) Storage(bytes, 0));
 }

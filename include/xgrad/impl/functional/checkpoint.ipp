@@ -58,7 +58,7 @@ private:
     class PackingScope {
     public:
         explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
-            : packing_(std::make_shared<Packing const>(Packing{std::move(pack), &unpack})),
+            : packing_(std::make_shared<Packing const>(std::move(pack), &unpack)),
               before_(std::exchange(default_packing, &packing_)) {}
         PackingScope(PackingScope const&) = delete;
         PackingScope& operator=(PackingScope const&) = delete;

@@ -146,7 +146,7 @@ XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(
         ForwardPass pass(e.inputs, e.outputs);
         return forward_columns(e, pass);
     }
-    if (strategy == Mode::automatic && !must_reverse && !anomaly.enabled &&
+    if (strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
         count_directions(e.inputs, true) < count_directions(e.outputs, false) + is_symmetric)
         if (ForwardPass pass(e.inputs, e.outputs); !pass.reaches_hooks()) try {
                 return forward_columns(e, pass);

@@ -142,8 +142,8 @@ XGRAD_FUNCTION void FusedGradientNode::apply_fused(
 
 XGRAD_FUNCTION void FusedGradientNode::apply_recorded(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    UnpackGuard const guard(*this);
     auto const& table = of_.table();
+    UnpackGuard const guard(*this);
     std::size_t const n = operand_count();
     LocalGraph graph;
     std::vector<AnyTensor> operands(n);
