@@ -70,7 +70,7 @@ inline constexpr std::size_t part_size = std::size_t{1} << 15;
 /// thread a core; 1, the initial value, means only the calling thread. Results are bit-identical
 /// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
 /// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
-/// are too many.
+/// are too many. (Its body is that of the loop driver: impl/fuse/nd_loop.ipp.)
 void set_num_threads(std::size_t n);
 /// The number of threads that run elementwise expressions over many elements.
 inline std::size_t get_num_threads() noexcept {

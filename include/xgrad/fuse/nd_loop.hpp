@@ -33,6 +33,14 @@ public:
     /// Calls the kernel on all elements, box by box. Returns the sum of what the calls return.
     double run(LoopBody body);
 
+    /// Runs all parts on threads. set_num_threads() sets it to run_on_threads(), so that only
+    /// programs that call set_num_threads() contain that code.
+    static inline constinit std::atomic<void (*)(
+        NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads)>
+        threaded{nullptr};
+    static void run_on_threads(
+        NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads);
+
 private:
     /// A copy for another thread. Its walks point to the strides of `plan`.
     NdLoop(NdLoop const& plan) : NdLoopPlan(plan) { make_buffers(); }
@@ -48,7 +56,6 @@ private:
     bool next_box();
     double run_boxes(LoopBody body);
     double run_part(LoopBody body, std::size_t i);
-    void run_on_threads(LoopBody body, std::span<double> sums, std::size_t threads);
 
     std::size_t columns_ = 0, positions_ = 0; // extents of this box along axes 0 and last_
     std::size_t first_ = 0;                   // index of this part along its axis

@@ -156,12 +156,3 @@ XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
 }
 
 } // namespace xgrad::detail
-
-namespace xgrad {
-
-XGRAD_FUNCTION void set_num_threads(std::size_t n) {
-    detail::WorkerPool::instance().set_size(
-        n ? n : std::max(1u, std::thread::hardware_concurrency()));
-}
-
-} // namespace xgrad

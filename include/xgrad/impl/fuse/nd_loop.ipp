@@ -193,14 +193,14 @@ XGRAD_FUNCTION double NdLoop::run_part(LoopBody body, std::size_t i) {
 
 /// Each thread has a copy of the loop, with buffers of its own.
 XGRAD_FUNCTION void NdLoop::run_on_threads(
-    LoopBody body, std::span<double> sums, std::size_t threads) {
+    NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads) {
     struct Worker {
         explicit Worker(NdLoop const& plan) : loop(plan) {}
         NdLoop loop;
         std::atomic_flag is_busy;
     };
     std::deque<Worker> workers;
-    for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(*this);
+    for (std::size_t i = 0; i < threads; ++i) workers.emplace_back(loop);
     for_each_index(
         sums.size(),
         [&](std::size_t i) {
@@ -218,7 +218,7 @@ XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
     if (parts == 0) return 0;
     std::vector<double> sums(parts > 1 ? parts : 0);
     std::size_t const threads = std::min(pool_size.load(std::memory_order_relaxed), parts);
-    if (threads > 1) run_on_threads(body, sums, threads);
+    if (threads > 1) threaded.load(std::memory_order_acquire)(*this, body, sums, threads);
     else {
         make_buffers();
         if (parts == 1) return run_boxes(body);
@@ -228,3 +228,13 @@ XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
 }
 
 } // namespace xgrad::detail
+
+namespace xgrad {
+
+XGRAD_FUNCTION void set_num_threads(std::size_t n) {
+    detail::NdLoop::threaded.store(&detail::NdLoop::run_on_threads, std::memory_order_release);
+    detail::WorkerPool::instance().set_size(
+        n ? n : std::max(1u, std::thread::hardware_concurrency()));
+}
+
+} // namespace xgrad
