@@ -58,6 +58,18 @@
 #    define XGRAD_USE_LAPACK 1
 #endif
 
+// XGRAD_HIGHER_ORDER: expressions bring what derivatives of third and higher order need, which is
+// two fifths of the code of an expression. A program of headers only sets it in all files, by
+// including <xgrad/higher_order.hpp> first, or by a flag; with XGRAD_SEPARATE_COMPILATION it is
+// always set.
+#ifndef XGRAD_HIGHER_ORDER
+#    if defined(XGRAD_SEPARATE_COMPILATION) || defined(XGRAD_IMPLEMENTATION)
+#        define XGRAD_HIGHER_ORDER 1
+#    else
+#        define XGRAD_HIGHER_ORDER 0
+#    endif
+#endif
+
 // Functions that are no templates have their bodies in impl/, and each header includes its bodies
 // where XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it
 // everywhere. Where all files of a program define XGRAD_SEPARATE_COMPILATION, exactly one of them

@@ -62,6 +62,13 @@
             XGRAD_VERSION_MAJOR, XGRAD_VERSION_MINOR, XGRAD_VERSION_PATCH)
 #    define XGRAD_TEXT_OF(name) #name
 #    define XGRAD_TEXT(name) XGRAD_TEXT_OF(name)
+/// Defines a symbol in the section group of a kind of file.
+#    define XGRAD_AGREE(kind, symbol)                                                              \
+        asm(".pushsection .rodata.xgrad,\"aG\",%progbits,xgrad_" kind ",comdat\n"                  \
+            ".globl " symbol "\n"                                                                  \
+            ".hidden " symbol "\n" symbol ":\n"                                                    \
+            ".byte 0\n"                                                                            \
+            ".popsection\n")
 #    define XGRAD_MUST_AGREE                                                                       \
         "xgrad_needs_the_same_version_instruction_set_sanitizer_XGRAD_USE_BLAS_and_XGRAD_USE_"     \
         "SIMD_in_all_files"
@@ -69,12 +76,15 @@
 namespace xgrad::detail::link_check {
 /// Never called. The assembly is in a function since link-time optimisation merges functions.
 [[gnu::used, gnu::noinline, gnu::cold]] inline void XGRAD_BUILD() {
-    asm(".pushsection .rodata.xgrad,\"aG\",%progbits,xgrad_" XGRAD_TEXT(
-        XGRAD_BUILD) ",comdat\n"
-                     ".globl " XGRAD_MUST_AGREE "\n"
-                     ".hidden " XGRAD_MUST_AGREE "\n" XGRAD_MUST_AGREE ":\n"
-                     ".byte 0\n"
-                     ".popsection\n");
+    XGRAD_AGREE(XGRAD_TEXT(XGRAD_BUILD), XGRAD_MUST_AGREE);
+}
+#    if XGRAD_HIGHER_ORDER
+#        define XGRAD_ORDERS any_order
+#    else
+#        define XGRAD_ORDERS second_order
+#    endif
+[[gnu::used, gnu::noinline, gnu::cold]] inline void XGRAD_ORDERS() {
+    XGRAD_AGREE(XGRAD_TEXT(XGRAD_ORDERS), "xgrad_needs_higher_order_hpp_in_all_files_or_in_none");
 }
 } // namespace xgrad::detail::link_check
 
@@ -90,4 +100,6 @@ namespace xgrad::detail::link_check {
 #    undef XGRAD_TEXT_OF
 #    undef XGRAD_TEXT
 #    undef XGRAD_MUST_AGREE
+#    undef XGRAD_AGREE
+#    undef XGRAD_ORDERS
 #endif

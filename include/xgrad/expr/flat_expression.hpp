@@ -206,9 +206,12 @@ enum class Pass { forward, backward };
 
 /// A set of operands, one bit each.
 using OperandMask = std::uint64_t;
+/// The operands with the numbers from, ..., from + count - 1.
+constexpr OperandMask operands_from(std::size_t from, std::size_t count) {
+    return (count >= 64 ? ~OperandMask{0} : (OperandMask{1} << count) - 1) << from;
+}
 template <std::size_t From, std::size_t Count>
-inline constexpr OperandMask operand_range =
-    (Count >= 64 ? ~OperandMask{0} : (OperandMask{1} << Count) - 1) << From;
+inline constexpr OperandMask operand_range = operands_from(From, Count);
 template <class E, std::size_t At> XGRAD_INLINE bool covers(OperandMask mask) {
     return E::operand_count > 0 &&
            (mask & operand_range<At, E::operand_count>) == operand_range<At, E::operand_count>;

@@ -65,6 +65,10 @@ private:
 
     void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
+    /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
+    [[gnu::cold]] void apply_undifferentiable(
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
+
     /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
     /// that.
     [[gnu::cold]] void apply_recorded(

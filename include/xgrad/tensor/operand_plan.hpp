@@ -34,32 +34,6 @@ struct OperandPattern {
     bool is_same(OperandPattern const& o, std::size_t n) const noexcept;
 };
 
-/// What the gradient of each operand reads: operands, one bit each. `result` tells whether the
-/// result is saved.
-struct Reads {
-    std::array<OperandMask, 64> of{};
-    OperandMask reached = 0; // operands that can have a gradient; a mask has none
-    bool result = false;
-};
-
-/// Calls f(vertex, uses) for the operands of a vertex that can have a gradient; `uses` is what that
-/// gradient reads.
-template <class F>
-void each_operand_with_gradient(
-    std::vector<TracedVertex> const& vertices, std::size_t at, F const& f) {
-    auto const& v = vertices[at];
-    std::size_t child = at + 1;
-    for (std::size_t i = 0; i < v.table->operands; child = vertices[child].end, ++i)
-        if (auto const& x = vertices[child]; x.operand_mask && x.table->takes_gradients())
-            if (auto const uses = v.table->gradients[i].uses) f(child, uses(v.object));
-}
-[[gnu::cold]] void add_reads(
-    std::vector<TracedVertex> const& vertices, std::size_t at, OperandMask above, Reads& reads);
-/// The result is saved, instead of operands, where the gradient rules of the outermost operation
-/// read it and nothing else, as that of exp does: no second evaluation. `result_exists` is false
-/// under a fused reduction.
-[[gnu::cold]] Reads reads_of(std::vector<TracedVertex> const& vertices, bool result_exists);
-
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;

@@ -16,11 +16,9 @@
 namespace xgrad::detail {
 
 // Defined in traced.hpp.
-void traced_pass(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
+template <class F>
+void traced_pass_of(FusedNode const& node, AnyTensor const* operands, AnyTensor const& result,
     AnyTensor const& gradient, std::span<AnyTensor> results);
-template <class X, class P>
-void list_vertices(void const* expression, std::vector<TracedVertex>& out);
-template <class Y, class P> struct TracedEnds;
 
 template <class Operands> inline constexpr int type_infos = 0;
 template <class... T>
@@ -40,10 +38,10 @@ template <class F> struct RecordTableOf {
             if constexpr (!std::is_trivially_copyable_v<F>) t.copy = &copy;
             if constexpr (!std::is_trivially_destructible_v<F>) t.destroy = &destroy;
             t.plans = &plans;
-            t.traced = &traced_pass;
-            t.list_vertices = &list_vertices<F, compute_precision<F>>;
-            t.traced_grad_output = &TracedEnds<Y, compute_precision<F>>::grad_output;
-            t.traced_result = &TracedEnds<Y, compute_precision<F>>::result;
+            t.reads = &reads_of<F>;
+#if XGRAD_HIGHER_ORDER
+            t.traced = &traced_pass_of<F>;
+#endif
         }
         return t;
     }

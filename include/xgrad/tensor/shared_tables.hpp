@@ -11,6 +11,35 @@
 
 namespace xgrad::detail {
 
+/// Functions of one vertex type, for evaluation operation by operation (traced.hpp). Its tensors
+/// have the element kind of the vertex in the precision of the expression.
+struct TracedTable {
+    std::size_t operands = 0;
+    bool is_operand = false;
+    /// Computes the value from the values of the operands (of an operand: from its tensor).
+    AnyTensor (*value)(void const* object, AnyTensor const* x) = nullptr;
+    /// What the gradient of an operand reads, and that gradient. A tensor that it does not read may
+    /// be undefined. Null where there is none.
+    struct Gradient {
+        Uses (*uses)(void const* operation) = nullptr;
+        AnyTensor (*pull)(void const* operation, AnyTensor const& g, AnyTensor const& y,
+            AnyTensor const* x) = nullptr;
+    };
+    Gradient const* gradients = nullptr; // of each operand
+    /// Converts the gradient of an operand to its shape and element type.
+    AnyTensor (*arrive)(AnyTensor const& g, Shape const& shape) = nullptr;
+
+    bool takes_gradients() const noexcept { return gradients || arrive; }
+};
+struct TracedVertex {
+    TracedTable const* table;
+    void const* object; // an operation or a scalar constant
+    // Set by measure().
+    std::size_t end = 0; // index behind the vertices below it
+    std::size_t first_operand = 0;
+    OperandMask operand_mask = 0; // operands at or below it
+};
+
 template <class... Op> struct Operations {};
 /// Any other operation is compiled in each file that uses it.
 using SharedOperations = Operations<Neg, Add, Sub, Mul, Div, Reciprocal, Square, Sqrt, Rsqrt, Pow,

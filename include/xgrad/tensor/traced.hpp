@@ -177,6 +177,15 @@ template <class Op, class... X, class P> struct TracedVertexOf<Expression<Op, X.
         typename TracedKind<X, P>::type...>;
 };
 
+/// Appends a vertex: compiled once, since each type of expression calls it.
+[[gnu::cold]] void append_vertex(
+    std::vector<TracedVertex>& vertices, TracedTable const* table, void const* object);
+/// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
+[[gnu::cold]] void measure(
+    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
+
+template <class X, class P>
+void list_vertices(void const* expression, std::vector<TracedVertex>& out);
 template <class P, std::size_t... I, class... X>
 [[gnu::cold]] void list_operands(
     OperandTuple<std::index_sequence<I...>, X...> const& x, std::vector<TracedVertex>& out) {
@@ -252,10 +261,27 @@ private:
     OperandMask wanted_;
 };
 
+/// What traced_pass() calls for an expression of one type.
+struct TracedExpression {
+    void (*list_vertices)(void const* expression, std::vector<TracedVertex>& vertices);
+    AnyTensor (*grad_output)(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
+    AnyTensor (*result)(AnyTensor const& result);
+};
+
 /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
-[[gnu::cold]] void traced_pass(FusedNode const& node, AnyTensor const* operands,
-    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results);
+[[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
+    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
+    std::span<AnyTensor> results);
+
+template <class F>
+[[gnu::cold]] void traced_pass_of(FusedNode const& node, AnyTensor const* operands,
+    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
+    using P = compute_precision<F>;
+    using Ends = TracedEnds<typename F::scalar, P>;
+    traced_pass({&list_vertices<F, P>, &Ends::grad_output, &Ends::result}, node, operands, result,
+        gradient, results);
+}
 
 } // namespace detail
 } // namespace xgrad

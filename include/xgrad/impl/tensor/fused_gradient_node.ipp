@@ -33,8 +33,27 @@ XGRAD_FUNCTION FusedGradientNode::FusedGradientNode(FusedNode& of, AnyTensor con
 XGRAD_FUNCTION void FusedGradientNode::apply(
     std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
-    if (recording() && would_record(gradients)) apply_recorded(gradients, results);
-    else apply_fused(gradients, results);
+    if (!recording() || !would_record(gradients)) apply_fused(gradients, results);
+    else if (of_.table().traced) apply_recorded(gradients, results);
+    else apply_undifferentiable(gradients, results);
+}
+
+XGRAD_FUNCTION void FusedGradientNode::apply_undifferentiable(
+    std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
+    std::vector<Edge> edges(edges_.begin(), edges_.end());
+    for (auto const& g : gradients)
+        if (g.defined()) edges.push_back(gradient_edge(g));
+    {
+        NoGradGuard const off;
+        apply_fused(gradients, results);
+    }
+    Ref<Node> const error(new ErrorNode(
+        name() + ": derivatives of third and higher order, and gradients of forward mode: a "
+                 "program of headers only includes <xgrad/higher_order.hpp> before any other "
+                 "header of xgrad",
+        std::move(edges)));
+    for (auto& result : results)
+        if (result.defined()) result = with_error(result, error);
 }
 
 XGRAD_FUNCTION void FusedGradientNode::push_tangents(
@@ -256,6 +275,7 @@ XGRAD_FUNCTION void link_second_order() noexcept {
         [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).apply_recorded(gradient, results);
         },
+        &record_linear,
     };
     SecondOrder::linked.store(&all, std::memory_order_release);
 }

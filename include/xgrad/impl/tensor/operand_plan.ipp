@@ -17,32 +17,6 @@ XGRAD_FUNCTION bool OperandPattern::is_same(OperandPattern const& o, std::size_t
     return difference == 0;
 }
 
-XGRAD_FUNCTION void add_reads(
-    std::vector<TracedVertex> const& vertices, std::size_t at, OperandMask above, Reads& reads) {
-    auto const& v = vertices[at];
-    if (v.table->is_operand) {
-        reads.of[v.first_operand] = above;
-        reads.reached |= v.operand_mask;
-    }
-    each_operand_with_gradient(vertices, at, [&](std::size_t child, Uses uses) {
-        OperandMask mask = above;
-        std::size_t argument = at + 1;
-        for (std::size_t j = 0; j < v.table->operands; argument = vertices[argument].end, ++j)
-            if (uses & uses_argument(j)) mask |= vertices[argument].operand_mask;
-        if (uses & uses_result && !(at == 0 && reads.result)) mask |= v.operand_mask;
-        add_reads(vertices, child, mask, reads);
-    });
-}
-
-XGRAD_FUNCTION Reads reads_of(std::vector<TracedVertex> const& vertices, bool result_exists) {
-    Uses outermost = 0;
-    each_operand_with_gradient(vertices, 0, [&](std::size_t, Uses uses) { outermost |= uses; });
-    Reads reads;
-    reads.result = result_exists && outermost == uses_result;
-    add_reads(vertices, 0, 0, reads);
-    return reads;
-}
-
 XGRAD_FUNCTION OperandPlan const& OperandPlan::of(
     RecordTable const& table, void const* expression, OperandPattern const& pattern) {
     for (auto const* plan = table.plans->load(std::memory_order_acquire); plan; plan = plan->next)
@@ -64,7 +38,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
     RecordTable const& t, void const* expression, OperandPattern const& p)
     : pattern(p), table(t) {
     std::size_t const n = t.kernels.operand_count;
-    auto const reads = reads_of(traced_vertices(t, expression), p.result_exists);
+    auto const reads = t.reads(expression, p.result_exists);
     gradients.wanted = p.requires_grad & reads.reached;
     gradients.saved_result = reads.result;
     for (std::size_t k = 0; k < n; ++k) {

@@ -16,12 +16,35 @@ XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
                v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
 }
 
-XGRAD_FUNCTION void traced_pass(FusedNode const& node, AnyTensor const* operands,
-    AnyTensor const& result, AnyTensor const& gradient, std::span<AnyTensor> results) {
-    auto const& table = node.table();
-    Replay replay(traced_vertices(table, node.expression_object()), operands, node.wanted());
-    if (result.defined()) replay.set_result(table.traced_result(result));
-    replay.backpropagate(0, table.traced_grad_output(gradient, node.sum(), node.space()),
+XGRAD_FUNCTION void append_vertex(
+    std::vector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
+    vertices.push_back({table, object});
+}
+
+XGRAD_FUNCTION void measure(
+    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
+    auto& v = vertices[at];
+    v.first_operand = operand;
+    v.end = at + 1;
+    if (v.table->is_operand) v.operand_mask = OperandMask{1} << operand++;
+    for (std::size_t i = 0; i < v.table->operands; ++i) {
+        auto const child = v.end;
+        measure(vertices, child, operand);
+        v.end = vertices[child].end;
+        v.operand_mask |= vertices[child].operand_mask;
+    }
+}
+
+XGRAD_FUNCTION void traced_pass(TracedExpression const& traced, FusedNode const& node,
+    AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
+    std::span<AnyTensor> results) {
+    std::vector<TracedVertex> vertices; // in prefix order: each before its operands
+    traced.list_vertices(node.expression_object(), vertices);
+    std::size_t operand_count = 0;
+    measure(vertices, 0, operand_count);
+    Replay replay(std::move(vertices), operands, node.wanted());
+    if (result.defined()) replay.set_result(traced.result(result));
+    replay.backpropagate(0, traced.grad_output(gradient, node.sum(), node.space()),
         [&](std::size_t operand, TracedTable const& t, AnyTensor const& g) {
             if (!(node.wanted() >> operand & 1)) return;
             add_to(results[node.edge_of(operand)], t.arrive(g, node.operand_shape(operand)));
