@@ -23,6 +23,7 @@ module;
 #include <complex>
 #include <concepts>
 #include <condition_variable>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
