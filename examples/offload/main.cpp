@@ -76,7 +76,7 @@ class Store {
 public:
     Store(fs::path directory, double threshold, std::vector<Real> const& parameters)
         : directory_(std::move(directory)), threshold_(threshold) {
-        for (auto const& p : parameters) parameters_.insert(p.data());
+        for (auto const& p : parameters) parameters_.insert(p.strided_data());
     }
 
     /// One saved tensor, for as long as the graph needs it.
@@ -84,10 +84,10 @@ public:
     public:
         Kept(Store& store, Real t)
             : store_(store), shape_(t.shape()), bytes_(t.numel() * sizeof(double)) {
-            if (store.parameters_.contains(t.data())) tensor_ = std::move(t);
+            if (store.parameters_.contains(t.strided_data())) tensor_ = std::move(t);
             else if (static_cast<double>(bytes_) < store.threshold_) {
                 tensor_ = std::move(t);
-                if (store_.in_memory_[tensor_.data()]++ == 0) store_.memory += bytes_;
+                if (store_.in_memory_[tensor_.strided_data()]++ == 0) store_.memory += bytes_;
             } else write(t.is_contiguous() ? t : t.clone());
         }
         Kept(Kept const&) = delete;
@@ -97,7 +97,7 @@ public:
                 std::error_code ignored;
                 fs::remove(file_, ignored);
                 store_.disk -= bytes_;
-            } else if (auto const it = store_.in_memory_.find(tensor_.data());
+            } else if (auto const it = store_.in_memory_.find(tensor_.strided_data());
                        it != store_.in_memory_.end() && --it->second == 0) {
                 store_.in_memory_.erase(it);
                 store_.memory -= bytes_;

@@ -58,7 +58,7 @@ Values values(xg::AnyTensor const& t) {
     with_type(t.dtype(), [&]<class T>() {
         auto const typed = t.as<T>();
         for (auto const at : offsets(t.shape(), t.strides()))
-            v.numbers.push_back(converted<cd>(typed.data()[at]));
+            v.numbers.push_back(converted<cd>(typed.strided_data()[at]));
     });
     return v;
 }
@@ -66,7 +66,7 @@ Values values(xg::AnyTensor const& t) {
 /// Writes the elements, and asks for a gradient where the type can have one.
 template <class T> xg::AnyTensor filled(xg::Tensor<T> t, Values const& v) {
     auto const to = offsets(v.shape, t.strides());
-    T* const out = t.mutable_data();
+    T* const out = t.mutable_strided_data();
     for (std::size_t i = 0; i < to.size(); ++i) out[to[i]] = converted<T>(v.numbers[i]);
     if constexpr (xg::Differentiable<T>) t.requires_grad_();
     return t;

@@ -268,6 +268,8 @@ AnyTensor shape_only(TypeInfo const& type, Shape const& shape);
 
 /// Throws for a tensor that requires a gradient: values that leave xgrad take no graph with them.
 [[gnu::cold]] void check_leaves_graph(AnyTensor const& t);
+/// Throws Error: `member`, say data(), needs a contiguous tensor.
+[[noreturn, gnu::cold]] void fail_not_contiguous(char const* member, AnyArray const& a);
 
 /// In a deleted conversion between scalar types: compilers print its name.
 struct convert_by_cast_or_real_or_abs2 {};

@@ -150,12 +150,13 @@ template <class T> int factor_lu(int n, T* a, int* pivots) {
     Routines<T>::getrf(&n, &n, a, &ld, pivots, &info);
     return info;
 }
-/// A = L L^H; reads the lower triangle of A and overwrites it by L. Returns 0, or the order of the
-/// first leading minor that is not positive.
+/// A = L L^H of a row-major matrix; reads the lower triangle of A and overwrites it by L. Returns
+/// 0, or the order of the first leading minor that is not positive. To LAPACK A is its transpose,
+/// and L is the upper factor U of A^T = U^H U.
 template <class T> int factor_cholesky(int n, T* a) {
     int info = 0;
     int const ld = leading(n);
-    Routines<T>::potrf("L", &n, a, &ld, &info, 1);
+    Routines<T>::potrf("U", &n, a, &ld, &info, 1);
     return info;
 }
 

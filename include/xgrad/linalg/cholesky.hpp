@@ -22,7 +22,7 @@ template <Differentiable T> struct LinalgCholesky : Function<LinalgCholesky<T>> 
     using Saved = std::tuple<Tensor<T>>;
 
     static Tensor<T> forward(Context<LinalgCholesky>& ctx, Tensor<T> const& a) {
-        auto factor = column_major(a.array_of());
+        auto factor = row_major_copy(a.array_of());
         MatrixSizes const sizes(a.shape());
         auto const n = static_cast<std::size_t>(sizes.rows);
         for (std::size_t i = 0; n && i < sizes.count; ++i) {
@@ -32,8 +32,8 @@ template <Differentiable T> struct LinalgCholesky : Function<LinalgCholesky<T>> 
                     "The factorization could not be completed because the input is not "
                     "positive-definite (the leading minor of order ",
                     minor, " is not positive-definite).");
-            for (std::size_t column = 1; column < n; ++column)
-                std::fill_n(matrix + column * n, column, T(0));
+            for (std::size_t row = 0; row + 1 < n; ++row)
+                std::fill_n(matrix + row * n + row + 1, n - row - 1, T(0));
         }
         Tensor<T> const result(std::move(factor));
         ctx.save_for_backward(result);

@@ -59,7 +59,7 @@ template <Differentiable T> struct LinalgEigh : Function<LinalgEigh<T>> {
                     "The algorithm failed to converge because the input matrix is ill-conditioned, "
                     "has too many repeated eigenvalues, or holds NaN or infinity.");
         Tensor<P> const w(std::move(values));
-        Tensor<T> const v(std::move(vectors));
+        Tensor<T> const v(wants_vectors ? contiguous(vectors) : vectors);
         ctx.set_materialize_grads(false);
         ctx.save_for_backward(w, v);
         return {w, v};

@@ -169,7 +169,10 @@ auto contract_rest(
     Subscripts const& subscripts, Indexed<T> done, std::tuple<X...> const& operands) {
     if constexpr (Next == sizeof...(X)) {
         done.sum_over([&](int i) { return !has(subscripts.output(), i); });
-        return done.arranged({subscripts.output()});
+        auto const result = done.arranged({subscripts.output()});
+        // a product in another order of axes; the result of one operand may be a view of it
+        if constexpr (sizeof...(X) > 1) return result.contiguous();
+        else return result;
     } else {
         auto next =
             contract(std::move(done), indexed(std::get<Next>(operands), subscripts.operand(Next)),

@@ -108,7 +108,7 @@ template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
         for (std::size_t i = 0; sizes.elements() && i < sizes.count; ++i)
             lapack::solve_lu(adjoint, sizes.rows, sizes.columns, factors->matrix(i),
                 factors->pivots_of(i), x.begin() + i * sizes.elements());
-        Tensor<T> const result(std::move(x));
+        Tensor<T> const result(contiguous(x));
         ctx.factors = factors;
         ctx.adjoint = adjoint;
         ctx.save_for_backward(a, result);
@@ -146,8 +146,9 @@ template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>
             using detail::conj;
             T const phase = conj(of_u.determinant(i) * of_vh.determinant(i));
             T* next = found.u.begin() + i * n * n;
-            for (std::size_t column = 0; column < n; ++column)
-                for (std::size_t row = 0; row < n; ++row) *next++ *= phase * others[column];
+            for (std::size_t row = 0; row < n; ++row)
+                for (std::size_t column = 0; column < n; ++column)
+                    *next++ *= phase * others[column];
         }
         return matmul(u, vh);
     }
@@ -276,7 +277,7 @@ template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a,
         auto const apart = detail::materialize(movedim(columns, -2, 0));
         auto const x = solve(p, reshape(apart, {static_cast<std::ptrdiff_t>(apart.shape(0)), -1}));
         return detail::only_reshaped(
-            detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)));
+            detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)).contiguous());
     }
     auto const [x, y] = detail::broadcast_stacks("linalg.solve", p, columns);
     auto const out = detail::LinalgSolve<typename A::value_type>::apply(

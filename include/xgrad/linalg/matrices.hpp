@@ -1,5 +1,9 @@
 // Stacks of matrices in LAPACK's layout, and checks of arguments for all of linalg/.
 //
+// LAPACK takes column-major matrices, and all results of linalg/ are row-major. A row-major matrix
+// is its transpose to LAPACK: where a decomposition of the transpose has the same factors, nothing
+// is copied.
+//
 // Shapes: the last two axes are a matrix, [..., m, n]; the axes before them are a stack.
 // Gradients: none here. In linalg/ those of complex matrices are dL/dRe + i dL/dIm, as in PyTorch.
 // Errors: LinAlgError is the exception of decompositions; fewer than two axes, and extents that
@@ -53,6 +57,13 @@ template <Scalar T> Array<T> new_column_major(Shape const& shape) {
 /// A copy in which each matrix is column-major.
 template <Scalar T> Array<T> column_major(Array<T> const& a) {
     auto out = new_column_major<T>(a.shape);
+    copy_elements(out, a);
+    return out;
+}
+
+/// A row-major copy.
+template <Scalar T> Array<T> row_major_copy(Array<T> const& a) {
+    Array<T> out(a.shape);
     copy_elements(out, a);
     return out;
 }

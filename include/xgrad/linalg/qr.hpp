@@ -27,17 +27,18 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
         auto const work = column_major(a.array_of());
         auto q = new_column_major<T>(stacked(lead, m, k));
-        auto r = new_column_major<T>(stacked(lead, k, n));
+        Array<T> r(stacked(lead, k, n));
         for (std::size_t i = 0; k && i < sizes.count; ++i) {
             T* const factors = work.begin() + i * m * n;
             lapack::factor_qr(sizes.rows, sizes.columns, factors, q.begin() + i * m * k);
             T* to = r.begin() + i * k * n;
-            for (std::size_t column = 0; column < n; ++column) {
-                auto const above = std::min(column + 1, k);
-                to = std::fill_n(std::copy_n(factors + column * m, above, to), k - above, T(0));
+            for (std::size_t row = 0; row < k; ++row) {
+                to = std::fill_n(to, row, T(0));
+                for (std::size_t column = row; column < n; ++column)
+                    *to++ = factors[column * m + row];
             }
         }
-        Tensor<T> const of_q(std::move(q)), of_r(std::move(r));
+        Tensor<T> const of_q(contiguous(q)), of_r(std::move(r));
         ctx.save_for_backward(m < n ? a : Tensor<T>(), of_q, of_r);
         return {of_q, of_r};
     }

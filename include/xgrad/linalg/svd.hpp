@@ -18,24 +18,25 @@ namespace detail {
 /// U, s and V^H of a stack of matrices, with as many singular vectors as singular values; or only
 /// s.
 template <Differentiable T> struct SingularValues {
-    Array<T> u, vh; // column-major
+    Array<T> u, vh;
     Array<precision_of<T>> s;
 
     SingularValues(Tensor<T> const& a, bool vectors) {
         MatrixSizes const sizes(a.shape());
         auto const lead = stack_of(a.shape());
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
-        u = new_column_major<T>(stacked(lead, m, k));
-        vh = new_column_major<T>(stacked(lead, k, n));
+        u = Array<T>(stacked(lead, m, k));
+        vh = Array<T>(stacked(lead, k, n));
         Shape shape = lead;
         shape.push_back(k);
         s = Array<precision_of<T>>(shape);
-        auto const work = column_major(a.array_of());
+        // row-major: to LAPACK A^T, whose U is the transpose of V^H, and whose V^H that of U
+        auto const work = row_major_copy(a.array_of());
         for (std::size_t i = 0; k && i < sizes.count; ++i)
             if (!are_finite(work.begin() + i * m * n, m * n) ||
-                lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n,
-                    s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr,
-                    vectors ? vh.begin() + i * k * n : nullptr))
+                lapack::singular(sizes.columns, sizes.rows, work.begin() + i * m * n,
+                    s.begin() + i * k, vectors ? vh.begin() + i * k * n : nullptr,
+                    vectors ? u.begin() + i * m * k : nullptr))
                 fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i),
                     "The algorithm failed to converge because the input matrix is ill-conditioned, "
                     "has too many repeated singular values, or holds NaN or infinity.");

@@ -30,11 +30,14 @@ template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveT
 
     static Tensor<T> forward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& a,
         Tensor<T> const& b, lapack::Triangular is) {
-        auto const triangle = column_major(a.array_of());
-        auto x = column_major(b.array_of());
+        // row-major: the transposes to LAPACK, X^T op(A)^T = B^T
+        auto const triangle = contiguous(a.array_of());
+        auto x = row_major_copy(b.array_of());
+        auto const of_transposes = lapack::Triangular{
+            .left = !is.left, .upper = !is.upper, .unit = is.unit, .adjoint = is.adjoint};
         MatrixSizes const of_a(a.shape()), of_x(b.shape());
         for (std::size_t i = 0; of_x.elements() && i < of_x.count; ++i)
-            lapack::solve_triangular(is, of_x.rows, of_x.columns,
+            lapack::solve_triangular(of_transposes, of_x.columns, of_x.rows,
                 triangle.begin() + i * of_a.elements(), x.begin() + i * of_x.elements());
         Tensor<T> const result(std::move(x));
         ctx.is = is;

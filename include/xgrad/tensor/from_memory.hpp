@@ -4,7 +4,8 @@
 // Such a tensor behaves as any other: changes in place count as versions, views share its memory,
 // and saved tensors notice changes. The library never reuses the memory for other values: only
 // operations in place, and backward() where it is a gradient, write to it. The library does not
-// notice what the program writes itself: call mutable_data() first, which counts as a change.
+// notice what the program writes itself: call mutable_strided_data() first, which counts as a
+// change.
 //
 // Shapes: the given shape, with row-major or given strides; without a shape a vector. Arrays of
 // xtensor keep shape and strides.

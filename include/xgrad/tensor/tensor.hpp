@@ -144,9 +144,17 @@ public:
         if constexpr (std::same_as<T, bool>) return item();
         else return defined();
     }
-    /// Address of the first element; strides() lead to the others.
-    T const* data() const { return array_of().begin(); }
+    /// Address of the elements of a contiguous tensor, in row-major order; throws Error for others.
+    T const* data() const { return contiguous_array().begin(); }
+    /// The same to write; counts as a change in place.
     T* mutable_data() {
+        contiguous_array();
+        return mutable_strided_data();
+    }
+    /// Address of the first element of any tensor; strides() lead to the others.
+    T const* strided_data() const { return array_of().begin(); }
+    /// The same to write; counts as a change in place.
+    T* mutable_strided_data() {
         impl().array.storage->bump();
         return array_of().begin();
     }
@@ -283,6 +291,13 @@ public:
 private:
     Tensor(detail::Ref<detail::TensorImpl> impl, GradFlag<T> g) : AnyTensor(std::move(impl)) {
         impl_->requires_grad = g.value;
+    }
+
+    detail::Array<T> const& contiguous_array(detail::Caller in = {}) const {
+        auto const& a = array_of(in);
+        if (!a.contiguous) [[unlikely]]
+            detail::fail_not_contiguous(in.name, a);
+        return a;
     }
 
     /// A strided view of the flat memory from the first element to the last.

@@ -13,6 +13,16 @@ XGRAD_FUNCTION void check_leaves_graph(AnyTensor const& t) {
             "nothing: write x.detach(), or x.array() for a view of its values");
 }
 
+XGRAD_NOINLINE XGRAD_FUNCTION void fail_not_contiguous(char const* member, AnyArray const& a) {
+    bool const writes = std::string_view(member) == "mutable_data";
+    fail<Error>(member, ": this tensor of shape ", a.shape, " has strides ", a.strides,
+        " and is not contiguous, so that element i of its memory is another one than element i in "
+        "row-major order. ",
+        writes ? "mutable_array()" : "contiguous().data() is a copy; array()",
+        " is an xtensor expression of it; ", writes ? "mutable_strided_data()" : "strided_data()",
+        " is the address for those who use strides()");
+}
+
 XGRAD_FUNCTION std::unique_lock<std::mutex> ViewInfo::lock() {
     return single_threaded() ? std::unique_lock<std::mutex>() : std::unique_lock(mutex);
 }

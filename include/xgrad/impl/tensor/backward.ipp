@@ -96,6 +96,11 @@ XGRAD_FUNCTION void run_grad(
         forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
     run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
         options.create_graph);
+    for (auto& capture : captures)
+        if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
+            AutoGradMode const mode(options.create_graph);
+            g = g.impl().type->copy(g);
+        }
     if (!forbids) [[likely]]
         return;
     std::vector<Edge> edges;
