@@ -380,6 +380,77 @@ TEST_CASE("a function that does something else the second time") {
         xg::GraphError);
 }
 
+TEST_CASE("another formula the second time, where both save the same") {
+    D const x({0.5, -1.}, xg::requires_grad), w({2., 3.}, xg::requires_grad);
+    auto const message = [&](auto const& first, auto const& second) -> std::string {
+        int calls = 0;
+        D const y = xg::checkpoint(
+            [&](D const& a) { return ++calls == 1 ? D(first(a)) : D(second(a)); }, x);
+        try {
+            sum(y).backward();
+        } catch (xg::GraphError const& e) { return e.what(); }
+        return "";
+    };
+    auto const says = [](std::string const& is, std::string const& was) {
+        return "checkpoint: The function computes something else than the first time: " + is +
+               " where it was " + was +
+               ". The function must do the same each time it is called with the same inputs.";
+    };
+    CHECK(message([](D const& a) { return sin(a) * a; }, [](D const& a) { return sin(a) + 1.; }) ==
+          says("Add(Sin(a), number)", "Mul(Sin(a), b)"));
+    SUBCASE("above what is saved") {
+        auto const one = [](D const& a) { return D(exp(a)) + 1.; };
+        CHECK(message(one, [](D const& a) { return D(exp(a)) * 2.; }) ==
+              says("Mul(a, number)", "Add(a, number)"));
+        CHECK(message(one, [](D const& a) { return exp(a); }) == says("Exp(a)", "Add(a, number)"));
+    }
+    SUBCASE("of another tensor") {
+        CHECK(message([](D const& a) { return sin(a); }, [&](D const&) { return sin(w); }) ==
+              says("AccumulateGrad", "another tensor"));
+        CHECK(message([&](D const&) { return sin(w); }, [](D const& a) { return sin(a); }) ==
+              says("AccumulateGrad", "a leaf"));
+        D const u = w * 2., v = w * 3.;
+        CHECK(message(
+                  [&](D const& a) { return a + sin(u); }, [&](D const& a) { return a + sin(v); }) ==
+              says("Mul(a, number)", "another tensor"));
+        CHECK(message([](D const& a) { return sin(a); },
+                  [](D const& a) {
+                      xg::NoGradGuard const off;
+                      return D(sin(a));
+                  })
+                  .find("A different number of tensors was saved") != std::string::npos);
+    }
+    SUBCASE("another output of the same operation") {
+        D const m({{2., 1.}, {1., 3.}}, xg::requires_grad);
+        int calls = 0;
+        D const y = xg::checkpoint(
+            [&](D const& a) {
+                std::vector<D> const rows = D(exp(a)).unbind();
+                return rows[++calls == 1 ? 0 : 1];
+            },
+            m);
+        CHECK_THROWS_AS(sum(y).backward(), xg::GraphError);
+    }
+    SUBCASE("the same, also by another thread and beside Nodes of other threads") {
+        D u;
+        std::thread([&] { u = exp(w); }).join();
+        auto const f = [&](D const& a) {
+            D const b = sin(a) * u, own(2., xg::requires_grad);
+            return std::tuple<D, D, D, D, D, D>(b * own, sum(b) + a, a, w, u, D(3.));
+        };
+        auto const loss = [](auto const& r) {
+            auto const& [p, q, a, b, c, constant] = r;
+            return D(sum(p * q) + sum(a * b * c) * constant);
+        };
+        auto const want = xg::grad(loss(f(x)), inputs(x, w), {.retain_graph = true});
+        D const y = loss(xg::checkpoint(f, x));
+        std::tuple<D, D> got;
+        std::thread([&] { got = xg::grad(y, inputs(x, w)); }).join();
+        CHECK(difference(std::get<0>(got), std::get<0>(want)) == "");
+        CHECK(difference(std::get<1>(got), std::get<1>(want)) == "");
+    }
+}
+
 TEST_CASE("exceptions") {
     D const x({0.5, -1.}, xg::requires_grad);
     CHECK_THROWS_WITH_AS(xg::checkpoint([](D const& a) { return a; }, D()),
