@@ -240,6 +240,34 @@ TEST_CASE("a graph of 100,000 Nodes with hooks is freed without recursion") {
     CHECK(tag.copies() == 0);
 }
 
+TEST_CASE(
+    "a chain of 200,000 leaves, each held by a hook of the next, is freed without recursion") {
+    Tag const tag;
+    constexpr int count = 200'000;
+    SUBCASE("tensor hooks") {
+        D last;
+        for (int i = 0; i < count; ++i) {
+            D x(1., xg::requires_grad);
+            x.register_hook([last, copy = tag.alive](D const&) {});
+            last = x;
+        }
+        CHECK(tag.copies() == count);
+    }
+    SUBCASE("hooks after accumulation, as a graph ends") {
+        D last(1., xg::requires_grad), end;
+        for (int i = 0; i < count; ++i) {
+            D x(1., xg::requires_grad);
+            x.register_post_accumulate_grad_hook([last, copy = tag.alive](D const&) {});
+            last = x;
+        }
+        end = exp(last);
+        last = D();
+        CHECK(tag.copies() == count);
+        end.backward();
+    }
+    CHECK(tag.copies() == 0);
+}
+
 TEST_CASE("100,000 Nodes that branch and meet are freed without recursion") {
     double gradient = 0;
     std::thread([&] {

@@ -1,6 +1,6 @@
 // AccumulateGrad: the Node of a leaf. It adds the gradient that arrives to .grad.
 // The leaf owns the Node. References to the Node count as one reference to the leaf, so that an
-// edge keeps the leaf alive without a cycle. The leaf's destructor deletes the Node.
+// edge keeps the leaf alive without a cycle. The leaf's destructor ends the Node.
 // Read next: saved_tensor.hpp.
 #pragma once
 
@@ -61,7 +61,10 @@ private:
 /// True for an AccumulateGrad.
 inline bool is_leaf(Node const& node) noexcept { return node.sequence_nr() == leaf_sequence; }
 
-inline TensorImpl::~TensorImpl() { delete accumulator.load(std::memory_order_relaxed); }
+/// A hook of a leaf may have the last reference to another leaf, whose hook to the next one.
+inline TensorImpl::~TensorImpl() {
+    if (auto* const node = accumulator.load(std::memory_order_relaxed)) Node::destroy_later(node);
+}
 
 [[noreturn, gnu::cold]] void fail_two_libraries();
 

@@ -39,6 +39,7 @@ class GraphTask;
 class NodeLock;
 struct NodeHooks;
 struct Origin;
+struct TensorImpl;
 
 inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
@@ -156,6 +157,7 @@ private:
     friend class detail::GraphTask;
     friend struct detail::NodeHooks;
     friend class detail::NodeLock;
+    friend struct detail::TensorImpl; // destroys the Node of a leaf
 
     static void destroy_later(Node* node) noexcept;
 
