@@ -36,7 +36,7 @@ template <class F> struct Function {
     template <class Given, class Wanted> struct backward_takes_the_wrong_number_of_gradients;
     template <class Output, class Got, class Wanted>
     struct backward_takes_a_gradient_of_another_type;
-    struct backward_returns_nothing;
+    struct backward_returns_nothing_or_has_an_error_told_above;
     template <class Given, class Wanted> struct backward_returns_too_few_gradients;
     template <class Given, class Wanted> struct backward_returns_too_many_gradients;
     template <class Argument, class Got>
@@ -87,6 +87,9 @@ template <class F> consteval auto check_context() {
                 template Data_is_no_class_that_is_made_without_arguments<typename F::Data>>{};
     else return Ok{};
 }
+
+/// In the place of a diagnostic, where the compiler has told of the mistake.
+struct AlreadyReported {};
 
 /// Checks a Function that is applied to arguments of types X...
 template <class F, class... X> struct FunctionCheck {
@@ -159,22 +162,31 @@ private:
     }
 
     template <class... G> static consteval auto backward(Types<G...> gradients) {
-        if constexpr (std::is_member_pointer_v<backward_type<F>>)
+        if constexpr (has_member_backward<F>)
             return diagnostic_is<typename Sentence::backward_is_not_static>{};
         else if constexpr (!is_ok<decltype(parameters(gradients))>) return parameters(gradients);
-        else if constexpr (!requires(Context<F>& ctx, G&... g) { F::backward(ctx, g...); })
+        else if constexpr (has_static_backward<F>) return call_of_backward(gradients);
+        else if constexpr (!has_backward<F>)
             return diagnostic_is<
                 typename Sentence::template has_no_static_backward_for<Context<F>, G...>>{};
-        else
+        else return call_of_backward(gradients);
+    }
+
+    template <class... G> static consteval auto call_of_backward(Types<G...>) {
+        // Here the compiler tells an error in the body of a template, and why none of several
+        // functions fits. One that returns `auto` has no type after such an error.
+        static_cast<void>([](Context<F>& ctx, G&... g) { F::backward(ctx, g...); });
+        if constexpr (requires(Context<F>& ctx, G&... g) { F::backward(ctx, g...); })
             return returned<std::remove_cvref_t<decltype(F::backward(
                 std::declval<Context<F>&>(), std::declval<G&>()...))>>();
+        else return std::type_identity<AlreadyReported>{};
     }
 
     /// Checks of backward that need its parameter types.
     template <class Gradients> static consteval auto parameters(Gradients) {
-        if constexpr (!ParametersOf<backward_type<F>>::known) return Ok{};
+        if constexpr (!has_static_backward<F>) return Ok{};
         else {
-            using After = WithoutContext<F, typename ParametersOf<backward_type<F>>::list>;
+            using After = WithoutContext<F, typename ParametersOf<decltype(&F::backward)>::list>;
             if constexpr (!After::has_context)
                 return diagnostic_is<typename Sentence::backward_takes_no_Context_first>{};
             else if constexpr (After::list::size != Gradients::size)
@@ -196,7 +208,8 @@ private:
     template <class R> static consteval auto returned() {
         using List = elements_of<R>;
         if constexpr (std::is_void_v<R>)
-            return diagnostic_is<typename Sentence::backward_returns_nothing>{};
+            return diagnostic_is<
+                typename Sentence::backward_returns_nothing_or_has_an_error_told_above>{};
         else if constexpr (List::size < Arguments::size)
             return diagnostic_is<typename Sentence::template backward_returns_too_few_gradients<
                 verdict::given<List::size>, verdict::wanted<Arguments::size>>>{};

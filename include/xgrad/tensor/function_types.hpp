@@ -112,12 +112,31 @@ template <class F> consteval auto forward_pointer() {
     if constexpr (requires { &F::forward; }) return std::type_identity<decltype(&F::forward)>{};
     else return std::type_identity<void>{};
 }
-template <class F> consteval auto backward_pointer() {
-    if constexpr (requires { &F::backward; }) return std::type_identity<decltype(&F::backward)>{};
-    else return std::type_identity<void>{};
-}
 template <class F> using forward_type = typename decltype(forward_pointer<F>())::type;
-template <class F> using backward_type = typename decltype(backward_pointer<F>())::type;
+
+template <class P> struct ClassOfMember;
+template <class M, class C> struct ClassOfMember<M C::*> {
+    using type = C;
+};
+/// True for a backward of objects.
+template <class F>
+inline constexpr bool has_member_backward =
+    requires { typename ClassOfMember<decltype(&F::backward)>::type; };
+/// True for a static backward that is neither overloaded nor a template. Not for one that returns
+/// `auto` and has an error in its body: g++ gives it a type that has no specialisation, and clang
+/// 16 none.
+template <class F>
+inline constexpr bool has_static_backward =
+    requires { typename ParametersOf<decltype(&F::backward)>::list; };
+
+struct NamesBackward {
+    int backward;
+};
+template <class F> struct NamesBackwardTwice : F, NamesBackward {};
+/// True where F has a member of that name, whatever it is: then the name is ambiguous beside
+/// another one.
+template <class F>
+inline constexpr bool has_backward = !requires { &NamesBackwardTwice<F>::backward; };
 
 /// True where F has a jvp for tangents of types T..., correct or not.
 template <class F, class... T>
