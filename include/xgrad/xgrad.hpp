@@ -29,6 +29,7 @@
 #include <xgrad/tensor/ordering.hpp>
 #include <xgrad/tensor/print.hpp>
 #include <xgrad/tensor/quantile.hpp>
+#include <xgrad/tensor/refused_operators.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 #include <xgrad/tensor/tensor_indexing.hpp>
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION) &&                        \

@@ -369,45 +369,12 @@ using tensor_type = std::remove_cvref_t<decltype(materialize(std::declval<X cons
 template <class A, class B>
 concept TensorBesideXtensor =
     (Operand<A> && XtensorExpression<B>) || (XtensorExpression<A> && Operand<B>);
-template <class A, class B> Tensor<double> refuse_operator() {
-    constexpr bool is_refused = !TensorBesideXtensor<A, B>;
-    static_assert(
-        is_refused, "tensors have no such operator: &, |, ^, << and >> are for arrays of integers");
-    return {};
-}
 } // namespace detail
 
 /// Evaluates and records an expression now, for templates that do not know the type of x. A tensor
 /// is returned itself, as the same handle. An xtensor expression is copied.
 template <detail::TensorLike X> detail::tensor_type<X> eval(X const& x) {
     return detail::materialize(x);
-}
-
-// Rejects operators that xtensor would otherwise apply with the tensor as one scalar element.
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator&(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator|(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator^(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator<<(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
-}
-template <class A, class B>
-    requires detail::TensorBesideXtensor<A, B>
-auto operator>>(A&&, B&&) {
-    return detail::refuse_operator<A, B>();
 }
 
 } // namespace xgrad

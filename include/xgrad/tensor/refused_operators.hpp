@@ -1,0 +1,47 @@
+// Operators that tensors do not have: each stops at compile time with a sentence.
+// Shapes: any. Gradients: none.
+// Errors: a tensor beside an xtensor expression does not compile.
+#pragma once
+
+#include <xgrad/tensor/tensor.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+template <class A, class B> Tensor<double> refuse_operator() {
+    constexpr bool is_refused = !TensorBesideXtensor<A, B>;
+    static_assert(
+        is_refused, "tensors have no such operator: &, |, ^, << and >> are for arrays of integers");
+    return {};
+}
+} // namespace detail
+
+// Rejects operators that xtensor would otherwise apply with the tensor as one scalar element.
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator&(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator|(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator^(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator<<(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+template <class A, class B>
+    requires detail::TensorBesideXtensor<A, B>
+auto operator>>(A&&, B&&) {
+    return detail::refuse_operator<A, B>();
+}
+
+} // namespace xgrad
