@@ -95,6 +95,7 @@ export {
 #include <xgrad/xgrad.hpp>
 
 #include <xgrad/data.hpp>
+#include <xgrad/interop.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/package.hpp>

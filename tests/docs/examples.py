@@ -69,6 +69,14 @@ private:
 }}  // namespace
 """
 
+EIGEN = """#if __has_include(<Eigen/Core>)
+#    include <Eigen/Core>
+#else
+#    include <eigen3/Eigen/Core>
+#endif
+#include <xgrad/interop.hpp>
+"""
+
 CASE = """
 namespace {{
 namespace {space} {{
@@ -177,6 +185,8 @@ def main():
     sources = [document.read_text(encoding="utf-8") for document in documents]
     headers = "".join(f"#include <xgrad/{part}.hpp>\n" for part in ("nn", "optim", "data", "linalg", "package", "distributed", "xtensor_functions")
                       if any(f"xg::{part}" in source or f"\n#include <xgrad/{part}.hpp>" in source for source in sources))
+    if any("Eigen::" in source for source in sources):
+        headers += EIGEN
     text = PREFACE.format(headers=headers)
     number = 0
     for document, source in zip(documents, sources):

@@ -78,17 +78,28 @@ inline constexpr bool is_container<xt::xtensor_container<E, N, L, Tag>> = true;
 template <class E, class S, xt::layout_type L, bool shared, class Tag>
 inline constexpr bool is_container<xt::xfixed_container<E, S, L, shared, Tag>> = true;
 
+/// Specialised by interop.hpp for arrays of other libraries.
+template <class A> struct ForeignArray {
+    static constexpr bool known = false;
+};
+template <class A>
+concept Foreign = ForeignArray<std::remove_cvref_t<A>>::known;
+
 template <class R>
 concept ContiguousNumbers =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && !XtensorExpression<R> &&
-    Scalar<std::ranges::range_value_t<R>> && !Operand<R>;
+    Scalar<std::ranges::range_value_t<R>> && !Operand<R> && !Foreign<R>;
 
 /// What no tensor can have as memory.
 template <class A>
-concept NoMemory = !StridedXtensor<A> && !ContiguousNumbers<A>;
+concept NoMemory = !StridedXtensor<A> && !ContiguousNumbers<A> && !Foreign<A>;
 template <class A> void refuse_memory() {
+    constexpr bool is_foreign =
+        requires(A const& a) { a.cols(); } || requires(A const& a) { a.data_handle(); };
+    static_assert(!is_foreign, "adopt, borrow: #include <xgrad/interop.hpp> for matrices of Eigen "
+                               "and for mdspan");
     constexpr bool has_elements = std::ranges::contiguous_range<A> && !XtensorExpression<A>;
-    static_assert(has_elements,
+    static_assert(has_elements || is_foreign,
         "adopt, borrow: this has no elements in memory that a tensor could share: Tensor<double> "
         "x(array) computes or copies them");
     static_assert(!has_elements, "adopt, borrow: no tensor has elements of this type: "
