@@ -13,7 +13,4 @@ function(xgrad_compile_once target)
     target_compile_definitions(${target} PRIVATE XGRAD_SEPARATE_COMPILATION)
     target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<xgrad/xgrad.hpp$<ANGLE-R>>")
     target_sources(${target} PRIVATE ${xgrad_compiled_sources})
-    set(core ${xgrad_compiled_sources})
-    list(FILTER core INCLUDE REGEX "core")      # it defines a macro before it includes the header
-    set_source_files_properties(${core} TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

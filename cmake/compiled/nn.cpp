@@ -1,4 +1,2 @@
-#include <xgrad/xgrad.hpp>
-
 #define XGRAD_IMPLEMENTATION
 #include <xgrad/nn.hpp>

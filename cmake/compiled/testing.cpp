@@ -1,5 +1,3 @@
-#include <xgrad/xgrad.hpp>
-
 #define XGRAD_IMPLEMENTATION
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/testing/to_dot.hpp>

@@ -1,6 +1,7 @@
 // Data and files: arrays and states in files, tables, datasets and their batches, progress and
 // logs. Not part of xgrad.hpp, so that a program without them compiles faster.
-#pragma once
+#ifndef XGRAD_DATA_HPP
+#define XGRAD_DATA_HPP
 
 #include <xgrad/core/begin_headers.inc> // first
 
@@ -14,4 +15,11 @@
 #include <xgrad/data/safetensors.hpp>
 #include <xgrad/xgrad.hpp>
 
+XGRAD_HAS_BODIES_ELSEWHERE(data_hpp)
+
 #include <xgrad/core/end_headers.inc> // last
+
+#endif
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#include <xgrad/impl/data.ipp>
+#endif

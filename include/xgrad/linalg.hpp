@@ -1,6 +1,7 @@
 // Linear systems, decompositions and functions of matrices, and einsum. Not part of xgrad.hpp: it
 // needs a LAPACK, and a program without it compiles faster.
-#pragma once
+#ifndef XGRAD_LINALG_HPP
+#define XGRAD_LINALG_HPP
 
 #include <xgrad/core/begin_headers.inc> // first
 
@@ -42,4 +43,11 @@ using linalg::svd;
 using linalg::svdvals;
 } // namespace xgrad
 
+XGRAD_HAS_BODIES_ELSEWHERE(linalg_hpp)
+
 #include <xgrad/core/end_headers.inc> // last
+
+#endif
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#include <xgrad/impl/linalg.ipp>
+#endif

@@ -1,6 +1,7 @@
 // Modules, layers, activations and losses. Not part of xgrad.hpp, so that a program without them
 // compiles faster.
-#pragma once
+#ifndef XGRAD_NN_HPP
+#define XGRAD_NN_HPP
 
 #include <xgrad/core/begin_headers.inc> // first
 
@@ -23,9 +24,16 @@
 #include <xgrad/nn/transformer.hpp>
 #include <xgrad/xgrad.hpp>
 #ifdef XGRAD_SEPARATE_COMPILATION
-#    include <xgrad/impl/nn/instances.ipp>
+#    include <xgrad/impl/nn/instances.inc>
 #endif
 
 #undef XGRAD_OF_EXPRESSION
 
+XGRAD_HAS_BODIES_ELSEWHERE(nn_hpp)
+
 #include <xgrad/core/end_headers.inc> // last
+
+#endif
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#include <xgrad/impl/nn.ipp>
+#endif

@@ -1,6 +1,7 @@
 // xgrad: reverse-mode automatic differentiation for xtensor arrays. This header is everything but
 // testing/, which programs include where they want it.
-#pragma once
+#ifndef XGRAD_XGRAD_HPP
+#define XGRAD_XGRAD_HPP
 
 #include <xgrad/core/begin_headers.inc> // first
 
@@ -32,9 +33,12 @@
 #include <xgrad/tensor/refused_operators.hpp>
 #include <xgrad/tensor/state_dict.hpp>
 #include <xgrad/tensor/tensor_indexing.hpp>
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION) &&                        \
-    !defined(XGRAD_INSTANCES_ELSEWHERE)
-#    include <xgrad/impl/instances.ipp>
-#endif
+
+XGRAD_HAS_BODIES_ELSEWHERE(xgrad_hpp)
 
 #include <xgrad/core/end_headers.inc> // last
+
+#endif
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#include <xgrad/impl/xgrad.ipp>
+#endif

@@ -139,6 +139,35 @@ class Amalgamate(Tree):
         self.assertNotEqual(subprocess.run([*compiler, objects[0]], stderr=subprocess.DEVNULL).returncode, 0)
         self.assertEqual(self.layers(), (0, "layers hold\n"))
 
+    def test_a_file_has_the_bodies_of_those_headers_that_it_names_itself(self):
+        for part, include in (("xgrad", ""), ("nn", "#include <xgrad/nn/a.hpp>\n#include <xgrad/xgrad.hpp>\n")):
+            folder = {"xgrad": "core", "nn": "nn"}[part]
+            end = f"#ifdef XGRAD_IMPLEMENTATION\n#include <xgrad/impl/{folder}/a{part}.ipp>\n#endif\n"
+            self.write(f"{folder}/a{part}.hpp", f"#pragma once\nint a_{part}();\n{end}")
+            self.write(f"impl/{folder}/a{part}.ipp", f"#pragma once\n#include <xgrad/{folder}/a{part}.hpp>\nint a_{part}() {{ return 1; }}\n")
+            self.write(f"impl/{part}.ipp", f"#pragma once\n#define XGRAD_IMPLEMENTATION\n#include <xgrad/impl/{folder}/a{part}.ipp>\n")
+            self.write(f"{part}.hpp", f"#ifndef XGRAD_{part}\n#define XGRAD_{part}\n#pragma push_macro(\"XGRAD_IMPLEMENTATION\")\n"
+                       f"#undef XGRAD_IMPLEMENTATION\n#include <xgrad/{folder}/a{part}.hpp>\n" + ("#include <xgrad/xgrad.hpp>\n" if include else "") +
+                       "#pragma pop_macro(\"XGRAD_IMPLEMENTATION\")\n#endif\n#if defined(XGRAD_IMPLEMENTATION) && !defined(XGRAD_INSIDE)\n"
+                       f"#include <xgrad/impl/{part}.ipp>\n#endif\n")
+        self.assertEqual(self.layers(), (0, "layers hold\n"))
+        self.single()
+        compiler = [os.environ.get("CXX", "c++"), "-std=c++20"]
+        (self.root / "main.cpp").write_text("#include <xgrad/nn.hpp>\nint main() { return a_nn() - a_xgrad(); }\n")
+        for tree in ("include", "single_include"):
+            for number, files in enumerate(([["nn"], ["xgrad"]], [["nn", "xgrad"]], [["xgrad", "nn"]])):
+                sources = [self.root / "main.cpp"]
+                for names in files:
+                    sources.append(self.root / f"implement_{'_'.join(names)}.cpp")
+                    sources[-1].write_text("#define XGRAD_IMPLEMENTATION\n" + "".join(f"#include <xgrad/{name}.hpp>\n" for name in names))
+                program = str(self.root / f"{tree}_{number}")
+                self.assertEqual(subprocess.run([*compiler, f"-I{self.root / tree}", *map(str, sources), "-o", program]).returncode, 0)
+                self.assertEqual(subprocess.run([program]).returncode, 0)
+        self.write("impl/nn.ipp", "#pragma once\n")
+        code, output = self.layers()
+        self.assertEqual(code, 1)
+        self.assertIn("impl/nn/ann.ipp: is in 0 of the lists impl/*.ipp, and belongs into one", output)
+
     def test_bodies_of_lower_layers_belong_to_xgrad_hpp(self):
         self.write("xgrad.hpp", "#pragma once\n")
         self.write("core/a.hpp", "#pragma once\n#include <xgrad/impl/core/a.ipp>\n")

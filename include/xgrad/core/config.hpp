@@ -72,14 +72,19 @@
 
 // Functions that are no templates have their bodies in impl/, and each header includes its bodies
 // where XGRAD_IMPLEMENTATION is defined. A header-only program, which is the default, has it
-// everywhere. Where all files of a program define XGRAD_SEPARATE_COMPILATION, exactly one of them
-// defines XGRAD_IMPLEMENTATION, before it includes the headers of xgrad that the program uses.
-// (CMake: xgrad::compiled is a library of such files.)
+// everywhere. Where all files of a program define XGRAD_SEPARATE_COMPILATION, one file for each of
+// the headers xgrad.hpp, nn.hpp and so on that the program includes, or one for several or all of
+// them, defines XGRAD_IMPLEMENTATION and includes them. It has the bodies of those headers that it
+// names itself, and not of those that these include: begin_headers.inc takes the macro away from
+// them. (CMake: xgrad::compiled is a library of such files.)
 //
 // A virtual function says XGRAD_FUNCTION in its class as well: if the first one were not inline
 // there, a header-only program would emit the class's functions in each file.
-#if defined(XGRAD_IMPLEMENTATION) && !defined(XGRAD_SEPARATE_COMPILATION)
-#    define XGRAD_SEPARATE_COMPILATION // as the other files of the program
+#ifdef XGRAD_IMPLEMENTATION
+#    define XGRAD_HAS_BODIES // for other files of the program
+#    ifndef XGRAD_SEPARATE_COMPILATION
+#        define XGRAD_SEPARATE_COMPILATION // as they have
+#    endif
 #endif
 #ifndef XGRAD_SEPARATE_COMPILATION
 #    define XGRAD_FUNCTION inline

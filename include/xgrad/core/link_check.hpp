@@ -11,7 +11,7 @@
 #include <xgrad/core/config.hpp>
 
 #if defined(__ELF__) && defined(__GNUC__) && !defined(XGRAD_ALLOW_MIXED_FLAGS) &&                  \
-    !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION))
+    !defined(XGRAD_HAS_BODIES)
 
 #    if defined(__AVX512BW__)
 #        define XGRAD_BUILT_FOR avx512bw
@@ -102,4 +102,21 @@ namespace xgrad::detail::link_check {
 #    undef XGRAD_MUST_AGREE
 #    undef XGRAD_AGREE
 #    undef XGRAD_ORDERS
+#endif
+
+// A program with XGRAD_SEPARATE_COMPILATION that includes a header and has no file with its bodies
+// does not link, and among what is undefined is one symbol whose name says what is missing. The
+// file with the bodies defines it, and so does a second such file, which is refused by that name.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__GNUC__)
+#    define XGRAD_HAS_BODIES_ELSEWHERE(header)                                                     \
+        extern "C" void the_file_with_XGRAD_IMPLEMENTATION_that_includes_xgrad_##header();         \
+        namespace xgrad::detail::link_check {                                                      \
+        [[gnu::used]] inline constexpr void (*bodies_of_##header)() =                              \
+            the_file_with_XGRAD_IMPLEMENTATION_that_includes_xgrad_##header;                       \
+        }
+#    define XGRAD_HAS_BODIES_HERE(header)                                                          \
+        extern "C" void the_file_with_XGRAD_IMPLEMENTATION_that_includes_xgrad_##header() {}
+#else
+#    define XGRAD_HAS_BODIES_ELSEWHERE(header)
+#    define XGRAD_HAS_BODIES_HERE(header)
 #endif

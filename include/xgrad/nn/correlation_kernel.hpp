@@ -256,12 +256,4 @@ template <class Real> CorrelationLoops<Real> const& best_correlation_loops() {
     return loops;
 }
 
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
-template CorrelationLoops<float> const& best_correlation_loops();
-template CorrelationLoops<double> const& best_correlation_loops();
-#elif defined(XGRAD_SEPARATE_COMPILATION)
-extern template CorrelationLoops<float> const& best_correlation_loops();
-extern template CorrelationLoops<double> const& best_correlation_loops();
-#endif
-
 } // namespace xgrad::detail::kernel

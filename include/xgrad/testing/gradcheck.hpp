@@ -8,7 +8,8 @@
 // input, or in gradgradcheck() no output, requires a gradient, for an undefined input, and for a
 // function whose outputs differ from call to call; ShapeError for an input of which several
 // elements are one memory location. A function that does not take the inputs does not compile.
-#pragma once
+#ifndef XGRAD_TESTING_GRADCHECK_HPP
+#define XGRAD_TESTING_GRADCHECK_HPP
 
 #include <xgrad/core/begin_headers.inc> // first
 
@@ -94,3 +95,8 @@ bool gradgradcheck(
 #endif
 
 #include <xgrad/core/end_headers.inc> // last
+
+#endif
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#include <xgrad/impl/gradcheck.ipp>
+#endif

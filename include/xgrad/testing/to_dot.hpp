@@ -3,7 +3,8 @@
 // Shapes: any; they are printed.
 // Gradients: the graph is read, and changed in nothing; no hook is called.
 // Errors: an undefined tensor among the names is a GraphError, one to be drawn an Error.
-#pragma once
+#ifndef XGRAD_TESTING_TO_DOT_HPP
+#define XGRAD_TESTING_TO_DOT_HPP
 
 #include <xgrad/core/begin_headers.inc> // first
 
@@ -90,4 +91,11 @@ inline std::string to_dot(AnyTensor const& tensor, DotOptions const& options = {
 #    include <xgrad/impl/testing/to_dot.ipp>
 #endif
 
+XGRAD_HAS_BODIES_ELSEWHERE(testing_to_dot_hpp)
+
 #include <xgrad/core/end_headers.inc> // last
+
+#endif
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#include <xgrad/impl/to_dot.ipp>
+#endif

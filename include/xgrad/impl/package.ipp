@@ -1,0 +1,21 @@
+// The bodies of package.hpp, which includes this file where it includes its bodies:
+// core/config.hpp.
+#pragma once
+
+#include <xgrad/core/begin_bodies.inc> // first
+
+#include <xgrad/impl/package/archive.ipp>
+#include <xgrad/impl/package/builder.ipp>
+#include <xgrad/impl/package/dependencies.ipp>
+#include <xgrad/impl/package/exporter.ipp>
+#include <xgrad/impl/package/importer.ipp>
+#include <xgrad/impl/package/layer_arguments.ipp>
+#include <xgrad/impl/package/layers.ipp>
+#include <xgrad/impl/package/names.ipp>
+#include <xgrad/impl/package/provided.ipp>
+#include <xgrad/impl/package/registry.ipp>
+#include <xgrad/impl/package/saved_record.ipp>
+
+XGRAD_HAS_BODIES_HERE(package_hpp)
+
+#include <xgrad/core/end_headers.inc> // last
