@@ -8,6 +8,7 @@
 // those of the headers: all files of a program either import xgrad or include it.
 module;
 
+#define XGRAD_HIGHER_ORDER 1 // derivatives of any order: nobody who imports xgrad can ask for them
 #include <xgrad/core/xtensor.hpp>
 
 #include <algorithm>
@@ -92,6 +93,7 @@ module;
 export module xgrad;
 
 export {
+#include <xgrad/higher_order.hpp>
 #include <xgrad/xgrad.hpp>
 
 #include <xgrad/data.hpp>
