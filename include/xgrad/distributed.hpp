@@ -4,11 +4,11 @@
 
 #include <xgrad/core/begin_headers.inc> // first
 
+#include <xgrad/nn.hpp>
+
 #if !__has_include(<mpi.h>)
 #    error "xgrad: distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake"
 #else
-
-#    include <xgrad/nn.hpp>
 
 #    include <xgrad/distributed/comm_hooks.hpp>
 #    include <xgrad/distributed/data_parallel.hpp>
