@@ -244,6 +244,14 @@ class Amalgamate(Tree):
         text = self.single()
         self.assertEqual((text.count("<map>"), text.count("<set>")), (1, 2))
 
+    def test_what_stands_behind_an_error_is_not_conditional(self):
+        self.write("xgrad.hpp", "#if !__has_include(<map>)\n#error no map\n#else\n#include <xgrad/a.hpp>\n#include <map>\n#endif\n"
+                                "#include <xgrad/a.hpp>\n#if X\n#include <xgrad/b.hpp>\n#endif\n#include <xgrad/b.hpp>\n#include <map>\n")
+        self.write("a.hpp", "#pragma once\nint a;\n")
+        self.write("b.hpp", "#pragma once\nint b;\n")
+        text = self.single()
+        self.assertEqual((text.count("int a;"), text.count("int b;"), text.count("#include <map>")), (1, 2, 1))
+
     def test_mistakes(self):
         for line, words in (("#include <xgrad/none.hpp>", "xgrad.hpp:2: there is no"), ("#include WHAT", "macro"),
                             ("#if __has_include(<xgrad/a.hpp>)\n#endif", "__has_include"),
