@@ -33,7 +33,11 @@
 
 #ifndef XGRAD_SINGLE_HEADER_DATA
 #define XGRAD_SINGLE_HEADER_DATA
+#pragma push_macro("XGRAD_INSIDE")
+#undef XGRAD_INSIDE
+#define XGRAD_INSIDE
 #include <xgrad/xgrad.hpp>
+#pragma pop_macro("XGRAD_INSIDE")
 #ifndef XGRAD_SINGLE_XGRAD_DATA_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_HPP
 
@@ -46,11 +50,6 @@
 // The headers that programs include begin with this file and end with end_headers.inc; so both are
 // read many times.
 //
-// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
-// files of a library are compiled with -fvisibility=hidden.
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
-#    pragma GCC visibility push(default)
-#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
 // X11.
@@ -132,6 +131,37 @@
 #undef None
 #undef Status
 #undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
 
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CSV_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CSV_HPP
@@ -334,124 +364,6 @@ template <std::unsigned_integral U> void put_little_endian(std::string& to, U va
 } // namespace detail
 } // namespace xgrad::data
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
-
-// ======== xgrad/impl/data/file.ipp
-// Bodies of file.hpp.
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION void Input::read(
-    std::uint64_t offset, void* to, std::size_t n, std::string_view what) const {
-    if (n == 0) return;
-    if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
-    if (bytes_) return void(std::memcpy(to, bytes_ + offset, n));
-    file_->clear();
-    file_->seekg(static_cast<std::streamoff>(offset));
-    file_->read(static_cast<char*>(to), static_cast<std::streamsize>(n));
-    if (!*file_) fail_at(offset, "cannot be read");
-}
-
-XGRAD_FUNCTION std::string Input::text(
-    std::uint64_t offset, std::size_t n, std::string_view what) const {
-    if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
-    std::string s(n, '\0');
-    read(offset, s.data(), n, what);
-    return s;
-}
-
-XGRAD_FUNCTION Input::Input(OpenTag, std::filesystem::path const& path)
-    : name_(path.string()), file_(std::make_shared<std::ifstream>()) {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error))
-        xgrad::detail::fail(name_, ": cannot be read: it is a directory");
-    errno = 0;
-    file_->open(path, std::ios::binary);
-    if (!*file_) xgrad::detail::fail(name_, ": cannot be read: ", std::strerror(errno));
-    size_ = std::filesystem::file_size(path, error);
-    if (error) xgrad::detail::fail(name_, ": cannot be read: ", error.message());
-}
-
-XGRAD_FUNCTION AtomicFile::AtomicFile(std::filesystem::path path)
-    : name_(path.string()), path_(std::move(path)) {
-    constexpr int max_links = 40, max_writers = 100;
-    std::error_code error;
-    for (int i = 0; i < max_links && std::filesystem::is_symlink(path_, error); ++i)
-        path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
-    errno = ELOOP;
-    if (std::filesystem::is_symlink(path_, error)) fail();
-    auto const status = std::filesystem::status(path_, error);
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-        xgrad::detail::fail(name_, ": cannot be written: it is no regular file");
-    int i = 0;
-    for (; !file_; ++i) {
-        temporary_ = temporary_name(i);
-        errno = 0;
-        file_ = open_new();
-        if (!file_ && (errno != EEXIST || i == max_writers)) fail();
-    }
-#if XGRAD_DATA_POSIX
-    while (std::filesystem::exists(temporary_name(i), error) && remove_abandoned(temporary_name(i)))
-        ++i;
-#endif
-}
-
-XGRAD_FUNCTION AtomicFile::~AtomicFile() {
-    if (!file_) return;
-#if XGRAD_DATA_POSIX
-    remove(); // while it is locked
-    std::fclose(file_);
-#else
-    std::fclose(file_);
-    remove();
-#endif
-}
-
-XGRAD_FUNCTION void AtomicFile::write(void const* from, std::size_t n) {
-    if (n && std::fwrite(from, 1, n, file_) != n) fail();
-    position_ += n;
-}
-
-XGRAD_FUNCTION void AtomicFile::commit() {
-    if (std::fflush(file_) != 0) fail();
-#if XGRAD_DATA_POSIX
-    int const descriptor = ::fileno(file_);
-    keep_mode_and_owner(descriptor);
-    if (::fsync(descriptor) != 0) fail();
-#else
-    close(); // an open file cannot be renamed everywhere
-#endif
-    std::error_code error;
-    std::filesystem::rename(temporary_, path_, error);
-    if (error) {
-        remove();
-        xgrad::detail::fail(name_, ": cannot be written: ", error.message());
-    }
-#if XGRAD_DATA_POSIX
-    close(); // which ends the lock
-    sync_directory();
-#endif
-}
-
-XGRAD_FUNCTION std::filesystem::path AtomicFile::temporary_name(int i) const {
-    auto name = path_;
-    name += (i ? "." + std::to_string(i) : std::string()) + ".tmp";
-    return name;
-}
-
-XGRAD_FUNCTION void AtomicFile::close() {
-    if (std::fclose(std::exchange(file_, nullptr)) == 0) return;
-    auto const error = errno;
-    remove();
-    errno = error;
-    fail();
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_FILE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_PARSE_NUMBER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_PARSE_NUMBER_HPP
@@ -688,95 +600,6 @@ void write_csv(std::filesystem::path const& path, Tensor<T> const& values,
 
 } // namespace xgrad::data
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
-
-// ======== xgrad/impl/data/csv.ipp
-// Bodies of csv.hpp.
-
-namespace xgrad::data::detail {
-
-XGRAD_FUNCTION std::string_view trimmed(std::string_view s) noexcept {
-    auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
-    return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
-}
-
-XGRAD_FUNCTION std::size_t first_repeated(std::vector<std::string> const& names) {
-    std::set<std::string_view> known;
-    std::size_t i = 0;
-    while (i < names.size() && known.insert(names[i]).second) ++i;
-    return i;
-}
-
-XGRAD_FUNCTION CsvReader::CsvReader(Input const& in, char delimiter)
-    : in_(in), delimiter_(delimiter),
-      text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table")) {
-    if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos)
-        fail("read_csv: quotes and ends of lines cannot be delimiters");
-    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
-}
-
-XGRAD_FUNCTION bool CsvReader::next(std::vector<std::string>& fields) {
-    fields.clear();
-    while (at_ < text_.size() && end_of_line()) {}
-    if (at_ == text_.size()) return false;
-    line_ = next_line_;
-    for (;;) {
-        fields.push_back(field(fields.size()));
-        if (at_ == text_.size() || end_of_line()) return true;
-        ++at_; // a delimiter
-        if (at_ == text_.size()) return fields.emplace_back(), true;
-    }
-}
-
-XGRAD_FUNCTION bool CsvReader::end_of_line() {
-    if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
-    if (text_[at_] != '\n' && text_[at_] != '\r') return false;
-    ++at_, ++next_line_;
-    return true;
-}
-
-XGRAD_FUNCTION std::string CsvReader::field(std::size_t column) {
-    if (text_[at_] != '"') {
-        auto const ends = std::string{delimiter_, '\n', '\r'};
-        auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
-        auto const begin = std::exchange(at_, end);
-        return std::string(trimmed(std::string_view(text_).substr(begin, end - begin)));
-    }
-    std::string s;
-    for (++at_;; ++at_) {
-        if (at_ == text_.size()) fail_at(column, "a quoted field does not end");
-        if (text_[at_] == '\n') ++next_line_;
-        if (text_[at_] == '"') {
-            ++at_;
-            if (at_ == text_.size() || text_[at_] != '"') break;
-        }
-        s += text_[at_];
-    }
-    if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r')
-        fail_at(column, "something stands after the closing quote");
-    return s;
-}
-
-XGRAD_FUNCTION bool is_tiny(std::string_view text) {
-    auto const e = std::min(text.find_first_of("eE"), text.size()),
-               point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
-    std::int64_t exponent = 0;
-    if (e < text.size()) {
-        bool const has_plus = text[e + 1] == '+';
-        if (parse_number(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec !=
-            std::errc())
-            return text[e + 1] == '-';
-    }
-    constexpr std::int64_t largest = std::int64_t{1} << 62;
-    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) <
-           static_cast<std::int64_t>(first) + 1;
-}
-
-} // namespace xgrad::data::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
@@ -827,55 +650,6 @@ private:
 
 } // namespace xgrad::data
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
-
-// ======== xgrad/impl/data/csv_log.ipp
-// Bodies of csv_log.hpp.
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION void CsvLog::add(std::int64_t step, std::vector<NamedNumber> const& numbers) {
-    std::string text;
-    auto columns = columns_;
-    if (!begun_) {
-        text = "step";
-        for (auto const& [name, value] : numbers) {
-            if (name.empty() || detail::trimmed(name) != name || name == "step" ||
-                name.find_first_of(",\"\r\n") != name.npos ||
-                std::ranges::find(columns, name) != columns.end())
-                detail::fail("CsvLog: '", name, "' cannot be the name of a column");
-            columns.push_back(name);
-            text += "," + name;
-        }
-        text += "\n";
-    }
-    text += std::to_string(step);
-    std::vector<bool> used(numbers.size());
-    for (auto const& column : columns) {
-        text += ',';
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            if (!used[i] && numbers[i].name == column) {
-                char digits[32];
-                text.append(
-                    digits, std::to_chars(digits, digits + sizeof digits, numbers[i].value).ptr);
-                used[i] = true;
-                break;
-            }
-    }
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-        if (!used[i])
-            detail::fail("CsvLog: there is no column '", numbers[i].name,
-                "'; the first line decides which there are");
-    columns_ = std::move(columns), begun_ = true;
-    file_ << text + "\n" << std::flush;
-    check();
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_CSV_LOG_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
@@ -973,176 +747,6 @@ template <Scalar T> Tensor<T> from_dlpack(::DLManagedTensorVersioned* managed) {
 
 } // namespace xgrad::data
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
-
-// ======== xgrad/impl/data/dlpack.ipp
-// Bodies of dlpack.hpp.
-
-namespace xgrad::data::detail::dlpack {
-
-inline constexpr std::int32_t on_processor = 1;
-inline constexpr std::uint32_t major_version = 1;
-inline constexpr std::uint64_t is_read_only = 1;
-
-XGRAD_FUNCTION DataType data_type(DType t) {
-    switch (t) {
-    case DType::boolean:
-        return {6, 8, 1};
-    case DType::int64:
-        return {0, 64, 1};
-    case DType::float32:
-        return {2, 32, 1};
-    case DType::float64:
-        return {2, 64, 1};
-    case DType::complex64:
-        return {5, 64, 1};
-    case DType::complex128:
-        break;
-    }
-    return {5, 128, 1};
-}
-
-XGRAD_FUNCTION DType type_of(Array const& array, DType const* wanted) {
-    if (array.device.type != on_processor)
-        xgrad::detail::fail<TypeError>("from_dlpack: the memory is that of device ",
-            array.device.type, ", and tensors are in the memory of the processor (device 1)");
-    for (auto const t : {DType::boolean, DType::int64, DType::float32, DType::float64,
-             DType::complex64, DType::complex128})
-        if (auto const has = data_type(t);
-            has.code == array.type.code && has.bits == array.type.bits && array.type.lanes == 1) {
-            if (wanted && t != *wanted)
-                xgrad::detail::fail<TypeError>("from_dlpack: the elements are of type ",
-                    xgrad::name(t), ", and ", xgrad::name(*wanted), " was asked for");
-            return t;
-        }
-    xgrad::detail::fail<TypeError>("from_dlpack: no tensor has elements of DLPack's type code ",
-        array.type.code, " with ", array.type.bits, " bits in ", array.type.lanes,
-        " lanes: convert them first, to bool, int64, float32, float64, complex64 or complex128");
-}
-
-/// What an exported structure keeps.
-template <class M> struct Exported {
-    M managed{};
-    AnyTensor tensor;
-    std::vector<std::int64_t> extents;
-
-    explicit Exported(AnyTensor const& t) : tensor(t) {
-        auto const& array = t.impl().array;
-        for (auto const n : array.shape) extents.push_back(static_cast<std::int64_t>(n));
-        for (auto const s : array.strides) extents.push_back(s);
-        auto const rank = array.shape.size();
-        managed.array = {array.data, {on_processor, 0}, static_cast<std::int32_t>(rank),
-            data_type(t.dtype()), extents.data(), extents.data() + rank, 0};
-        managed.context = this;
-        managed.deleter = [](M* m) { delete static_cast<Exported*>(m->context); };
-    }
-};
-
-template <class M> M* give(AnyTensor const& t) {
-    if (!t.defined()) xgrad::detail::fail_undefined("to_dlpack", "the tensor");
-    if (t.requires_grad())
-        xgrad::detail::fail<GraphError>("to_dlpack: the tensor requires a gradient, and other "
-                                        "libraries record nothing: export x.detach()");
-    return &(new Exported<M>(t))->managed;
-}
-
-template <class T> AnyTensor tensor_of(Array const& array) {
-    if (array.axes < 0 || (array.axes > 0 && !array.shape))
-        xgrad::detail::fail<ShapeError>("from_dlpack: the structure has no shape");
-    auto const axes = static_cast<std::size_t>(array.axes);
-    Shape shape;
-    for (std::size_t i = 0; i < axes; ++i) {
-        if (array.shape[i] < 0 ||
-            static_cast<std::uint64_t>(array.shape[i]) > xgrad::detail::max_elements)
-            xgrad::detail::fail<ShapeError>(
-                "from_dlpack: an extent is negative, or more than any memory holds");
-        shape.push_back(static_cast<std::size_t>(array.shape[i]));
-    }
-    if (numel(shape) == 0) return Tensor<T>(xgrad::detail::Array<T>(shape));
-    if (!array.data) xgrad::detail::fail<Error>("from_dlpack: the pointer to the elements is null");
-    auto strides = xgrad::detail::row_major(shape);
-    for (std::size_t i = 0; array.strides && i < axes; ++i)
-        if (shape[i] > 1) { // others are never taken
-            auto const in_range = std::in_range<std::ptrdiff_t>(array.strides[i]);
-            if (!in_range) xgrad::detail::fail<ShapeError>("from_dlpack: a stride is too large");
-            std::copy_n(array.strides + i, 1, strides.begin() + static_cast<std::ptrdiff_t>(i));
-        }
-    auto* const data = static_cast<std::byte*>(array.data) + array.byte_offset;
-    return xgrad::detail::external_tensor<T>(
-        {"from_dlpack", shape, strides}, reinterpret_cast<T*>(data));
-}
-
-XGRAD_FUNCTION AnyTensor tensor_of(Array const& array, DType type) {
-    switch (type) {
-    case DType::boolean:
-        return tensor_of<bool>(array);
-    case DType::int64:
-        return tensor_of<std::int64_t>(array);
-    case DType::float32:
-        return tensor_of<float>(array);
-    case DType::float64:
-        return tensor_of<double>(array);
-    case DType::complex64:
-        return tensor_of<std::complex<float>>(array);
-    case DType::complex128:
-        break;
-    }
-    return tensor_of<std::complex<double>>(array);
-}
-
-template <class M> void release(void* managed) noexcept {
-    if (auto* const m = static_cast<M*>(managed); m->deleter) m->deleter(m);
-}
-
-template <class M> AnyTensor take_any(M* managed, DType const* wanted) {
-    if (!managed) xgrad::detail::fail<Error>("from_dlpack: the pointer is null");
-    bool read_only = false;
-    if constexpr (requires { managed->flags; }) {
-        if (managed->major != major_version)
-            xgrad::detail::fail<Error>("from_dlpack: the structure is of version ", managed->major,
-                ".", managed->minor, ", and xgrad knows version 1");
-        read_only = managed->flags & is_read_only;
-    }
-    auto tensor = tensor_of(managed->array, type_of(managed->array, wanted));
-    if (read_only || tensor.numel() == 0) {
-        NoGradGuard const off;
-        tensor = tensor.impl().type->copy(tensor);
-        release<M>(managed);
-    } else tensor.impl().array.storage->release_with(&release<M>, managed);
-    return tensor;
-}
-XGRAD_FUNCTION AnyTensor take(Managed* managed, DType const* wanted) {
-    return take_any(managed, wanted);
-}
-XGRAD_FUNCTION AnyTensor take(ManagedVersioned* managed, DType const* wanted) {
-    return take_any(managed, wanted);
-}
-
-} // namespace xgrad::data::detail::dlpack
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION ::DLManagedTensor* to_dlpack(AnyTensor const& t) {
-    return reinterpret_cast<::DLManagedTensor*>(detail::dlpack::give<detail::dlpack::Managed>(t));
-}
-XGRAD_FUNCTION ::DLManagedTensorVersioned* to_dlpack_versioned(AnyTensor const& t) {
-    auto* const managed = detail::dlpack::give<detail::dlpack::ManagedVersioned>(t);
-    managed->major = detail::dlpack::major_version;
-    return reinterpret_cast<::DLManagedTensorVersioned*>(managed);
-}
-XGRAD_FUNCTION AnyTensor from_dlpack(::DLManagedTensor* managed) {
-    return detail::dlpack::take(reinterpret_cast<detail::dlpack::Managed*>(managed), nullptr);
-}
-XGRAD_FUNCTION AnyTensor from_dlpack(::DLManagedTensorVersioned* managed) {
-    return detail::dlpack::take(
-        reinterpret_cast<detail::dlpack::ManagedVersioned*>(managed), nullptr);
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_DLPACK_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
@@ -1263,146 +867,6 @@ private:
 
 } // namespace xgrad::data
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
-
-// ======== xgrad/impl/data/event_log.ipp
-// Bodies of event_log.hpp.
-
-namespace xgrad::data::detail {
-
-XGRAD_FUNCTION ProtoMessage& ProtoMessage::number(unsigned field, double v) {
-    return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this;
-}
-
-XGRAD_FUNCTION ProtoMessage& ProtoMessage::number(unsigned field, float v) {
-    return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this;
-}
-
-XGRAD_FUNCTION ProtoMessage& ProtoMessage::bytes(unsigned field, std::string_view v) {
-    return key(field, 2), varint(v.size()), text_ += v, *this;
-}
-
-XGRAD_FUNCTION ProtoMessage& ProtoMessage::numbers(unsigned field, std::vector<double> const& all) {
-    key(field, 2), varint(8 * all.size());
-    for (double const v : all) put_little_endian(text_, std::bit_cast<std::uint64_t>(v));
-    return *this;
-}
-
-XGRAD_FUNCTION void ProtoMessage::varint(std::uint64_t v) {
-    for (; v >= 128; v >>= 7) text_ += static_cast<char>(v | 128);
-    text_ += static_cast<char>(v);
-}
-
-XGRAD_FUNCTION std::string tf_record(std::string const& content) {
-    auto const masked = [](std::string const& s) {
-        auto const c = crc<crc32c_polynomial>(s.data(), s.size());
-        return (c >> 15 | c << 17) + 0xa282ead8u;
-    };
-    std::string record;
-    put_little_endian(record, std::uint64_t{content.size()});
-    put_little_endian(record, masked(record));
-    record += content;
-    put_little_endian(record, masked(content));
-    return record;
-}
-
-XGRAD_FUNCTION std::string histogram(std::vector<double> const& values) {
-    double least = std::numeric_limits<double>::infinity(), largest = -least, sum = 0, squares = 0;
-    std::vector<double> positive{0};
-    for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
-    positive.push_back(std::numeric_limits<double>::max());
-    std::vector<double> limits;
-    for (std::size_t i = positive.size(); i-- > 1;) limits.push_back(-positive[i]);
-    limits.insert(limits.end(), positive.begin(), positive.end());
-    std::vector<double> counts(limits.size(), 0.);
-    for (double const v : values) {
-        least = std::min(least, v), largest = std::max(largest, v), sum += v, squares += v * v;
-        ++counts[std::min(
-            static_cast<std::size_t>(std::ranges::lower_bound(limits, v) - limits.begin()),
-            counts.size() - 1)];
-    }
-    // empty bins before the first and after the last one are omitted
-    auto const used = [](double n) { return n > 0; };
-    auto const begin = std::ranges::find_if(counts, used) - counts.begin(),
-               end = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin();
-    auto const cut = [&](std::vector<double> const& v) {
-        return begin < end ? std::vector<double>(v.begin() + std::max<std::ptrdiff_t>(begin - 1, 0),
-                                 v.begin() + end)
-                           : std::vector<double>{0};
-    };
-    ProtoMessage message;
-    message.number(1, values.empty() ? 0. : least)
-        .number(2, values.empty() ? 0. : largest)
-        .number(3, static_cast<double>(values.size()))
-        .number(4, sum)
-        .number(5, squares);
-    return message.numbers(6, cut(limits)).numbers(7, cut(counts)).text();
-}
-
-} // namespace xgrad::data::detail
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION EventLog::EventLog(std::filesystem::path const& directory) {
-    std::error_code error;
-    std::filesystem::create_directories(directory, error);
-    auto const seconds = static_cast<std::uint64_t>(now());
-    path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." +
-                            std::to_string(std::random_device()()) + ".xgrad");
-    file_.open(path_, std::ios::binary | std::ios::app);
-    write(detail::ProtoMessage().number(1, now()).bytes(3, "brain.Event:2"));
-    flush();
-}
-
-XGRAD_FUNCTION void EventLog::add_scalar(std::string_view tag, double value, std::int64_t step) {
-    add(step, detail::ProtoMessage().bytes(1, tag).number(2, static_cast<float>(value)));
-}
-
-XGRAD_FUNCTION void EventLog::add_histogram(
-    std::string_view tag, AnyTensor const& t, std::int64_t step) {
-    std::vector<double> values;
-    xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& typed) {
-        for (T const v : xgrad::detail::contiguous(typed.array_of())) {
-            if constexpr (xgrad::detail::is_complex<T>)
-                values.push_back(static_cast<double>(std::abs(v)));
-            else values.push_back(static_cast<double>(v));
-            if (!std::isfinite(values.back()))
-                detail::fail("add_histogram: '", tag, "' has an element that is not finite");
-        }
-    });
-    add(step, detail::ProtoMessage().bytes(1, tag).bytes(5, detail::histogram(values)));
-}
-
-XGRAD_FUNCTION void EventLog::flush() {
-    file_.flush();
-    if (!file_) detail::fail(path_.string(), ": cannot be written");
-}
-
-XGRAD_FUNCTION double EventLog::now() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
-
-XGRAD_FUNCTION void EventLog::add(std::int64_t step, detail::ProtoMessage const& value) {
-    auto const summary = detail::ProtoMessage().bytes(1, value.text());
-    write(detail::ProtoMessage()
-              .number(1, now())
-              .integer(2, static_cast<std::uint64_t>(step))
-              .bytes(5, summary.text()));
-    if (++added_ % 100 == 0) flush();
-}
-
-XGRAD_FUNCTION void EventLog::write(detail::ProtoMessage const& event) {
-    auto const record = detail::tf_record(event.text());
-    file_.write(record.data(), static_cast<std::streamsize>(record.size()));
-    if (!file_) detail::fail(path_.string(), ": cannot be written");
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_DATA_EVENT_LOG_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
 #define XGRAD_SINGLE_XGRAD_DATA_LOADER_HPP
@@ -2117,7 +1581,1085 @@ template <Scalar T> Tensor<T> converted(AnyTensor const& t, std::string const& f
 
 } // namespace xgrad::data::detail
 
-#ifdef XGRAD_IMPLEMENTATION
+#endif  // XGRAD_SINGLE_XGRAD_DATA_ELEMENT_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
+
+// ======== xgrad/data/scanner.hpp
+// Scanner: reads the texts in the headers of files, character by character. Its errors have the
+// offset of the wrong byte.
+
+namespace xgrad::data::detail {
+
+/// The offset of the first byte that is not UTF-8 (surrogates and overlong forms are not); the size
+/// of the text if there is none.
+std::size_t utf8_until(std::string_view s) noexcept;
+
+void put_utf8(std::string& to, std::uint32_t code);
+
+class Scanner {
+public:
+    /// Reads the text that begins at byte `offset` of the file.
+    Scanner(Input const& in, std::string_view text, std::uint64_t offset)
+        : in_(in), text_(text), offset_(offset) {}
+
+    std::uint64_t offset() const noexcept { return offset_ + at_; }
+    bool at_end() const noexcept { return at_ == text_.size(); }
+    void skip(std::string_view characters) noexcept;
+    bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
+    /// The characters from here on for which f(c) is true.
+    template <class F> std::string_view take_while(F f) noexcept {
+        auto const begin = at_;
+        while (!at_end() && f(text_[at_])) ++at_;
+        return text_.substr(begin, at_ - begin);
+    }
+    bool accept(char c) noexcept {
+        if (!next_is(c)) return false;
+        ++at_;
+        return true;
+    }
+    bool accept(std::string_view keyword) noexcept;
+    void expect(char c);
+    /// A non-negative integer without leading zeros.
+    std::uint64_t number();
+    /// Reads the extent of an axis: a whole number that a size of this machine holds.
+    std::size_t extent();
+    /// A quoted text, up to a closing quote like the opening one; there are no escapes.
+    std::string_view plain_string();
+    /// A string of JSON.
+    std::string json_string();
+    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const {
+        in_.fail_at(offset(), parts...);
+    }
+
+private:
+    void escape(std::string& s);
+    std::uint32_t hexadecimal();
+
+    Input const& in_;
+    std::string_view text_;
+    std::uint64_t offset_;
+    std::size_t at_ = 0;
+};
+
+} // namespace xgrad::data::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
+
+namespace xgrad::data {
+
+namespace detail {
+
+inline constexpr std::string_view npy_magic = "\x93NUMPY";
+
+struct NpyHeader {
+    Element const* element = nullptr;
+    bool swapped = false, fortran = false;
+    Shape shape;
+    std::uint64_t end = 0;
+};
+
+/// "<f8": byte order and element.
+void read_descr(Scanner& s, NpyHeader& header);
+/// "(2, 3)", "(2,)", "()"; Python 2 wrote 2L.
+Shape read_tuple(Scanner& s);
+
+NpyHeader read_npy_header(Input const& in);
+
+/// The header before the elements, which follow in row-major order; its length is a multiple of 64.
+std::string npy_header(AnyTensor const& t);
+
+} // namespace detail
+
+/// The array of an npy file, in C or Fortran order and either byte order. Integers become int64,
+/// float16 becomes float32.
+AnyTensor load_npy(Input const& in);
+/// The array as a tensor of T: precision is converted, and real elements become complex. Any other
+/// type is a TypeError.
+template <Scalar T> Tensor<T> load_npy(Input const& in) {
+    return detail::converted<T>(load_npy(in), in.name());
+}
+
+/// Writes a tensor's values, in C order.
+void save_npy(std::filesystem::path const& path, AnyTensor const& t);
+
+} // namespace xgrad::data
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_NPY_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
+
+// ======== xgrad/data/zip.hpp
+// Zip files (PKWARE's APPNOTE 6.3): a directory of entries, stored or deflated, of any size. Only
+// stored entries are written.
+
+#ifndef XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
+
+// ======== xgrad/data/inflate.hpp
+// inflate: the decompression of zip files (the format "deflate", RFC 1951).
+
+namespace xgrad::data::detail {
+
+/// Bits of a stream, the lowest one of each byte first. Bits after the end are 0, and failed() is
+/// true then.
+class BitReader {
+public:
+    explicit BitReader(std::span<std::byte const> bytes)
+        : at_(bytes.data()), end_(at_ + bytes.size()) {}
+
+    /// The next n bits, up to 16, without consuming them.
+    std::uint32_t peek(unsigned n) noexcept;
+    void drop(unsigned n) noexcept { bits_ >>= n, count_ -= n; }
+    std::uint32_t take(unsigned n) noexcept {
+        auto const v = peek(n);
+        drop(n);
+        return v;
+    }
+    /// Advances to the next byte boundary.
+    void align() noexcept { drop(count_ % 8); }
+    /// True if bits after the end were consumed.
+    bool failed() const noexcept { return beyond_ * 8 > count_; }
+    /// True if all bytes were consumed.
+    bool at_end() const noexcept { return at_ == end_ && count_ / 8 == beyond_; }
+
+private:
+    std::byte const *at_, *end_;
+    std::uint64_t bits_ = 0;
+    unsigned count_ = 0, beyond_ = 0;
+};
+
+/// A prefix code, given by the lengths of its codes: a table whose index is the next bits, a code
+/// and whatever follows it.
+class PrefixCode {
+public:
+    static constexpr unsigned longest = 15;
+
+    /// False if no prefix code has these lengths. A code may be incomplete only if it has a single
+    /// symbol of one bit and `may_be_incomplete` is true.
+    bool build(std::span<std::uint8_t const> lengths, bool may_be_incomplete = true);
+    /// Reads the next symbol; false if the bits are no code.
+    bool take(BitReader& in, unsigned& symbol) const noexcept;
+
+private:
+    unsigned bits_ = 1;
+    std::vector<std::uint16_t> table_;
+};
+
+class Inflation {
+public:
+    Inflation(std::span<std::byte const> in, std::span<std::byte> out) : in_(in), out_(out) {}
+
+    bool run();
+
+private:
+    bool stored();
+    bool fixed_codes();
+    /// Reads the prefix codes of a block, whose lengths are coded, too.
+    bool codes();
+    /// Decodes a block: literal bytes, and copies of earlier output.
+    bool coded();
+    /// The base values of symbols with extra bits: `steps` symbols for each power of 2.
+    std::uint32_t scaled(unsigned symbol, unsigned steps) noexcept;
+
+    BitReader in_;
+    std::span<std::byte> out_;
+    std::size_t done_ = 0;
+    PrefixCode literals_, distances_;
+};
+
+/// Decompresses `in` to `out`; false if it is malformed or has another size than `out`.
+inline bool inflate(std::span<std::byte const> in, std::span<std::byte> out) {
+    return Inflation(in, out).run();
+}
+
+} // namespace xgrad::data::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
+
+namespace xgrad::data::detail {
+
+/// Signatures: of an entry, of an entry of the directory, of the end of the directory (also the
+/// zip64 one, and the locator of that).
+inline constexpr std::uint32_t zip_entry = 0x04034b50, zip_directory = 0x02014b50,
+                               zip_end = 0x06054b50, zip64_end = 0x06064b50,
+                               zip64_locator = 0x07064b50;
+
+struct ZipEntry {
+    std::string name;
+    bool deflated = false;
+    std::uint32_t crc = 0;
+    std::uint64_t stored = 0, bytes = 0, header = 0, begin = 0;
+};
+
+class ZipReader {
+public:
+    explicit ZipReader(Input const& in);
+
+    std::vector<ZipEntry> const& entries() const noexcept { return entries_; }
+
+    std::vector<std::byte> read(ZipEntry const& e) const;
+
+private:
+    struct Directory {
+        std::uint64_t begin, bytes, count;
+    };
+
+    /// Searches from the end of the file, since a comment may follow.
+    Directory find_directory() const;
+    std::uint64_t find_large_directory(std::uint64_t place, Directory& d) const;
+
+    ZipEntry read_entry(std::uint64_t place, std::string_view& rest) const;
+    /// Values that do not fit into 32 bits are in an extra field, in this order.
+    void read_large_numbers(ZipEntry& e, std::uint64_t place, std::string_view extra) const;
+    void find_data(ZipEntry& e) const;
+    void check_overlaps(std::uint64_t directory) const;
+
+    Input const& in_;
+    std::vector<ZipEntry> entries_;
+};
+
+/// Writes stored entries one after the other. Values from `large` on are written as zip64 fields.
+class ZipWriter {
+public:
+    explicit ZipWriter(AtomicFile& file, std::uint64_t large = 0xffffffff)
+        : file_(file), large_(large) {}
+
+    /// Writes an entry: a head, and what follows it piece by piece.
+    void add(std::string name, std::string_view head,
+        std::span<std::span<std::byte const> const> pieces);
+    /// Writes an entry of two pieces.
+    void add(std::string name, std::string_view head, std::span<std::byte const> body = {});
+    void finish();
+
+private:
+    template <class... U> static void put(std::string& s, U... values) {
+        (put_little_endian(s, values), ...);
+    }
+    std::uint32_t small(std::uint64_t n) const noexcept {
+        return n >= large_ ? 0xffffffff : static_cast<std::uint32_t>(n);
+    }
+
+    /// The fields of an entry, before it or in the directory. The date is the earliest possible
+    /// one, so that equal tensors give equal files.
+    std::string header(ZipEntry const& e, std::uint32_t kind) const;
+
+    AtomicFile& file_;
+    std::uint64_t large_;
+    std::vector<ZipEntry> entries_;
+};
+
+} // namespace xgrad::data::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
+
+namespace xgrad::data {
+
+namespace detail {
+inline constexpr std::string_view npy_suffix = ".npy";
+}
+
+/// Options of load_npz().
+struct NpzOptions {
+    /// The largest size, in bytes, of all arrays after decompression: a file of a megabyte may
+    /// become a gigabyte.
+    std::uint64_t max_bytes = ~std::uint64_t{0};
+};
+
+/// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) with their names. Throws
+/// FormatError if they are larger than `max_bytes`, before any of them is read.
+StateDict load_npz(Input const& in, NpzOptions const& options = {});
+
+/// Writes the values of named tensors, not compressed.
+void save_npz(std::filesystem::path const& path, StateDict const& state);
+
+} // namespace xgrad::data
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_NPZ_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
+
+// ======== xgrad/data/progress.hpp
+// ProgressBar: the progress of a loop, the remaining time, and the smoothed loss. On a terminal it
+// redraws one line; in a file or pipe it prints a plain line now and then.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded: a loss is a double.
+// Errors: none are thrown, but what the stream and the clock throw.
+
+#include <iostream>
+
+#if __has_include(<unistd.h>)
+#    include <unistd.h>
+#endif
+
+namespace xgrad::data {
+
+/// Options of ProgressBar.
+struct ProgressOptions {
+    /// The text before the bar.
+    std::string label = {};
+    /// The stream to which it is drawn.
+    std::ostream* out = &std::cerr;
+    /// True if that is a terminal. Without a value that is found out for std::cerr and std::cout,
+    /// and false for other streams.
+    std::optional<bool> terminal = {};
+    /// Seconds between two drawings; without a value 0.1 on a terminal and 10 otherwise.
+    std::optional<double> interval = {};
+    /// The weight of earlier losses in the moving average.
+    double smoothing = 0.98;
+    int width = 30; // characters of the bar on a terminal
+    /// The time in seconds, from any start.
+    std::function<double()> clock = [] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+            .count();
+    };
+};
+
+/// Prints the progress of a loop, the remaining time, and the smoothed loss.
+class ProgressBar {
+public:
+    explicit ProgressBar(std::size_t total, ProgressOptions options = {});
+    ProgressBar(ProgressBar const&) = delete;
+    ProgressBar& operator=(ProgressBar const&) = delete;
+    /// Ends the line as finish() does.
+    ~ProgressBar() {
+        try {
+            finish();
+        } catch (...) { // an exception of the stream must not end the program
+        }
+    }
+
+    /// Counts finished steps.
+    void update(std::size_t steps = 1);
+    /// Counts finished steps, with their loss.
+    void update(std::size_t steps, double loss);
+    /// Draws the final state and ends the line. Later updates draw nothing.
+    void finish();
+    /// The moving average of the losses; NaN before the first.
+    double loss() const noexcept { return average_ / weight_; }
+
+private:
+    static bool is_terminal(std::ostream const& out);
+    /// "1:02:03" or "02:03".
+    static std::string duration(double seconds);
+    void draw(double now);
+
+    std::size_t total_, done_ = 0;
+    std::optional<std::size_t> drawn_steps_;
+    ProgressOptions options_;
+    bool terminal_, finished_ = false;
+    double interval_, start_, drawn_, average_ = 0, weight_ = 0;
+};
+
+} // namespace xgrad::data
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
+
+// ======== xgrad/data/safetensors.hpp
+// safetensors: named tensors as PyTorch's users exchange them: the length of a header, the header
+// in JSON, the elements.
+//
+// Shapes: those of the tensors, in row-major order; a complex tensor is written with a last axis of
+// 2, which reading removes.
+// Gradients: none are recorded: values are written, and leaves are read.
+// Errors: a malformed file is a FormatError with the offset; a name that the format cannot have, an
+// undefined tensor, and a file that cannot be read or written are an Error. load() throws what
+// load_state_dict() throws.
+
+#include <map>
+
+#ifndef XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
+#define XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
+
+// ======== xgrad/data/json.hpp
+// Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that
+// read an object or an array of a known form without a Json in between.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: a text that is no JSON, is nested more than 200 deep, or has a key twice is a FormatError
+// with the offset. Writing infinity or NaN is an Error.
+
+namespace xgrad::data {
+
+/// null, a boolean, an integer, a floating-point number, a string, an array or an object. The
+/// members of an object stay in order.
+class Json {
+public:
+    using Array = std::vector<Json>; // the elements of an array
+    /// The members of an object with their names, as they stand in the text.
+    using Object = std::vector<std::pair<std::string, Json>>;
+
+    Json() noexcept = default;
+    Json(std::same_as<bool> auto value) noexcept : value_(value) {}
+    Json(std::int64_t value) noexcept : value_(value) {}
+    Json(double value) noexcept : value_(value) {}
+    Json(std::string value) noexcept : value_(std::move(value)) {}
+    Json(std::string_view value) : value_(std::string(value)) {}
+    Json(char const* value) : value_(std::string(value)) {}
+    Json(Array value) noexcept : value_(std::move(value)) {}
+    Json(Object value) noexcept : value_(std::move(value)) {}
+
+    /// True for null, and for a value that was never set.
+    bool is_null() const noexcept { return value_.index() == 0; }
+    /// A pointer to the value where it has this type (bool, std::int64_t, double, std::string,
+    /// Array, Object), else null.
+    template <class T> T const* get_if() const noexcept { return std::get_if<T>(&value_); }
+    template <class T> T* get_if() noexcept { return std::get_if<T>(&value_); }
+    /// The member of an object under a name. Null where there is none, or this is no object.
+    Json const* find(std::string_view name) const noexcept;
+    /// Appends a member to an object; null becomes an object first.
+    Json& set(std::string name, Json value);
+    /// Appends an element to an array; null becomes an array first.
+    Json& push_back(Json value);
+    friend bool operator==(Json const& a, Json const& b) { return a.value_ == b.value_; }
+
+private:
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value_;
+};
+
+namespace detail {
+
+inline constexpr std::string_view json_space = " \t\n\r";
+/// Objects and arrays may be nested this deep in what is read.
+inline constexpr int max_json_depth = 200;
+
+/// `{"key": value, ...}`: calls value(key, where the key is) where a value is next. A key that
+/// stands twice is an error, in which keys are called `what`.
+template <class F> void read_json_object(Scanner& s, std::string_view what, F value) {
+    s.expect('{');
+    s.skip(json_space);
+    if (s.accept('}')) return;
+    std::set<std::string, std::less<>> keys;
+    do {
+        s.skip(json_space);
+        auto const before = s;
+        auto const [at, is_new] = keys.insert(s.json_string());
+        std::string const& key = *at;
+        if (!is_new) before.fail("the ", what, " '", key, "' stands twice");
+        s.skip(json_space);
+        s.expect(':');
+        s.skip(json_space);
+        value(key, before);
+        s.skip(json_space);
+    } while (s.accept(','));
+    s.expect('}');
+}
+/// `[value, ...]`: calls value() where a value is next.
+template <class F> void read_json_array(Scanner& s, F value) {
+    s.expect('[');
+    s.skip(json_space);
+    if (s.accept(']')) return;
+    do {
+        s.skip(json_space);
+        value();
+        s.skip(json_space);
+    } while (s.accept(','));
+    s.expect(']');
+}
+
+/// An integer where it has neither fraction nor exponent and fits 64 bits, else a double.
+Json read_json_number(Scanner& s);
+
+/// A value of any kind. `depth` is the number of objects and arrays around it.
+Json read_json(Scanner& s, int depth = 0);
+
+/// A string as JSON writes it.
+std::string json(std::string_view text);
+
+/// Writes one member or element a line, indented by two more spaces than what is around it.
+void write_json(std::string& to, Json const& value, std::size_t indent);
+
+} // namespace detail
+
+/// Reads a text of JSON. Throws FormatError with the offset of the first wrong byte.
+Json read_json(Input const& in);
+/// The text of a value, indented, with a line break at its end. Numbers are read back as the same.
+std::string to_text(Json const& value);
+
+} // namespace xgrad::data
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
+
+namespace xgrad::data {
+
+/// Named texts, stored beside the tensors.
+using Metadata = std::map<std::string, std::string>;
+
+namespace detail {
+
+/// With this prefix and its name, __metadata__ has the type of a complex tensor, whose elements are
+/// written as pairs of real elements.
+inline constexpr std::string_view complex_note = "xgrad.complex.";
+
+struct SafetensorsEntry {
+    std::string name;
+    Element const* element = nullptr;
+    Shape shape;
+    std::uint64_t begin = 0, end = 0;
+};
+
+/// `[1, 2]`: integers that are not negative.
+Shape read_json_numbers(Scanner& s);
+
+SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name);
+
+struct SafetensorsHeader {
+    std::vector<SafetensorsEntry> entries;
+    Metadata metadata;
+    std::uint64_t end = 0;
+};
+
+/// The elements must follow each other without gaps and overlaps, up to the end of the file.
+void check_offsets(Input const& in, SafetensorsHeader const& header);
+
+SafetensorsHeader read_safetensors_header(Input const& in);
+
+/// Converts pairs of real elements back to complex ones.
+AnyTensor complex_of_pairs(
+    Input const& in, std::string const& name, AnyTensor const& pairs, std::string_view type);
+
+/// What a safetensors file consists of: the length of the header and the header, then the elements
+/// of each of these tensors, which are contiguous and in the byte order of the file.
+struct SafetensorsImage {
+    std::string head;
+    std::vector<AnyTensor> values;
+
+    static std::span<std::byte const> bytes(AnyTensor const& t);
+};
+SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata);
+
+} // namespace detail
+
+/// The tensors of a safetensors file. float16 and bfloat16 become float32, integers int64. Complex
+/// tensors are read from the format's C64, and from pairs of real elements with the entry in
+/// __metadata__ that save_safetensors() writes. The texts of __metadata__ are stored in `metadata`.
+StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr);
+
+/// Writes the values of tensors, which PyTorch loads by safetensors.torch.load_file(). A complex
+/// tensor is written as pairs of real elements, along a new last axis, with the entry
+/// "xgrad.complex.NAME": "complex64" or "complex128" in __metadata__; torch.view_as_complex()
+/// converts it back.
+void save_safetensors(
+    std::filesystem::path const& path, StateDict const& state, Metadata metadata = {});
+
+} // namespace xgrad::data
+
+namespace xgrad {
+
+/// Saves what has a state_dict() (a module, an optimiser, a schedule) as a safetensors file.
+template <class M>
+    requires requires(M const& m) { StateDict(m.state_dict()); }
+void save(M const& m, std::filesystem::path const& path) {
+    data::save_safetensors(path, m.state_dict());
+}
+/// Loads a state that save() wrote into an object of the same kind; an error leaves it unchanged.
+template <class M>
+    requires requires(M& m, StateDict const& state) { m.load_state_dict(state); }
+void load(M& m, std::filesystem::path const& path) {
+    m.load_state_dict(data::load_safetensors(path));
+}
+
+} // namespace xgrad
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
+
+XGRAD_HAS_BODIES_ELSEWHERE(data_hpp)
+
+
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+
+#endif  // XGRAD_SINGLE_XGRAD_DATA_HPP
+
+#endif  // XGRAD_SINGLE_HEADER_DATA
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_IPP
+
+// ======== xgrad/impl/data.ipp
+// The bodies of data.hpp, which includes this file where it includes its bodies: core/config.hpp.
+
+
+// ======== xgrad/core/begin_bodies.inc
+// What the files that list the bodies of a header begin with. They end with end_headers.inc.
+
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+#ifndef XGRAD_IMPLEMENTATION
+#    define XGRAD_IMPLEMENTATION
+#endif
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
+
+// ======== xgrad/impl/data/csv.ipp
+// Bodies of csv.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION std::string_view trimmed(std::string_view s) noexcept {
+    auto const begin = std::min(s.find_first_not_of(" \t"), s.size());
+    return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
+}
+
+XGRAD_FUNCTION std::size_t first_repeated(std::vector<std::string> const& names) {
+    std::set<std::string_view> known;
+    std::size_t i = 0;
+    while (i < names.size() && known.insert(names[i]).second) ++i;
+    return i;
+}
+
+XGRAD_FUNCTION CsvReader::CsvReader(Input const& in, char delimiter)
+    : in_(in), delimiter_(delimiter),
+      text_(in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the table")) {
+    if (std::string_view("\"\r\n").find(delimiter) != std::string_view::npos)
+        fail("read_csv: quotes and ends of lines cannot be delimiters");
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
+}
+
+XGRAD_FUNCTION bool CsvReader::next(std::vector<std::string>& fields) {
+    fields.clear();
+    while (at_ < text_.size() && end_of_line()) {}
+    if (at_ == text_.size()) return false;
+    line_ = next_line_;
+    for (;;) {
+        fields.push_back(field(fields.size()));
+        if (at_ == text_.size() || end_of_line()) return true;
+        ++at_; // a delimiter
+        if (at_ == text_.size()) return fields.emplace_back(), true;
+    }
+}
+
+XGRAD_FUNCTION bool CsvReader::end_of_line() {
+    if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
+    if (text_[at_] != '\n' && text_[at_] != '\r') return false;
+    ++at_, ++next_line_;
+    return true;
+}
+
+XGRAD_FUNCTION std::string CsvReader::field(std::size_t column) {
+    if (text_[at_] != '"') {
+        auto const ends = std::string{delimiter_, '\n', '\r'};
+        auto const end = std::min(text_.find_first_of(ends, at_), text_.size());
+        auto const begin = std::exchange(at_, end);
+        return std::string(trimmed(std::string_view(text_).substr(begin, end - begin)));
+    }
+    std::string s;
+    for (++at_;; ++at_) {
+        if (at_ == text_.size()) fail_at(column, "a quoted field does not end");
+        if (text_[at_] == '\n') ++next_line_;
+        if (text_[at_] == '"') {
+            ++at_;
+            if (at_ == text_.size() || text_[at_] != '"') break;
+        }
+        s += text_[at_];
+    }
+    if (at_ < text_.size() && text_[at_] != delimiter_ && text_[at_] != '\n' && text_[at_] != '\r')
+        fail_at(column, "something stands after the closing quote");
+    return s;
+}
+
+XGRAD_FUNCTION bool is_tiny(std::string_view text) {
+    auto const e = std::min(text.find_first_of("eE"), text.size()),
+               point = std::min(text.find('.'), e), first = text.find_first_of("123456789");
+    std::int64_t exponent = 0;
+    if (e < text.size()) {
+        bool const has_plus = text[e + 1] == '+';
+        if (parse_number(text.data() + e + 1 + has_plus, text.data() + text.size(), exponent).ec !=
+            std::errc())
+            return text[e + 1] == '-';
+    }
+    constexpr std::int64_t largest = std::int64_t{1} << 62;
+    return std::clamp(exponent, -largest, largest) + static_cast<std::int64_t>(point) <
+           static_cast<std::int64_t>(first) + 1;
+}
+
+} // namespace xgrad::data::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
+
+// ======== xgrad/impl/data/csv_log.ipp
+// Bodies of csv_log.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION void CsvLog::add(std::int64_t step, std::vector<NamedNumber> const& numbers) {
+    std::string text;
+    auto columns = columns_;
+    if (!begun_) {
+        text = "step";
+        for (auto const& [name, value] : numbers) {
+            if (name.empty() || detail::trimmed(name) != name || name == "step" ||
+                name.find_first_of(",\"\r\n") != name.npos ||
+                std::ranges::find(columns, name) != columns.end())
+                detail::fail("CsvLog: '", name, "' cannot be the name of a column");
+            columns.push_back(name);
+            text += "," + name;
+        }
+        text += "\n";
+    }
+    text += std::to_string(step);
+    std::vector<bool> used(numbers.size());
+    for (auto const& column : columns) {
+        text += ',';
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            if (!used[i] && numbers[i].name == column) {
+                char digits[32];
+                text.append(
+                    digits, std::to_chars(digits, digits + sizeof digits, numbers[i].value).ptr);
+                used[i] = true;
+                break;
+            }
+    }
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        if (!used[i])
+            detail::fail("CsvLog: there is no column '", numbers[i].name,
+                "'; the first line decides which there are");
+    columns_ = std::move(columns), begun_ = true;
+    file_ << text + "\n" << std::flush;
+    check();
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_CSV_LOG_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
+
+// ======== xgrad/impl/data/dlpack.ipp
+// Bodies of dlpack.hpp.
+
+namespace xgrad::data::detail::dlpack {
+
+inline constexpr std::int32_t on_processor = 1;
+inline constexpr std::uint32_t major_version = 1;
+inline constexpr std::uint64_t is_read_only = 1;
+
+XGRAD_FUNCTION DataType data_type(DType t) {
+    switch (t) {
+    case DType::boolean:
+        return {6, 8, 1};
+    case DType::int64:
+        return {0, 64, 1};
+    case DType::float32:
+        return {2, 32, 1};
+    case DType::float64:
+        return {2, 64, 1};
+    case DType::complex64:
+        return {5, 64, 1};
+    case DType::complex128:
+        break;
+    }
+    return {5, 128, 1};
+}
+
+XGRAD_FUNCTION DType type_of(Array const& array, DType const* wanted) {
+    if (array.device.type != on_processor)
+        xgrad::detail::fail<TypeError>("from_dlpack: the memory is that of device ",
+            array.device.type, ", and tensors are in the memory of the processor (device 1)");
+    for (auto const t : {DType::boolean, DType::int64, DType::float32, DType::float64,
+             DType::complex64, DType::complex128})
+        if (auto const has = data_type(t);
+            has.code == array.type.code && has.bits == array.type.bits && array.type.lanes == 1) {
+            if (wanted && t != *wanted)
+                xgrad::detail::fail<TypeError>("from_dlpack: the elements are of type ",
+                    xgrad::name(t), ", and ", xgrad::name(*wanted), " was asked for");
+            return t;
+        }
+    xgrad::detail::fail<TypeError>("from_dlpack: no tensor has elements of DLPack's type code ",
+        array.type.code, " with ", array.type.bits, " bits in ", array.type.lanes,
+        " lanes: convert them first, to bool, int64, float32, float64, complex64 or complex128");
+}
+
+/// What an exported structure keeps.
+template <class M> struct Exported {
+    M managed{};
+    AnyTensor tensor;
+    std::vector<std::int64_t> extents;
+
+    explicit Exported(AnyTensor const& t) : tensor(t) {
+        auto const& array = t.impl().array;
+        for (auto const n : array.shape) extents.push_back(static_cast<std::int64_t>(n));
+        for (auto const s : array.strides) extents.push_back(s);
+        auto const rank = array.shape.size();
+        managed.array = {array.data, {on_processor, 0}, static_cast<std::int32_t>(rank),
+            data_type(t.dtype()), extents.data(), extents.data() + rank, 0};
+        managed.context = this;
+        managed.deleter = [](M* m) { delete static_cast<Exported*>(m->context); };
+    }
+};
+
+template <class M> M* give(AnyTensor const& t) {
+    if (!t.defined()) xgrad::detail::fail_undefined("to_dlpack", "the tensor");
+    if (t.requires_grad())
+        xgrad::detail::fail<GraphError>("to_dlpack: the tensor requires a gradient, and other "
+                                        "libraries record nothing: export x.detach()");
+    return &(new Exported<M>(t))->managed;
+}
+
+template <class T> AnyTensor tensor_of(Array const& array) {
+    if (array.axes < 0 || (array.axes > 0 && !array.shape))
+        xgrad::detail::fail<ShapeError>("from_dlpack: the structure has no shape");
+    auto const axes = static_cast<std::size_t>(array.axes);
+    Shape shape;
+    for (std::size_t i = 0; i < axes; ++i) {
+        if (array.shape[i] < 0 ||
+            static_cast<std::uint64_t>(array.shape[i]) > xgrad::detail::max_elements)
+            xgrad::detail::fail<ShapeError>(
+                "from_dlpack: an extent is negative, or more than any memory holds");
+        shape.push_back(static_cast<std::size_t>(array.shape[i]));
+    }
+    if (numel(shape) == 0) return Tensor<T>(xgrad::detail::Array<T>(shape));
+    if (!array.data) xgrad::detail::fail<Error>("from_dlpack: the pointer to the elements is null");
+    auto strides = xgrad::detail::row_major(shape);
+    for (std::size_t i = 0; array.strides && i < axes; ++i)
+        if (shape[i] > 1) { // others are never taken
+            auto const in_range = std::in_range<std::ptrdiff_t>(array.strides[i]);
+            if (!in_range) xgrad::detail::fail<ShapeError>("from_dlpack: a stride is too large");
+            std::copy_n(array.strides + i, 1, strides.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    auto* const data = static_cast<std::byte*>(array.data) + array.byte_offset;
+    return xgrad::detail::external_tensor<T>(
+        {"from_dlpack", shape, strides}, reinterpret_cast<T*>(data));
+}
+
+XGRAD_FUNCTION AnyTensor tensor_of(Array const& array, DType type) {
+    switch (type) {
+    case DType::boolean:
+        return tensor_of<bool>(array);
+    case DType::int64:
+        return tensor_of<std::int64_t>(array);
+    case DType::float32:
+        return tensor_of<float>(array);
+    case DType::float64:
+        return tensor_of<double>(array);
+    case DType::complex64:
+        return tensor_of<std::complex<float>>(array);
+    case DType::complex128:
+        break;
+    }
+    return tensor_of<std::complex<double>>(array);
+}
+
+template <class M> void release(void* managed) noexcept {
+    if (auto* const m = static_cast<M*>(managed); m->deleter) m->deleter(m);
+}
+
+template <class M> AnyTensor take_any(M* managed, DType const* wanted) {
+    if (!managed) xgrad::detail::fail<Error>("from_dlpack: the pointer is null");
+    bool read_only = false;
+    if constexpr (requires { managed->flags; }) {
+        if (managed->major != major_version)
+            xgrad::detail::fail<Error>("from_dlpack: the structure is of version ", managed->major,
+                ".", managed->minor, ", and xgrad knows version 1");
+        read_only = managed->flags & is_read_only;
+    }
+    auto tensor = tensor_of(managed->array, type_of(managed->array, wanted));
+    if (read_only || tensor.numel() == 0) {
+        NoGradGuard const off;
+        tensor = tensor.impl().type->copy(tensor);
+        release<M>(managed);
+    } else tensor.impl().array.storage->release_with(&release<M>, managed);
+    return tensor;
+}
+XGRAD_FUNCTION AnyTensor take(Managed* managed, DType const* wanted) {
+    return take_any(managed, wanted);
+}
+XGRAD_FUNCTION AnyTensor take(ManagedVersioned* managed, DType const* wanted) {
+    return take_any(managed, wanted);
+}
+
+} // namespace xgrad::data::detail::dlpack
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION ::DLManagedTensor* to_dlpack(AnyTensor const& t) {
+    return reinterpret_cast<::DLManagedTensor*>(detail::dlpack::give<detail::dlpack::Managed>(t));
+}
+XGRAD_FUNCTION ::DLManagedTensorVersioned* to_dlpack_versioned(AnyTensor const& t) {
+    auto* const managed = detail::dlpack::give<detail::dlpack::ManagedVersioned>(t);
+    managed->major = detail::dlpack::major_version;
+    return reinterpret_cast<::DLManagedTensorVersioned*>(managed);
+}
+XGRAD_FUNCTION AnyTensor from_dlpack(::DLManagedTensor* managed) {
+    return detail::dlpack::take(reinterpret_cast<detail::dlpack::Managed*>(managed), nullptr);
+}
+XGRAD_FUNCTION AnyTensor from_dlpack(::DLManagedTensorVersioned* managed) {
+    return detail::dlpack::take(
+        reinterpret_cast<detail::dlpack::ManagedVersioned*>(managed), nullptr);
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_DLPACK_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_ELEMENT_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_ELEMENT_IPP
 
@@ -2215,489 +2757,260 @@ XGRAD_FUNCTION AnyTensor read_tensor(
 
 } // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_ELEMENT_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_ELEMENT_HPP
-#ifndef XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
-#define XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
 
-// ======== xgrad/data/scanner.hpp
-// Scanner: reads the texts in the headers of files, character by character. Its errors have the
-// offset of the wrong byte.
+// ======== xgrad/impl/data/event_log.ipp
+// Bodies of event_log.hpp.
 
 namespace xgrad::data::detail {
 
-/// The offset of the first byte that is not UTF-8 (surrogates and overlong forms are not); the size
-/// of the text if there is none.
-std::size_t utf8_until(std::string_view s) noexcept;
+XGRAD_FUNCTION ProtoMessage& ProtoMessage::number(unsigned field, double v) {
+    return key(field, 1), put_little_endian(text_, std::bit_cast<std::uint64_t>(v)), *this;
+}
 
-void put_utf8(std::string& to, std::uint32_t code);
+XGRAD_FUNCTION ProtoMessage& ProtoMessage::number(unsigned field, float v) {
+    return key(field, 5), put_little_endian(text_, std::bit_cast<std::uint32_t>(v)), *this;
+}
 
-class Scanner {
-public:
-    /// Reads the text that begins at byte `offset` of the file.
-    Scanner(Input const& in, std::string_view text, std::uint64_t offset)
-        : in_(in), text_(text), offset_(offset) {}
+XGRAD_FUNCTION ProtoMessage& ProtoMessage::bytes(unsigned field, std::string_view v) {
+    return key(field, 2), varint(v.size()), text_ += v, *this;
+}
 
-    std::uint64_t offset() const noexcept { return offset_ + at_; }
-    bool at_end() const noexcept { return at_ == text_.size(); }
-    void skip(std::string_view characters) noexcept;
-    bool next_is(char c) const noexcept { return !at_end() && text_[at_] == c; }
-    /// The characters from here on for which f(c) is true.
-    template <class F> std::string_view take_while(F f) noexcept {
-        auto const begin = at_;
-        while (!at_end() && f(text_[at_])) ++at_;
-        return text_.substr(begin, at_ - begin);
+XGRAD_FUNCTION ProtoMessage& ProtoMessage::numbers(unsigned field, std::vector<double> const& all) {
+    key(field, 2), varint(8 * all.size());
+    for (double const v : all) put_little_endian(text_, std::bit_cast<std::uint64_t>(v));
+    return *this;
+}
+
+XGRAD_FUNCTION void ProtoMessage::varint(std::uint64_t v) {
+    for (; v >= 128; v >>= 7) text_ += static_cast<char>(v | 128);
+    text_ += static_cast<char>(v);
+}
+
+XGRAD_FUNCTION std::string tf_record(std::string const& content) {
+    auto const masked = [](std::string const& s) {
+        auto const c = crc<crc32c_polynomial>(s.data(), s.size());
+        return (c >> 15 | c << 17) + 0xa282ead8u;
+    };
+    std::string record;
+    put_little_endian(record, std::uint64_t{content.size()});
+    put_little_endian(record, masked(record));
+    record += content;
+    put_little_endian(record, masked(content));
+    return record;
+}
+
+XGRAD_FUNCTION std::string histogram(std::vector<double> const& values) {
+    double least = std::numeric_limits<double>::infinity(), largest = -least, sum = 0, squares = 0;
+    std::vector<double> positive{0};
+    for (double v = 1e-12; v < 1e20; v *= 1.1) positive.push_back(v);
+    positive.push_back(std::numeric_limits<double>::max());
+    std::vector<double> limits;
+    for (std::size_t i = positive.size(); i-- > 1;) limits.push_back(-positive[i]);
+    limits.insert(limits.end(), positive.begin(), positive.end());
+    std::vector<double> counts(limits.size(), 0.);
+    for (double const v : values) {
+        least = std::min(least, v), largest = std::max(largest, v), sum += v, squares += v * v;
+        ++counts[std::min(
+            static_cast<std::size_t>(std::ranges::lower_bound(limits, v) - limits.begin()),
+            counts.size() - 1)];
     }
-    bool accept(char c) noexcept {
-        if (!next_is(c)) return false;
-        ++at_;
-        return true;
-    }
-    bool accept(std::string_view keyword) noexcept;
-    void expect(char c);
-    /// A non-negative integer without leading zeros.
-    std::uint64_t number();
-    /// Reads the extent of an axis: a whole number that a size of this machine holds.
-    std::size_t extent();
-    /// A quoted text, up to a closing quote like the opening one; there are no escapes.
-    std::string_view plain_string();
-    /// A string of JSON.
-    std::string json_string();
-    template <class... Parts> [[noreturn]] void fail(Parts const&... parts) const {
-        in_.fail_at(offset(), parts...);
-    }
-
-private:
-    void escape(std::string& s);
-    std::uint32_t hexadecimal();
-
-    Input const& in_;
-    std::string_view text_;
-    std::uint64_t offset_;
-    std::size_t at_ = 0;
-};
-
-} // namespace xgrad::data::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
-
-// ======== xgrad/impl/data/scanner.ipp
-// Bodies of scanner.hpp.
-
-namespace xgrad::data::detail {
-
-XGRAD_FUNCTION std::size_t utf8_until(std::string_view s) noexcept {
-    for (std::size_t at = 0; at < s.size();) {
-        auto const byte = [&](std::size_t i) {
-            return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u;
-        };
-        auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-        unsigned const first = byte(0), second = byte(1);
-        std::size_t length = 0;
-        if (first < 0x80) length = 1;
-        else if (first >= 0xc2 && first < 0xe0 && follows(1)) length = 2;
-        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) &&
-                 (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0))
-            length = 3;
-        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) &&
-                 (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90))
-            length = 4;
-        if (!length) return at;
-        at += length;
-    }
-    return s.size();
-}
-
-XGRAD_FUNCTION void put_utf8(std::string& to, std::uint32_t code) {
-    auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
-    if (code < 0x80) return put(code);
-    if (code < 0x800) put(0xc0 | code >> 6);
-    else {
-        if (code < 0x10000) put(0xe0 | code >> 12);
-        else put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 63));
-        put(0x80 | (code >> 6 & 63));
-    }
-    put(0x80 | (code & 63));
-}
-
-XGRAD_FUNCTION void Scanner::skip(std::string_view characters) noexcept {
-    at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
-}
-
-XGRAD_FUNCTION bool Scanner::accept(std::string_view keyword) noexcept {
-    if (text_.substr(at_, keyword.size()) != keyword) return false;
-    at_ += keyword.size();
-    return true;
-}
-
-XGRAD_FUNCTION void Scanner::expect(char c) {
-    if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
-}
-
-XGRAD_FUNCTION std::size_t Scanner::extent() {
-    auto const before = *this;
-    auto const value = number();
-    if (value > std::numeric_limits<std::size_t>::max())
-        before.fail("an extent is more than any memory holds");
-    return static_cast<std::size_t>(value);
-}
-
-XGRAD_FUNCTION std::uint64_t Scanner::number() {
-    std::uint64_t value = 0;
-    auto const begin = at_;
-    for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
-        auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
-        if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
-            fail("a number is too large");
-        value = 10 * value + digit;
-    }
-    if (at_ == begin) fail("here should be a number that is not negative");
-    if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
-    return value;
-}
-
-XGRAD_FUNCTION std::string_view Scanner::plain_string() {
-    char const quote = accept('"') ? '"' : '\'';
-    if (quote == '\'') expect('\'');
-    auto const end = text_.find(quote, at_);
-    if (end == text_.npos) fail("a string does not end");
-    auto const s = text_.substr(at_, end - at_);
-    at_ = end + 1;
-    return s;
-}
-
-XGRAD_FUNCTION std::string Scanner::json_string() {
-    expect('"');
-    std::string s;
-    while (!accept('"')) {
-        if (at_end()) fail("a string does not end");
-        char const c = text_[at_];
-        if (static_cast<unsigned char>(c) < 0x20) fail("a control character stands in a string");
-        ++at_;
-        if (c != '\\') s += c;
-        else escape(s);
-    }
-    return s;
-}
-
-XGRAD_FUNCTION void Scanner::escape(std::string& s) {
-    static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
-    if (accept('u')) {
-        auto code = hexadecimal();
-        if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
-        if (code >= 0xd800 && code < 0xdc00) {
-            if (!accept("\\u")) fail("half of a surrogate pair");
-            auto const low = hexadecimal();
-            if (low < 0xdc00 || low >= 0xe000) fail("half of a surrogate pair");
-            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-        }
-        return put_utf8(s, code);
-    }
-    auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
-    if (which == escapes.npos) fail("an escape that JSON does not have");
-    s += meanings[which];
-    ++at_;
-}
-
-XGRAD_FUNCTION std::uint32_t Scanner::hexadecimal() {
-    static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
-    std::uint32_t code = 0;
-    for (int i = 0; i < 4; ++i, ++at_) {
-        auto const digit = at_end() ? digits.npos : digits.find(text_[at_]);
-        if (digit == digits.npos) fail("here should be four hexadecimal digits");
-        code = code << 4 | (digit & 15);
-    }
-    return code;
-}
-
-} // namespace xgrad::data::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_SCANNER_HPP
-
-namespace xgrad::data {
-
-namespace detail {
-
-inline constexpr std::string_view npy_magic = "\x93NUMPY";
-
-struct NpyHeader {
-    Element const* element = nullptr;
-    bool swapped = false, fortran = false;
-    Shape shape;
-    std::uint64_t end = 0;
-};
-
-/// "<f8": byte order and element.
-void read_descr(Scanner& s, NpyHeader& header);
-/// "(2, 3)", "(2,)", "()"; Python 2 wrote 2L.
-Shape read_tuple(Scanner& s);
-
-NpyHeader read_npy_header(Input const& in);
-
-/// The header before the elements, which follow in row-major order; its length is a multiple of 64.
-std::string npy_header(AnyTensor const& t);
-
-} // namespace detail
-
-/// The array of an npy file, in C or Fortran order and either byte order. Integers become int64,
-/// float16 becomes float32.
-AnyTensor load_npy(Input const& in);
-/// The array as a tensor of T: precision is converted, and real elements become complex. Any other
-/// type is a TypeError.
-template <Scalar T> Tensor<T> load_npy(Input const& in) {
-    return detail::converted<T>(load_npy(in), in.name());
-}
-
-/// Writes a tensor's values, in C order.
-void save_npy(std::filesystem::path const& path, AnyTensor const& t);
-
-} // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
-
-// ======== xgrad/impl/data/npy.ipp
-// Bodies of npy.hpp.
-
-namespace xgrad::data::detail {
-
-XGRAD_FUNCTION void read_descr(Scanner& s, NpyHeader& header) {
-    if (s.accept('[')) s.fail("a structured type; load its fields one by one");
-    auto const before = s;
-    auto const descr = s.plain_string();
-    auto const order = descr.empty() ? '?' : descr[0];
-    header.element =
-        element_of(&Element::numpy, descr.substr(std::min<std::size_t>(1, descr.size())));
-    bool const known = order == '<' || order == '>' || order == '=' ||
-                       (order == '|' && header.element && header.element->size == 1);
-    if (!known || !header.element)
-        before.fail("elements of type '", descr.substr(0, 40), "' cannot be read");
-    header.swapped = order == (std::endian::native == std::endian::little ? '>' : '<');
-}
-
-XGRAD_FUNCTION Shape read_tuple(Scanner& s) {
-    Shape shape;
-    s.expect('(');
-    s.skip(" ");
-    while (!s.accept(')')) {
-        if (shape.size() == max_axes) s.fail("more than ", max_axes, " axes");
-        shape.push_back(s.extent());
-        s.accept('L');
-        s.skip(" ");
-        bool const comma = s.accept(',');
-        s.skip(" ");
-        if (!comma && shape.size() == 1) s.fail("here should be ','");
-        if (!comma) {
-            s.expect(')');
-            break;
-        }
-    }
-    return shape;
-}
-
-XGRAD_FUNCTION NpyHeader read_npy_header(Input const& in) {
-    NpyHeader header;
-    if (in.size() < npy_magic.size() || in.text(0, npy_magic.size(), "") != npy_magic)
-        in.fail_at(0, "this is no npy file");
-    unsigned char start[6] = {};
-    in.read(6, start, 2, "the version");
-    int const version = start[0];
-    if (version < 1 || version > 3 || start[1] != 0)
-        in.fail_at(6, "version ", version, ".", int{start[1]}, " of the format is not known");
-    std::size_t const width = version == 1 ? 2 : 4;
-    in.read(8, start, width, "the length of the header");
-    std::uint32_t const length =
-        version == 1 ? little_endian<std::uint16_t>(start) : little_endian<std::uint32_t>(start);
-    header.end = 8 + width + length;
-    auto const text = in.text(8 + width, length, "the header");
-    Scanner s(in, text, 8 + width);
-    bool has_descr = false, has_order = false, has_shape = false;
-    s.expect('{');
-    s.skip(" ");
-    while (!s.accept('}')) {
-        auto const before = s;
-        auto const key = s.plain_string();
-        bool* const seen = key == "descr"           ? &has_descr
-                           : key == "fortran_order" ? &has_order
-                           : key == "shape"         ? &has_shape
-                                                    : nullptr;
-        if (!seen || *seen)
-            before.fail("the key '", key.substr(0, 40), seen ? "' stands twice" : "' is not known");
-        *seen = true;
-        s.skip(" ");
-        s.expect(':');
-        s.skip(" ");
-        if (seen == &has_descr) read_descr(s, header);
-        else if (seen == &has_shape) header.shape = read_tuple(s);
-        else if (!(header.fortran = s.accept("True")) && !s.accept("False"))
-            s.fail("here should be True or False");
-        s.skip(" ");
-        if (!s.accept(',')) {
-            s.expect('}');
-            break;
-        }
-        s.skip(" ");
-    }
-    if (!(has_descr && has_order && has_shape))
-        s.fail("the header has no '",
-            !has_descr   ? "descr"
-            : !has_order ? "fortran_order"
-                         : "shape",
-            "'");
-    s.skip(" \n");
-    if (!s.at_end()) s.fail("something stands after the header");
-    auto const bytes = bytes_of(header.shape, header.element->size);
-    if (!bytes) in.fail_at(header.end, "an array of shape ", header.shape, " is too large");
-    if (in.size() - header.end != *bytes)
-        in.fail_at(header.end, "an array of shape ", header.shape, " has ", *bytes,
-            " bytes, and the file has ", in.size() - header.end, " for it");
-    return header;
-}
-
-XGRAD_FUNCTION std::string npy_header(AnyTensor const& t) {
-    auto const& e = element_of(t.dtype());
-    char const order = e.size == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
-    std::string text =
-        "{'descr': '" + (order + std::string(e.numpy)) + "', 'fortran_order': False, 'shape': (";
-    for (auto const n : t.shape()) text += (text.back() == '(' ? "" : ", ") + std::to_string(n);
-    if (t.dim() == 1) text += ",";
-    text += "), }";
-    if (text.size() > 65000)
-        fail<ShapeError>("save_npy: a tensor of ", t.dim(), " axes cannot be written");
-    std::size_t const before = npy_magic.size() + 4;
-    text.resize((before + text.size() + 1 + 63) / 64 * 64 - before, ' ');
-    text.back() = '\n';
-    std::string header(npy_magic);
-    header += '\1';
-    header += '\0';
-    put_little_endian(header, static_cast<std::uint16_t>(text.size()));
-    return header + text;
+    // empty bins before the first and after the last one are omitted
+    auto const used = [](double n) { return n > 0; };
+    auto const begin = std::ranges::find_if(counts, used) - counts.begin(),
+               end = std::find_if(counts.rbegin(), counts.rend(), used).base() - counts.begin();
+    auto const cut = [&](std::vector<double> const& v) {
+        return begin < end ? std::vector<double>(v.begin() + std::max<std::ptrdiff_t>(begin - 1, 0),
+                                 v.begin() + end)
+                           : std::vector<double>{0};
+    };
+    ProtoMessage message;
+    message.number(1, values.empty() ? 0. : least)
+        .number(2, values.empty() ? 0. : largest)
+        .number(3, static_cast<double>(values.size()))
+        .number(4, sum)
+        .number(5, squares);
+    return message.numbers(6, cut(limits)).numbers(7, cut(counts)).text();
 }
 
 } // namespace xgrad::data::detail
 
 namespace xgrad::data {
 
-XGRAD_FUNCTION AnyTensor load_npy(Input const& in) {
-    auto const header = detail::read_npy_header(in);
-    bool const column_major = header.fortran && header.shape.size() > 1;
-    if (!column_major)
-        return detail::read_tensor(in, header.end, *header.element, header.swapped, header.shape);
-    auto const transposed = detail::read_tensor(in, header.end, *header.element, header.swapped,
-        Shape(header.shape.rbegin(), header.shape.rend()));
-    auto view = transposed.impl().array;
-    view.set_view(header.shape, Strides(view.strides.rbegin(), view.strides.rend()));
-    AnyTensor t(xgrad::detail::TensorImpl::make(*transposed.impl().type, header.shape));
-    t.impl().type->copy_elements(t.impl().array, view);
-    return t;
+XGRAD_FUNCTION EventLog::EventLog(std::filesystem::path const& directory) {
+    std::error_code error;
+    std::filesystem::create_directories(directory, error);
+    auto const seconds = static_cast<std::uint64_t>(now());
+    path_ = directory / ("events.out.tfevents." + std::to_string(seconds) + "." +
+                            std::to_string(std::random_device()()) + ".xgrad");
+    file_.open(path_, std::ios::binary | std::ios::app);
+    write(detail::ProtoMessage().number(1, now()).bytes(3, "brain.Event:2"));
+    flush();
 }
 
-XGRAD_FUNCTION void save_npy(std::filesystem::path const& path, AnyTensor const& t) {
-    auto const values = detail::contiguous(t);
-    AtomicFile file(path);
-    file.write(detail::npy_header(values));
-    file.write(values.impl().array.data, values.numel() * values.impl().type->size);
-    file.commit();
+XGRAD_FUNCTION void EventLog::add_scalar(std::string_view tag, double value, std::int64_t step) {
+    add(step, detail::ProtoMessage().bytes(1, tag).number(2, static_cast<float>(value)));
+}
+
+XGRAD_FUNCTION void EventLog::add_histogram(
+    std::string_view tag, AnyTensor const& t, std::int64_t step) {
+    std::vector<double> values;
+    xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& typed) {
+        for (T const v : xgrad::detail::contiguous(typed.array_of())) {
+            if constexpr (xgrad::detail::is_complex<T>)
+                values.push_back(static_cast<double>(std::abs(v)));
+            else values.push_back(static_cast<double>(v));
+            if (!xgrad::detail::is_finite(values.back()))
+                detail::fail("add_histogram: '", tag, "' has an element that is not finite");
+        }
+    });
+    add(step, detail::ProtoMessage().bytes(1, tag).bytes(5, detail::histogram(values)));
+}
+
+XGRAD_FUNCTION void EventLog::flush() {
+    file_.flush();
+    if (!file_) detail::fail(path_.string(), ": cannot be written");
+}
+
+XGRAD_FUNCTION double EventLog::now() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+XGRAD_FUNCTION void EventLog::add(std::int64_t step, detail::ProtoMessage const& value) {
+    auto const summary = detail::ProtoMessage().bytes(1, value.text());
+    write(detail::ProtoMessage()
+              .number(1, now())
+              .integer(2, static_cast<std::uint64_t>(step))
+              .bytes(5, summary.text()));
+    if (++added_ % 100 == 0) flush();
+}
+
+XGRAD_FUNCTION void EventLog::write(detail::ProtoMessage const& event) {
+    auto const record = detail::tf_record(event.text());
+    file_.write(record.data(), static_cast<std::streamsize>(record.size()));
+    if (!file_) detail::fail(path_.string(), ": cannot be written");
 }
 
 } // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_NPY_HPP
-#ifndef XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
-#define XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_EVENT_LOG_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
 
-// ======== xgrad/data/zip.hpp
-// Zip files (PKWARE's APPNOTE 6.3): a directory of entries, stored or deflated, of any size. Only
-// stored entries are written.
+// ======== xgrad/impl/data/file.ipp
+// Bodies of file.hpp.
 
-#ifndef XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
-#define XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
+namespace xgrad::data {
 
-// ======== xgrad/data/inflate.hpp
-// inflate: the decompression of zip files (the format "deflate", RFC 1951).
-
-namespace xgrad::data::detail {
-
-/// Bits of a stream, the lowest one of each byte first. Bits after the end are 0, and failed() is
-/// true then.
-class BitReader {
-public:
-    explicit BitReader(std::span<std::byte const> bytes)
-        : at_(bytes.data()), end_(at_ + bytes.size()) {}
-
-    /// The next n bits, up to 16, without consuming them.
-    std::uint32_t peek(unsigned n) noexcept;
-    void drop(unsigned n) noexcept { bits_ >>= n, count_ -= n; }
-    std::uint32_t take(unsigned n) noexcept {
-        auto const v = peek(n);
-        drop(n);
-        return v;
-    }
-    /// Advances to the next byte boundary.
-    void align() noexcept { drop(count_ % 8); }
-    /// True if bits after the end were consumed.
-    bool failed() const noexcept { return beyond_ * 8 > count_; }
-    /// True if all bytes were consumed.
-    bool at_end() const noexcept { return at_ == end_ && count_ / 8 == beyond_; }
-
-private:
-    std::byte const *at_, *end_;
-    std::uint64_t bits_ = 0;
-    unsigned count_ = 0, beyond_ = 0;
-};
-
-/// A prefix code, given by the lengths of its codes: a table whose index is the next bits, a code
-/// and whatever follows it.
-class PrefixCode {
-public:
-    static constexpr unsigned longest = 15;
-
-    /// False if no prefix code has these lengths. A code may be incomplete only if it has a single
-    /// symbol of one bit and `may_be_incomplete` is true.
-    bool build(std::span<std::uint8_t const> lengths, bool may_be_incomplete = true);
-    /// Reads the next symbol; false if the bits are no code.
-    bool take(BitReader& in, unsigned& symbol) const noexcept;
-
-private:
-    unsigned bits_ = 1;
-    std::vector<std::uint16_t> table_;
-};
-
-class Inflation {
-public:
-    Inflation(std::span<std::byte const> in, std::span<std::byte> out) : in_(in), out_(out) {}
-
-    bool run();
-
-private:
-    bool stored();
-    bool fixed_codes();
-    /// Reads the prefix codes of a block, whose lengths are coded, too.
-    bool codes();
-    /// Decodes a block: literal bytes, and copies of earlier output.
-    bool coded();
-    /// The base values of symbols with extra bits: `steps` symbols for each power of 2.
-    std::uint32_t scaled(unsigned symbol, unsigned steps) noexcept;
-
-    BitReader in_;
-    std::span<std::byte> out_;
-    std::size_t done_ = 0;
-    PrefixCode literals_, distances_;
-};
-
-/// Decompresses `in` to `out`; false if it is malformed or has another size than `out`.
-inline bool inflate(std::span<std::byte const> in, std::span<std::byte> out) {
-    return Inflation(in, out).run();
+XGRAD_FUNCTION void Input::read(
+    std::uint64_t offset, void* to, std::size_t n, std::string_view what) const {
+    if (n == 0) return;
+    if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
+    if (bytes_) return void(std::memcpy(to, bytes_ + offset, n));
+    file_->clear();
+    file_->seekg(static_cast<std::streamoff>(offset));
+    file_->read(static_cast<char*>(to), static_cast<std::streamsize>(n));
+    if (!*file_) fail_at(offset, "cannot be read");
 }
 
-} // namespace xgrad::data::detail
+XGRAD_FUNCTION std::string Input::text(
+    std::uint64_t offset, std::size_t n, std::string_view what) const {
+    if (offset > size_ || n > size_ - offset) fail_at(offset, "the file ends within ", what);
+    std::string s(n, '\0');
+    read(offset, s.data(), n, what);
+    return s;
+}
 
-#ifdef XGRAD_IMPLEMENTATION
+XGRAD_FUNCTION Input::Input(OpenTag, std::filesystem::path const& path)
+    : name_(path.string()), file_(std::make_shared<std::ifstream>()) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+        xgrad::detail::fail(name_, ": cannot be read: it is a directory");
+    errno = 0;
+    file_->open(path, std::ios::binary);
+    if (!*file_) xgrad::detail::fail(name_, ": cannot be read: ", std::strerror(errno));
+    size_ = std::filesystem::file_size(path, error);
+    if (error) xgrad::detail::fail(name_, ": cannot be read: ", error.message());
+}
+
+XGRAD_FUNCTION AtomicFile::AtomicFile(std::filesystem::path path)
+    : name_(path.string()), path_(std::move(path)) {
+    constexpr int max_links = 40, max_writers = 100;
+    std::error_code error;
+    for (int i = 0; i < max_links && std::filesystem::is_symlink(path_, error); ++i)
+        path_ = path_.parent_path() / std::filesystem::read_symlink(path_);
+    errno = ELOOP;
+    if (std::filesystem::is_symlink(path_, error)) fail();
+    auto const status = std::filesystem::status(path_, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        xgrad::detail::fail(name_, ": cannot be written: it is no regular file");
+    int i = 0;
+    for (; !file_; ++i) {
+        temporary_ = temporary_name(i);
+        errno = 0;
+        file_ = open_new();
+        if (!file_ && (errno != EEXIST || i == max_writers)) fail();
+    }
+#if XGRAD_DATA_POSIX
+    while (std::filesystem::exists(temporary_name(i), error) && remove_abandoned(temporary_name(i)))
+        ++i;
+#endif
+}
+
+XGRAD_FUNCTION AtomicFile::~AtomicFile() {
+    if (!file_) return;
+#if XGRAD_DATA_POSIX
+    remove(); // while it is locked
+    std::fclose(file_);
+#else
+    std::fclose(file_);
+    remove();
+#endif
+}
+
+XGRAD_FUNCTION void AtomicFile::write(void const* from, std::size_t n) {
+    if (n && std::fwrite(from, 1, n, file_) != n) fail();
+    position_ += n;
+}
+
+XGRAD_FUNCTION void AtomicFile::commit() {
+    if (std::fflush(file_) != 0) fail();
+#if XGRAD_DATA_POSIX
+    int const descriptor = ::fileno(file_);
+    keep_mode_and_owner(descriptor);
+    if (::fsync(descriptor) != 0) fail();
+#else
+    close(); // an open file cannot be renamed everywhere
+#endif
+    std::error_code error;
+    std::filesystem::rename(temporary_, path_, error);
+    if (error) {
+        remove();
+        xgrad::detail::fail(name_, ": cannot be written: ", error.message());
+    }
+#if XGRAD_DATA_POSIX
+    close(); // which ends the lock
+    sync_directory();
+#endif
+}
+
+XGRAD_FUNCTION std::filesystem::path AtomicFile::temporary_name(int i) const {
+    auto name = path_;
+    name += (i ? "." + std::to_string(i) : std::string()) + ".tmp";
+    return name;
+}
+
+XGRAD_FUNCTION void AtomicFile::close() {
+    if (std::fclose(std::exchange(file_, nullptr)) == 0) return;
+    auto const error = errno;
+    remove();
+    errno = error;
+    fail();
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_FILE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
 
@@ -2847,84 +3160,801 @@ XGRAD_FUNCTION std::uint32_t Inflation::scaled(unsigned symbol, unsigned steps) 
 
 } // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_INFLATE_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_INFLATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
+
+// ======== xgrad/impl/data/json.ipp
+// Bodies of json.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION Json const* Json::find(std::string_view name) const noexcept {
+    if (auto const* const members = get_if<Object>())
+        for (auto const& [key, value] : *members)
+            if (key == name) return &value;
+    return nullptr;
+}
+
+XGRAD_FUNCTION Json& Json::set(std::string name, Json value) {
+    if (is_null()) value_ = Object();
+    std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
+    return *this;
+}
+
+XGRAD_FUNCTION Json& Json::push_back(Json value) {
+    if (is_null()) value_ = Array();
+    std::get<Array>(value_).push_back(std::move(value));
+    return *this;
+}
+
+} // namespace xgrad::data
 
 namespace xgrad::data::detail {
 
-/// Signatures: of an entry, of an entry of the directory, of the end of the directory (also the
-/// zip64 one, and the locator of that).
-inline constexpr std::uint32_t zip_entry = 0x04034b50, zip_directory = 0x02014b50,
-                               zip_end = 0x06054b50, zip64_end = 0x06064b50,
-                               zip64_locator = 0x07064b50;
-
-struct ZipEntry {
-    std::string name;
-    bool deflated = false;
-    std::uint32_t crc = 0;
-    std::uint64_t stored = 0, bytes = 0, header = 0, begin = 0;
-};
-
-class ZipReader {
-public:
-    explicit ZipReader(Input const& in);
-
-    std::vector<ZipEntry> const& entries() const noexcept { return entries_; }
-
-    std::vector<std::byte> read(ZipEntry const& e) const;
-
-private:
-    struct Directory {
-        std::uint64_t begin, bytes, count;
+XGRAD_FUNCTION Json read_json_number(Scanner& s) {
+    auto const before = s;
+    auto const digits = [&s] {
+        auto const found = s.take_while([](char c) { return c >= '0' && c <= '9'; });
+        if (found.empty()) s.fail("here should be a digit");
+        return found;
     };
-
-    /// Searches from the end of the file, since a comment may follow.
-    Directory find_directory() const;
-    std::uint64_t find_large_directory(std::uint64_t place, Directory& d) const;
-
-    ZipEntry read_entry(std::uint64_t place, std::string_view& rest) const;
-    /// Values that do not fit into 32 bits are in an extra field, in this order.
-    void read_large_numbers(ZipEntry& e, std::uint64_t place, std::string_view extra) const;
-    void find_data(ZipEntry& e) const;
-    void check_overlaps(std::uint64_t directory) const;
-
-    Input const& in_;
-    std::vector<ZipEntry> entries_;
-};
-
-/// Writes stored entries one after the other. Values from `large` on are written as zip64 fields.
-class ZipWriter {
-public:
-    explicit ZipWriter(AtomicFile& file, std::uint64_t large = 0xffffffff)
-        : file_(file), large_(large) {}
-
-    /// Writes an entry: a head, and what follows it piece by piece.
-    void add(std::string name, std::string_view head,
-        std::span<std::span<std::byte const> const> pieces);
-    /// Writes an entry of two pieces.
-    void add(std::string name, std::string_view head, std::span<std::byte const> body = {});
-    void finish();
-
-private:
-    template <class... U> static void put(std::string& s, U... values) {
-        (put_little_endian(s, values), ...);
+    std::string text(s.accept('-') ? "-" : "");
+    auto const whole = digits();
+    if (whole.size() > 1 && whole[0] == '0') before.fail("a number begins with 0");
+    text += whole;
+    bool integer = true;
+    if (s.accept('.')) text.append(".").append(digits()), integer = false;
+    if (s.accept('e') || s.accept('E')) {
+        text += 'e';
+        text += s.accept('-') ? "-" : (s.accept('+'), "");
+        text += digits();
+        integer = false;
     }
-    std::uint32_t small(std::uint64_t n) const noexcept {
-        return n >= large_ ? 0xffffffff : static_cast<std::uint32_t>(n);
+    auto const* const end = text.data() + text.size();
+    std::int64_t n = 0;
+    if (integer && parse_number(text.data(), end, n).ec == std::errc()) return n;
+    double v = 0;
+    if (parse_number(text.data(), end, v).ec != std::errc())
+        before.fail("a number is too large or too small");
+    return v;
+}
+
+XGRAD_FUNCTION Json read_json(Scanner& s, int depth) {
+    if (depth > max_json_depth)
+        s.fail("objects and arrays are nested more than ", max_json_depth, " deep");
+    if (s.next_is('{')) {
+        Json::Object members;
+        read_json_object(s, "key", [&](std::string const& key, Scanner const&) {
+            members.emplace_back(key, read_json(s, depth + 1));
+        });
+        return members;
     }
+    if (s.next_is('[')) {
+        Json::Array array;
+        read_json_array(s, [&] { array.push_back(read_json(s, depth + 1)); });
+        return array;
+    }
+    if (s.next_is('"')) return s.json_string();
+    if (s.accept("null")) return {};
+    if (s.accept("true")) return true;
+    if (s.accept("false")) return false;
+    return read_json_number(s);
+}
 
-    /// The fields of an entry, before it or in the directory. The date is the earliest possible
-    /// one, so that equal tensors give equal files.
-    std::string header(ZipEntry const& e, std::uint32_t kind) const;
+XGRAD_FUNCTION std::string json(std::string_view text) {
+    static constexpr std::string_view digits = "0123456789abcdef";
+    std::string s = "\"";
+    for (char const c : text) {
+        auto const code = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') s += {'\\', c};
+        else if (code < 0x20) s += std::string("\\u00") + digits[code >> 4] + digits[code & 15];
+        else s += c;
+    }
+    return s + '"';
+}
 
-    AtomicFile& file_;
-    std::uint64_t large_;
-    std::vector<ZipEntry> entries_;
-};
+XGRAD_FUNCTION void write_json(std::string& to, Json const& value, std::size_t indent) {
+    auto const write_all = [&](auto const& all, char open, char close, auto const& write) {
+        to += open;
+        for (auto const& each : all) {
+            to += (&each == &all.front() ? "\n" : ",\n") + std::string(indent + 2, ' ');
+            write(each);
+        }
+        if (!all.empty()) to += '\n' + std::string(indent, ' ');
+        to += close;
+    };
+    char digits[40];
+    if (auto const* const truth = value.get_if<bool>()) to += *truth ? "true" : "false";
+    else if (auto const* const n = value.get_if<std::int64_t>()) to += std::to_string(*n);
+    else if (auto const* const v = value.get_if<double>()) {
+        if (!xgrad::detail::is_finite(*v)) fail("JSON has no infinities and no NaN");
+        std::string const text(digits, std::to_chars(digits, digits + sizeof digits, *v).ptr);
+        to += text;
+        if (text.find_first_not_of("-0123456789") == text.npos) to += ".0";
+    } else if (auto const* const text = value.get_if<std::string>()) to += json(*text);
+    else if (auto const* const array = value.get_if<Json::Array>())
+        write_all(*array, '[', ']', [&](Json const& e) { write_json(to, e, indent + 2); });
+    else if (auto const* const members = value.get_if<Json::Object>())
+        write_all(*members, '{', '}', [&](auto const& member) {
+            to += json(member.first) + ": ";
+            write_json(to, member.second, indent + 2);
+        });
+    else to += "null";
+}
 
 } // namespace xgrad::data::detail
 
-#ifdef XGRAD_IMPLEMENTATION
+namespace xgrad::data {
+
+XGRAD_FUNCTION Json read_json(Input const& in) {
+    auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
+    if (auto const good = detail::utf8_until(text); good != text.size())
+        in.fail_at(good, "the text is not UTF-8");
+    detail::Scanner s(in, text, 0);
+    s.skip(detail::json_space);
+    auto value = detail::read_json(s);
+    s.skip(detail::json_space);
+    if (!s.at_end()) s.fail("something stands after the value");
+    return value;
+}
+
+XGRAD_FUNCTION std::string to_text(Json const& value) {
+    std::string text;
+    detail::write_json(text, value, 0);
+    return text + '\n';
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
+
+// ======== xgrad/impl/data/npy.ipp
+// Bodies of npy.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION void read_descr(Scanner& s, NpyHeader& header) {
+    if (s.accept('[')) s.fail("a structured type; load its fields one by one");
+    auto const before = s;
+    auto const descr = s.plain_string();
+    auto const order = descr.empty() ? '?' : descr[0];
+    header.element =
+        element_of(&Element::numpy, descr.substr(std::min<std::size_t>(1, descr.size())));
+    bool const known = order == '<' || order == '>' || order == '=' ||
+                       (order == '|' && header.element && header.element->size == 1);
+    if (!known || !header.element)
+        before.fail("elements of type '", descr.substr(0, 40), "' cannot be read");
+    header.swapped = order == (std::endian::native == std::endian::little ? '>' : '<');
+}
+
+XGRAD_FUNCTION Shape read_tuple(Scanner& s) {
+    Shape shape;
+    s.expect('(');
+    s.skip(" ");
+    while (!s.accept(')')) {
+        if (shape.size() == max_axes) s.fail("more than ", max_axes, " axes");
+        shape.push_back(s.extent());
+        s.accept('L');
+        s.skip(" ");
+        bool const comma = s.accept(',');
+        s.skip(" ");
+        if (!comma && shape.size() == 1) s.fail("here should be ','");
+        if (!comma) {
+            s.expect(')');
+            break;
+        }
+    }
+    return shape;
+}
+
+XGRAD_FUNCTION NpyHeader read_npy_header(Input const& in) {
+    NpyHeader header;
+    if (in.size() < npy_magic.size() || in.text(0, npy_magic.size(), "") != npy_magic)
+        in.fail_at(0, "this is no npy file");
+    unsigned char start[6] = {};
+    in.read(6, start, 2, "the version");
+    int const version = start[0];
+    if (version < 1 || version > 3 || start[1] != 0)
+        in.fail_at(6, "version ", version, ".", int{start[1]}, " of the format is not known");
+    std::size_t const width = version == 1 ? 2 : 4;
+    in.read(8, start, width, "the length of the header");
+    std::uint32_t const length =
+        version == 1 ? little_endian<std::uint16_t>(start) : little_endian<std::uint32_t>(start);
+    header.end = 8 + width + length;
+    auto const text = in.text(8 + width, length, "the header");
+    Scanner s(in, text, 8 + width);
+    bool has_descr = false, has_order = false, has_shape = false;
+    s.expect('{');
+    s.skip(" ");
+    while (!s.accept('}')) {
+        auto const before = s;
+        auto const key = s.plain_string();
+        bool* const seen = key == "descr"           ? &has_descr
+                           : key == "fortran_order" ? &has_order
+                           : key == "shape"         ? &has_shape
+                                                    : nullptr;
+        if (!seen || *seen)
+            before.fail("the key '", key.substr(0, 40), seen ? "' stands twice" : "' is not known");
+        *seen = true;
+        s.skip(" ");
+        s.expect(':');
+        s.skip(" ");
+        if (seen == &has_descr) read_descr(s, header);
+        else if (seen == &has_shape) header.shape = read_tuple(s);
+        else if (!(header.fortran = s.accept("True")) && !s.accept("False"))
+            s.fail("here should be True or False");
+        s.skip(" ");
+        if (!s.accept(',')) {
+            s.expect('}');
+            break;
+        }
+        s.skip(" ");
+    }
+    if (!(has_descr && has_order && has_shape))
+        s.fail("the header has no '",
+            !has_descr   ? "descr"
+            : !has_order ? "fortran_order"
+                         : "shape",
+            "'");
+    s.skip(" \n");
+    if (!s.at_end()) s.fail("something stands after the header");
+    auto const bytes = bytes_of(header.shape, header.element->size);
+    if (!bytes) in.fail_at(header.end, "an array of shape ", header.shape, " is too large");
+    if (in.size() - header.end != *bytes)
+        in.fail_at(header.end, "an array of shape ", header.shape, " has ", *bytes,
+            " bytes, and the file has ", in.size() - header.end, " for it");
+    return header;
+}
+
+XGRAD_FUNCTION std::string npy_header(AnyTensor const& t) {
+    auto const& e = element_of(t.dtype());
+    char const order = e.size == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
+    std::string text =
+        "{'descr': '" + (order + std::string(e.numpy)) + "', 'fortran_order': False, 'shape': (";
+    for (auto const n : t.shape()) text += (text.back() == '(' ? "" : ", ") + std::to_string(n);
+    if (t.dim() == 1) text += ",";
+    text += "), }";
+    if (text.size() > 65000)
+        fail<ShapeError>("save_npy: a tensor of ", t.dim(), " axes cannot be written");
+    std::size_t const before = npy_magic.size() + 4;
+    text.resize((before + text.size() + 1 + 63) / 64 * 64 - before, ' ');
+    text.back() = '\n';
+    std::string header(npy_magic);
+    header += '\1';
+    header += '\0';
+    put_little_endian(header, static_cast<std::uint16_t>(text.size()));
+    return header + text;
+}
+
+} // namespace xgrad::data::detail
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION AnyTensor load_npy(Input const& in) {
+    auto const header = detail::read_npy_header(in);
+    bool const column_major = header.fortran && header.shape.size() > 1;
+    if (!column_major)
+        return detail::read_tensor(in, header.end, *header.element, header.swapped, header.shape);
+    auto const transposed = detail::read_tensor(in, header.end, *header.element, header.swapped,
+        Shape(header.shape.rbegin(), header.shape.rend()));
+    auto view = transposed.impl().array;
+    view.set_view(header.shape, Strides(view.strides.rbegin(), view.strides.rend()));
+    AnyTensor t(xgrad::detail::TensorImpl::make(*transposed.impl().type, header.shape));
+    t.impl().type->copy_elements(t.impl().array, view);
+    return t;
+}
+
+XGRAD_FUNCTION void save_npy(std::filesystem::path const& path, AnyTensor const& t) {
+    auto const values = detail::contiguous(t);
+    AtomicFile file(path);
+    file.write(detail::npy_header(values));
+    file.write(values.impl().array.data, values.numel() * values.impl().type->size);
+    file.commit();
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPY_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
+
+// ======== xgrad/impl/data/npz.ipp
+// Bodies of npz.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION StateDict load_npz(Input const& in, NpzOptions const& options) {
+    detail::ZipReader const zip(in);
+    std::uint64_t left = options.max_bytes;
+    for (auto const& e : zip.entries()) {
+        if (e.bytes > left)
+            in.fail_at(e.header, "with the entry '", e.name, "' of ", e.bytes,
+                " bytes the file is larger than the ", options.max_bytes,
+                " bytes that are allowed");
+        left -= e.bytes;
+    }
+    StateDict state;
+    for (auto const& e : zip.entries()) {
+        if (!e.name.ends_with(detail::npy_suffix))
+            in.fail_at(e.header, "the entry '", e.name, "' is no npy file");
+        auto const bytes = zip.read(e);
+        state.set(e.name.substr(0, e.name.size() - detail::npy_suffix.size()),
+            load_npy(Input(bytes, in.name() + ": " + e.name)));
+    }
+    return state;
+}
+
+XGRAD_FUNCTION void save_npz(std::filesystem::path const& path, StateDict const& state) {
+    AtomicFile file(path);
+    detail::ZipWriter zip(file);
+    for (auto const& [name, tensor] : state) {
+        if (detail::utf8_until(name) != name.size())
+            detail::fail("save_npz: the name '", name, "' is not UTF-8");
+        if (!tensor.defined()) detail::fail("save_npz: the tensor '", name, "' is undefined");
+        auto const values = detail::contiguous(tensor);
+        zip.add(name + std::string(detail::npy_suffix), detail::npy_header(values),
+            {values.impl().array.data, values.numel() * values.impl().type->size});
+    }
+    zip.finish();
+    file.commit();
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
+
+// ======== xgrad/impl/data/progress.ipp
+// Bodies of progress.hpp.
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION ProgressBar::ProgressBar(std::size_t total, ProgressOptions options)
+    : total_(total), options_(std::move(options)) {
+    terminal_ = options_.terminal.value_or(is_terminal(*options_.out));
+    interval_ = options_.interval.value_or(terminal_ ? 0.1 : 10);
+    start_ = drawn_ = options_.clock();
+}
+
+XGRAD_FUNCTION void ProgressBar::update(std::size_t steps) {
+    done_ += steps;
+    auto const now = options_.clock();
+    if (!finished_ && (now - drawn_ >= interval_ || (terminal_ && done_ >= total_))) draw(now);
+}
+
+XGRAD_FUNCTION void ProgressBar::update(std::size_t steps, double loss) {
+    // an exponential moving average; dividing by the sum of weights corrects the bias of the
+    // first values
+    average_ = options_.smoothing * average_ + (1 - options_.smoothing) * loss;
+    weight_ = options_.smoothing * weight_ + (1 - options_.smoothing);
+    update(steps);
+}
+
+XGRAD_FUNCTION void ProgressBar::finish() {
+    if (finished_) return;
+    if (drawn_steps_ != done_) draw(options_.clock());
+    finished_ = true;
+    if (terminal_) *options_.out << '\n' << std::flush;
+}
+
+XGRAD_FUNCTION bool ProgressBar::is_terminal(std::ostream const& out) {
+#if __has_include(<unistd.h>)
+    if (out.rdbuf() == std::cerr.rdbuf()) return ::isatty(STDERR_FILENO) == 1;
+    if (out.rdbuf() == std::cout.rdbuf()) return ::isatty(STDOUT_FILENO) == 1;
+#endif
+    return false;
+}
+
+XGRAD_FUNCTION std::string ProgressBar::duration(double seconds) {
+    if (!(seconds >= 0 && seconds < 360'000'000)) return "?";
+    auto const s = static_cast<long long>(std::lround(seconds));
+    char text[32];
+    if (s >= 3600)
+        std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+    else std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
+    return text;
+}
+
+XGRAD_FUNCTION void ProgressBar::draw(double now) {
+    drawn_ = now, drawn_steps_ = done_;
+    double const elapsed = now - start_,
+                 part = total_
+                            ? std::min(1., static_cast<double>(done_) / static_cast<double>(total_))
+                            : 1;
+    std::string line = options_.label.empty() ? "" : options_.label + ": ";
+    char text[64];
+    std::snprintf(text, sizeof text, "%3d%% ", static_cast<int>(100 * part));
+    line += text;
+    if (terminal_) {
+        auto const full = static_cast<std::size_t>(part * std::max(options_.width, 0));
+        line += '[' + std::string(full, '#') +
+                std::string(static_cast<std::size_t>(std::max(options_.width, 0)) - full, '.') +
+                "] ";
+    }
+    line += std::to_string(done_) + "/" + std::to_string(total_) + " " + duration(elapsed);
+    if (done_ < total_)
+        line += " left " + (done_ ? duration(elapsed * static_cast<double>(total_ - done_) /
+                                             static_cast<double>(done_))
+                                  : "?");
+    if (weight_ > 0) {
+        std::snprintf(text, sizeof text, " loss %.4g", loss());
+        line += text;
+    }
+    if (terminal_)
+        *options_.out << '\r' << line << "\x1b[K"
+                      << std::flush; // the escape sequence erases the rest of the line
+    else *options_.out << line << '\n' << std::flush;
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
+
+// ======== xgrad/impl/data/safetensors.ipp
+// Bodies of safetensors.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION Shape read_json_numbers(Scanner& s) {
+    Shape numbers;
+    read_json_array(s, [&] {
+        if (numbers.size() == max_axes) s.fail("more than ", max_axes, " axes");
+        numbers.push_back(s.extent());
+    });
+    return numbers;
+}
+
+XGRAD_FUNCTION SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name) {
+    SafetensorsEntry entry{.name = std::move(name), .shape = {}};
+    bool has_dtype = false, has_shape = false, has_offsets = false;
+    auto const start = s;
+    read_json_object(s, "key", [&](std::string const& key, Scanner const& before) {
+        bool* const seen = key == "dtype"          ? &has_dtype
+                           : key == "shape"        ? &has_shape
+                           : key == "data_offsets" ? &has_offsets
+                                                   : nullptr;
+        if (!seen) before.fail("the key '", key, "' is not known");
+        *seen = true;
+        auto const at = s;
+        if (seen == &has_dtype) {
+            auto const dtype = s.json_string();
+            entry.element = element_of(&Element::safetensors, dtype);
+            if (!entry.element) at.fail("elements of type '", dtype, "' cannot be read");
+        } else if (seen == &has_shape) entry.shape = read_json_numbers(s);
+        else {
+            auto const offsets = read_json_numbers(s);
+            if (offsets.size() != 2 || offsets[0] > offsets[1])
+                at.fail("here should be where the elements begin and end");
+            entry.begin = offsets[0], entry.end = offsets[1];
+        }
+    });
+    if (!(has_dtype && has_shape && has_offsets))
+        start.fail("the tensor '", entry.name, "' has no '",
+            !has_dtype   ? "dtype"
+            : !has_shape ? "shape"
+                         : "data_offsets",
+            "'");
+    auto const bytes = bytes_of(entry.shape, entry.element->size);
+    if (!bytes) start.fail("the tensor '", entry.name, "' of shape ", entry.shape, " is too large");
+    if (entry.end - entry.begin != *bytes)
+        start.fail("the tensor '", entry.name, "' of shape ", entry.shape, " has ", *bytes,
+            " bytes, and its offsets leave ", entry.end - entry.begin);
+    return entry;
+}
+
+XGRAD_FUNCTION void check_offsets(Input const& in, SafetensorsHeader const& header) {
+    std::vector<SafetensorsEntry const*> order;
+    for (auto const& e : header.entries) order.push_back(&e);
+    std::ranges::sort(order, {}, [](auto const* e) { return std::pair(e->begin, e->end); });
+    std::uint64_t at = 0;
+    for (auto const* const e : order) {
+        if (e->begin != at)
+            in.fail_at(header.end + at,
+                e->begin < at ? "the elements of two tensors overlap, the second is '"
+                              : "nobody's bytes stand before the tensor '",
+                e->name, "'");
+        at = e->end;
+    }
+    if (auto const there = in.size() - header.end; at != there)
+        in.fail_at(
+            header.end, "the tensors have ", at, " bytes, and the file has ", there, " for them");
+}
+
+XGRAD_FUNCTION SafetensorsHeader read_safetensors_header(Input const& in) {
+    SafetensorsHeader header;
+    unsigned char start[8] = {};
+    in.read(0, start, sizeof start, "the length of the header");
+    auto const length = little_endian<std::uint64_t>(start);
+    if (length > 100'000'000)
+        in.fail_at(0, "a header of ", length, " bytes; this is no safetensors file");
+    auto const text = in.text(8, static_cast<std::size_t>(length), "the header");
+    header.end = 8 + length;
+    if (auto const good = utf8_until(text); good != text.size())
+        in.fail_at(8 + good, "the header is not UTF-8");
+    Scanner s(in, text, 8);
+    read_json_object(s, "name", [&](std::string const& name, Scanner const&) {
+        if (name != "__metadata__") header.entries.push_back(read_safetensors_entry(s, name));
+        else
+            read_json_object(s, "name", [&](std::string const& key, Scanner const&) {
+                header.metadata.emplace(key, s.json_string());
+            });
+    });
+    s.skip(json_space);
+    if (!s.at_end()) s.fail("something stands after the header");
+    check_offsets(in, header);
+    return header;
+}
+
+XGRAD_FUNCTION AnyTensor complex_of_pairs(
+    Input const& in, std::string const& name, AnyTensor const& pairs, std::string_view type) {
+    auto const wanted =
+        type == xgrad::name(DType::complex64) ? DType::complex64 : DType::complex128;
+    bool const known = type == xgrad::name(wanted),
+               fits = pairs.dtype() ==
+                          (wanted == DType::complex64 ? DType::float32 : DType::float64) &&
+                      pairs.dim() > 0 && pairs.shape().back() == 2;
+    if (!known || !fits)
+        in.fail_at(8, "the tensor '", name, "' is noted as ", type.substr(0, 40),
+            ", and is no pairs of its parts");
+    Shape shape = pairs.shape();
+    shape.erase(shape.size() - 1);
+    AnyTensor t(xgrad::detail::TensorImpl::make(type_info_of(wanted), shape));
+    if (pairs.numel())
+        std::memcpy(
+            t.impl().array.data, pairs.impl().array.data, pairs.numel() * pairs.impl().type->size);
+    return t;
+}
+
+XGRAD_FUNCTION std::span<std::byte const> SafetensorsImage::bytes(AnyTensor const& t) {
+    return {t.impl().array.data, t.numel() * t.impl().type->size};
+}
+
+XGRAD_FUNCTION SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata) {
+    for (auto const& [key, text] : metadata) {
+        if (key.starts_with(complex_note))
+            fail("save_safetensors: names of metadata that begin with '", complex_note,
+                "' are taken");
+        if (utf8_until(key) != key.size() || utf8_until(text) != text.size())
+            fail("save_safetensors: the metadata under '", key, "' are not UTF-8");
+    }
+    struct Entry {
+        AnyTensor values;
+        std::uint64_t begin = 0, bytes = 0;
+    };
+    std::vector<Entry> entries;
+    std::vector<std::size_t> order;
+    for (auto const& [name, tensor] : state) {
+        if (name == "__metadata__" || utf8_until(name) != name.size())
+            fail("save_safetensors: no tensor can have the name '", name, "'");
+        if (!tensor.defined()) fail("save_safetensors: the tensor '", name, "' is undefined");
+        if (is_complex(tensor.dtype()))
+            metadata.emplace(std::string(complex_note) + name, xgrad::name(tensor.dtype()));
+        order.push_back(entries.size());
+        entries.push_back({tensor, 0, tensor.numel() * tensor.impl().type->size});
+    }
+    auto const element = [](AnyTensor const& t) -> auto const& {
+        return element_of(t.dtype() == DType::complex64    ? DType::float32
+                          : t.dtype() == DType::complex128 ? DType::float64
+                                                           : t.dtype());
+    };
+    // larger elements first, so that each is aligned
+    std::ranges::stable_sort(order, std::ranges::greater(),
+        [&](std::size_t i) { return element(entries[i].values).size; });
+    std::uint64_t at = 0;
+    for (auto const i : order) entries[i].begin = std::exchange(at, at + entries[i].bytes);
+
+    std::string header = "{";
+    auto const separate = [&] { header += header.size() > 1 ? "," : ""; };
+    if (!metadata.empty()) {
+        header += "\"__metadata__\":{";
+        for (auto const& [key, text] : metadata)
+            header += (header.back() == '{' ? "" : ",") + json(key) + ":" + json(text);
+        header += "}";
+    }
+    auto entry = entries.begin();
+    for (auto const& [name, tensor] : state) {
+        separate();
+        header += json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) +
+                  "\",\"shape\":[";
+        for (auto const n : tensor.shape()) {
+            if (header.back() != '[') header += ',';
+            header += std::to_string(n);
+        }
+        if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
+        header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," +
+                  std::to_string(entry->begin + entry->bytes) + "]}";
+        ++entry;
+    }
+    header += "}";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+
+    SafetensorsImage image;
+    put_little_endian(image.head, std::uint64_t{header.size()});
+    image.head += header;
+    for (auto const i : order) {
+        auto values = contiguous(entries[i].values);
+        if constexpr (std::endian::native != std::endian::little) {
+            values = xgrad::detail::value_copy(values);
+            swap_bytes(values.impl().array.data, element_of(values.dtype()).unit, entries[i].bytes);
+        }
+        image.values.push_back(std::move(values));
+    }
+    return image;
+}
+
+} // namespace xgrad::data::detail
+
+namespace xgrad::data {
+
+XGRAD_FUNCTION StateDict load_safetensors(Input const& in, Metadata* metadata) {
+    auto header = detail::read_safetensors_header(in);
+    StateDict state;
+    constexpr bool swapped = std::endian::native != std::endian::little;
+    for (auto const& e : header.entries) {
+        auto t = detail::read_tensor(in, header.end + e.begin, *e.element, swapped, e.shape);
+        auto const note = header.metadata.find(std::string(detail::complex_note) + e.name);
+        if (note != header.metadata.end()) {
+            t = detail::complex_of_pairs(in, e.name, t, note->second);
+            header.metadata.erase(note);
+        }
+        state.set(e.name, std::move(t));
+    }
+    for (auto const& [key, text] : header.metadata)
+        if (key.starts_with(detail::complex_note))
+            in.fail_at(8, "the metadata '", key, "' are of a tensor that is not there");
+    if (metadata) *metadata = std::move(header.metadata);
+    return state;
+}
+
+XGRAD_FUNCTION void save_safetensors(
+    std::filesystem::path const& path, StateDict const& state, Metadata metadata) {
+    auto const image = detail::safetensors_image(state, std::move(metadata));
+    AtomicFile file(path);
+    file.write(image.head);
+    for (auto const& values : image.values) {
+        auto const bytes = image.bytes(values);
+        file.write(bytes.data(), bytes.size());
+    }
+    file.commit();
+}
+
+} // namespace xgrad::data
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
+
+// ======== xgrad/impl/data/scanner.ipp
+// Bodies of scanner.hpp.
+
+namespace xgrad::data::detail {
+
+XGRAD_FUNCTION std::size_t utf8_until(std::string_view s) noexcept {
+    for (std::size_t at = 0; at < s.size();) {
+        auto const byte = [&](std::size_t i) {
+            return at + i < s.size() ? static_cast<unsigned char>(s[at + i]) : 0u;
+        };
+        auto const follows = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+        unsigned const first = byte(0), second = byte(1);
+        std::size_t length = 0;
+        if (first < 0x80) length = 1;
+        else if (first >= 0xc2 && first < 0xe0 && follows(1)) length = 2;
+        else if ((first & 0xf0u) == 0xe0 && follows(1) && follows(2) &&
+                 (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0))
+            length = 3;
+        else if (first >= 0xf0 && first < 0xf5 && follows(1) && follows(2) && follows(3) &&
+                 (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90))
+            length = 4;
+        if (!length) return at;
+        at += length;
+    }
+    return s.size();
+}
+
+XGRAD_FUNCTION void put_utf8(std::string& to, std::uint32_t code) {
+    auto const put = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
+    if (code < 0x80) return put(code);
+    if (code < 0x800) put(0xc0 | code >> 6);
+    else {
+        if (code < 0x10000) put(0xe0 | code >> 12);
+        else put(0xf0 | code >> 18), put(0x80 | (code >> 12 & 63));
+        put(0x80 | (code >> 6 & 63));
+    }
+    put(0x80 | (code & 63));
+}
+
+XGRAD_FUNCTION void Scanner::skip(std::string_view characters) noexcept {
+    at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
+}
+
+XGRAD_FUNCTION bool Scanner::accept(std::string_view keyword) noexcept {
+    if (text_.substr(at_, keyword.size()) != keyword) return false;
+    at_ += keyword.size();
+    return true;
+}
+
+XGRAD_FUNCTION void Scanner::expect(char c) {
+    if (!accept(c)) fail("here should be ", std::string{'\'', c, '\''});
+}
+
+XGRAD_FUNCTION std::size_t Scanner::extent() {
+    auto const before = *this;
+    auto const value = number();
+    if (value > std::numeric_limits<std::size_t>::max())
+        before.fail("an extent is more than any memory holds");
+    return static_cast<std::size_t>(value);
+}
+
+XGRAD_FUNCTION std::uint64_t Scanner::number() {
+    std::uint64_t value = 0;
+    auto const begin = at_;
+    for (; !at_end() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+        auto const digit = static_cast<std::uint64_t>(text_[at_] - '0');
+        if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
+            fail("a number is too large");
+        value = 10 * value + digit;
+    }
+    if (at_ == begin) fail("here should be a number that is not negative");
+    if (at_ > begin + 1 && text_[begin] == '0') fail("a number begins with 0");
+    return value;
+}
+
+XGRAD_FUNCTION std::string_view Scanner::plain_string() {
+    char const quote = accept('"') ? '"' : '\'';
+    if (quote == '\'') expect('\'');
+    auto const end = text_.find(quote, at_);
+    if (end == text_.npos) fail("a string does not end");
+    auto const s = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return s;
+}
+
+XGRAD_FUNCTION std::string Scanner::json_string() {
+    expect('"');
+    std::string s;
+    while (!accept('"')) {
+        if (at_end()) fail("a string does not end");
+        char const c = text_[at_];
+        if (static_cast<unsigned char>(c) < 0x20) fail("a control character stands in a string");
+        ++at_;
+        if (c != '\\') s += c;
+        else escape(s);
+    }
+    return s;
+}
+
+XGRAD_FUNCTION void Scanner::escape(std::string& s) {
+    static constexpr std::string_view escapes = "\"\\/bfnrt", meanings = "\"\\/\b\f\n\r\t";
+    if (accept('u')) {
+        auto code = hexadecimal();
+        if (code >= 0xdc00 && code < 0xe000) fail("half of a surrogate pair");
+        if (code >= 0xd800 && code < 0xdc00) {
+            if (!accept("\\u")) fail("half of a surrogate pair");
+            auto const low = hexadecimal();
+            if (low < 0xdc00 || low >= 0xe000) fail("half of a surrogate pair");
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        }
+        return put_utf8(s, code);
+    }
+    auto const which = at_end() ? escapes.npos : escapes.find(text_[at_]);
+    if (which == escapes.npos) fail("an escape that JSON does not have");
+    s += meanings[which];
+    ++at_;
+}
+
+XGRAD_FUNCTION std::uint32_t Scanner::hexadecimal() {
+    static constexpr std::string_view digits = "0123456789abcdef0123456789ABCDEF";
+    std::uint32_t code = 0;
+    for (int i = 0; i < 4; ++i, ++at_) {
+        auto const digit = at_end() ? digits.npos : digits.find(text_[at_]);
+        if (digit == digits.npos) fail("here should be four hexadecimal digits");
+        code = code << 4 | (digit & 15);
+    }
+    return code;
+}
+
+} // namespace xgrad::data::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_SCANNER_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_ZIP_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_DATA_ZIP_IPP
 
@@ -3153,848 +4183,17 @@ XGRAD_FUNCTION std::string ZipWriter::header(ZipEntry const& e, std::uint32_t ki
 
 } // namespace xgrad::data::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_ZIP_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_ZIP_HPP
 
-namespace xgrad::data {
-
-namespace detail {
-inline constexpr std::string_view npy_suffix = ".npy";
-}
-
-/// Options of load_npz().
-struct NpzOptions {
-    /// The largest size, in bytes, of all arrays after decompression: a file of a megabyte may
-    /// become a gigabyte.
-    std::uint64_t max_bytes = ~std::uint64_t{0};
-};
-
-/// The arrays of an npz file (of numpy.savez or numpy.savez_compressed) with their names. Throws
-/// FormatError if they are larger than `max_bytes`, before any of them is read.
-StateDict load_npz(Input const& in, NpzOptions const& options = {});
-
-/// Writes the values of named tensors, not compressed.
-void save_npz(std::filesystem::path const& path, StateDict const& state);
-
-} // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
-
-// ======== xgrad/impl/data/npz.ipp
-// Bodies of npz.hpp.
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION StateDict load_npz(Input const& in, NpzOptions const& options) {
-    detail::ZipReader const zip(in);
-    std::uint64_t left = options.max_bytes;
-    for (auto const& e : zip.entries()) {
-        if (e.bytes > left)
-            in.fail_at(e.header, "with the entry '", e.name, "' of ", e.bytes,
-                " bytes the file is larger than the ", options.max_bytes,
-                " bytes that are allowed");
-        left -= e.bytes;
-    }
-    StateDict state;
-    for (auto const& e : zip.entries()) {
-        if (!e.name.ends_with(detail::npy_suffix))
-            in.fail_at(e.header, "the entry '", e.name, "' is no npy file");
-        auto const bytes = zip.read(e);
-        state.set(e.name.substr(0, e.name.size() - detail::npy_suffix.size()),
-            load_npy(Input(bytes, in.name() + ": " + e.name)));
-    }
-    return state;
-}
-
-XGRAD_FUNCTION void save_npz(std::filesystem::path const& path, StateDict const& state) {
-    AtomicFile file(path);
-    detail::ZipWriter zip(file);
-    for (auto const& [name, tensor] : state) {
-        if (detail::utf8_until(name) != name.size())
-            detail::fail("save_npz: the name '", name, "' is not UTF-8");
-        if (!tensor.defined()) detail::fail("save_npz: the tensor '", name, "' is undefined");
-        auto const values = detail::contiguous(tensor);
-        zip.add(name + std::string(detail::npy_suffix), detail::npy_header(values),
-            {values.impl().array.data, values.numel() * values.impl().type->size});
-    }
-    zip.finish();
-    file.commit();
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_NPZ_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_NPZ_HPP
-#ifndef XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
-#define XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
-
-// ======== xgrad/data/progress.hpp
-// ProgressBar: the progress of a loop, the remaining time, and the smoothed loss. On a terminal it
-// redraws one line; in a file or pipe it prints a plain line now and then.
-//
-// Shapes: none are needed.
-// Gradients: none are recorded: a loss is a double.
-// Errors: none are thrown, but what the stream and the clock throw.
-
-#include <iostream>
-
-#if __has_include(<unistd.h>)
-#    include <unistd.h>
-#endif
-
-namespace xgrad::data {
-
-/// Options of ProgressBar.
-struct ProgressOptions {
-    /// The text before the bar.
-    std::string label = {};
-    /// The stream to which it is drawn.
-    std::ostream* out = &std::cerr;
-    /// True if that is a terminal. Without a value that is found out for std::cerr and std::cout,
-    /// and false for other streams.
-    std::optional<bool> terminal = {};
-    /// Seconds between two drawings; without a value 0.1 on a terminal and 10 otherwise.
-    std::optional<double> interval = {};
-    /// The weight of earlier losses in the moving average.
-    double smoothing = 0.98;
-    int width = 30; // characters of the bar on a terminal
-    /// The time in seconds, from any start.
-    std::function<double()> clock = [] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-            .count();
-    };
-};
-
-/// Prints the progress of a loop, the remaining time, and the smoothed loss.
-class ProgressBar {
-public:
-    explicit ProgressBar(std::size_t total, ProgressOptions options = {});
-    ProgressBar(ProgressBar const&) = delete;
-    ProgressBar& operator=(ProgressBar const&) = delete;
-    /// Ends the line as finish() does.
-    ~ProgressBar() {
-        try {
-            finish();
-        } catch (...) { // an exception of the stream must not end the program
-        }
-    }
-
-    /// Counts finished steps.
-    void update(std::size_t steps = 1);
-    /// Counts finished steps, with their loss.
-    void update(std::size_t steps, double loss);
-    /// Draws the final state and ends the line. Later updates draw nothing.
-    void finish();
-    /// The moving average of the losses; NaN before the first.
-    double loss() const noexcept { return average_ / weight_; }
-
-private:
-    static bool is_terminal(std::ostream const& out);
-    /// "1:02:03" or "02:03".
-    static std::string duration(double seconds);
-    void draw(double now);
-
-    std::size_t total_, done_ = 0;
-    std::optional<std::size_t> drawn_steps_;
-    ProgressOptions options_;
-    bool terminal_, finished_ = false;
-    double interval_, start_, drawn_, average_ = 0, weight_ = 0;
-};
-
-} // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
-
-// ======== xgrad/impl/data/progress.ipp
-// Bodies of progress.hpp.
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION ProgressBar::ProgressBar(std::size_t total, ProgressOptions options)
-    : total_(total), options_(std::move(options)) {
-    terminal_ = options_.terminal.value_or(is_terminal(*options_.out));
-    interval_ = options_.interval.value_or(terminal_ ? 0.1 : 10);
-    start_ = drawn_ = options_.clock();
-}
-
-XGRAD_FUNCTION void ProgressBar::update(std::size_t steps) {
-    done_ += steps;
-    auto const now = options_.clock();
-    if (!finished_ && (now - drawn_ >= interval_ || (terminal_ && done_ >= total_))) draw(now);
-}
-
-XGRAD_FUNCTION void ProgressBar::update(std::size_t steps, double loss) {
-    // an exponential moving average; dividing by the sum of weights corrects the bias of the
-    // first values
-    average_ = options_.smoothing * average_ + (1 - options_.smoothing) * loss;
-    weight_ = options_.smoothing * weight_ + (1 - options_.smoothing);
-    update(steps);
-}
-
-XGRAD_FUNCTION void ProgressBar::finish() {
-    if (finished_) return;
-    if (drawn_steps_ != done_) draw(options_.clock());
-    finished_ = true;
-    if (terminal_) *options_.out << '\n' << std::flush;
-}
-
-XGRAD_FUNCTION bool ProgressBar::is_terminal(std::ostream const& out) {
-#if __has_include(<unistd.h>)
-    if (out.rdbuf() == std::cerr.rdbuf()) return ::isatty(STDERR_FILENO) == 1;
-    if (out.rdbuf() == std::cout.rdbuf()) return ::isatty(STDOUT_FILENO) == 1;
-#endif
-    return false;
-}
-
-XGRAD_FUNCTION std::string ProgressBar::duration(double seconds) {
-    if (!(seconds >= 0 && seconds < 360'000'000)) return "?";
-    auto const s = static_cast<long long>(std::lround(seconds));
-    char text[32];
-    if (s >= 3600)
-        std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-    else std::snprintf(text, sizeof text, "%02lld:%02lld", s / 60, s % 60);
-    return text;
-}
-
-XGRAD_FUNCTION void ProgressBar::draw(double now) {
-    drawn_ = now, drawn_steps_ = done_;
-    double const elapsed = now - start_,
-                 part = total_
-                            ? std::min(1., static_cast<double>(done_) / static_cast<double>(total_))
-                            : 1;
-    std::string line = options_.label.empty() ? "" : options_.label + ": ";
-    char text[64];
-    std::snprintf(text, sizeof text, "%3d%% ", static_cast<int>(100 * part));
-    line += text;
-    if (terminal_) {
-        auto const full = static_cast<std::size_t>(part * std::max(options_.width, 0));
-        line += '[' + std::string(full, '#') +
-                std::string(static_cast<std::size_t>(std::max(options_.width, 0)) - full, '.') +
-                "] ";
-    }
-    line += std::to_string(done_) + "/" + std::to_string(total_) + " " + duration(elapsed);
-    if (done_ < total_)
-        line += " left " + (done_ ? duration(elapsed * static_cast<double>(total_ - done_) /
-                                             static_cast<double>(done_))
-                                  : "?");
-    if (weight_ > 0) {
-        std::snprintf(text, sizeof text, " loss %.4g", loss());
-        line += text;
-    }
-    if (terminal_)
-        *options_.out << '\r' << line << "\x1b[K"
-                      << std::flush; // the escape sequence erases the rest of the line
-    else *options_.out << line << '\n' << std::flush;
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_PROGRESS_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_PROGRESS_HPP
-#ifndef XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
-#define XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
-
-// ======== xgrad/data/safetensors.hpp
-// safetensors: named tensors as PyTorch's users exchange them: the length of a header, the header
-// in JSON, the elements.
-//
-// Shapes: those of the tensors, in row-major order; a complex tensor is written with a last axis of
-// 2, which reading removes.
-// Gradients: none are recorded: values are written, and leaves are read.
-// Errors: a malformed file is a FormatError with the offset; a name that the format cannot have, an
-// undefined tensor, and a file that cannot be read or written are an Error. load() throws what
-// load_state_dict() throws.
-
-#include <map>
-
-#ifndef XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
-#define XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
-
-// ======== xgrad/data/json.hpp
-// Json: a value of JSON (RFC 8259), how it is read and how it is written. Also the functions that
-// read an object or an array of a known form without a Json in between.
-//
-// Shapes: none are needed.
-// Gradients: none are recorded.
-// Errors: a text that is no JSON, is nested more than 200 deep, or has a key twice is a FormatError
-// with the offset. Writing infinity or NaN is an Error.
-
-namespace xgrad::data {
-
-/// null, a boolean, an integer, a floating-point number, a string, an array or an object. The
-/// members of an object stay in order.
-class Json {
-public:
-    using Array = std::vector<Json>; // the elements of an array
-    /// The members of an object with their names, as they stand in the text.
-    using Object = std::vector<std::pair<std::string, Json>>;
-
-    Json() noexcept = default;
-    Json(std::same_as<bool> auto value) noexcept : value_(value) {}
-    Json(std::int64_t value) noexcept : value_(value) {}
-    Json(double value) noexcept : value_(value) {}
-    Json(std::string value) noexcept : value_(std::move(value)) {}
-    Json(std::string_view value) : value_(std::string(value)) {}
-    Json(char const* value) : value_(std::string(value)) {}
-    Json(Array value) noexcept : value_(std::move(value)) {}
-    Json(Object value) noexcept : value_(std::move(value)) {}
-
-    /// True for null, and for a value that was never set.
-    bool is_null() const noexcept { return value_.index() == 0; }
-    /// A pointer to the value where it has this type (bool, std::int64_t, double, std::string,
-    /// Array, Object), else null.
-    template <class T> T const* get_if() const noexcept { return std::get_if<T>(&value_); }
-    template <class T> T* get_if() noexcept { return std::get_if<T>(&value_); }
-    /// The member of an object under a name. Null where there is none, or this is no object.
-    Json const* find(std::string_view name) const noexcept;
-    /// Appends a member to an object; null becomes an object first.
-    Json& set(std::string name, Json value);
-    /// Appends an element to an array; null becomes an array first.
-    Json& push_back(Json value);
-    friend bool operator==(Json const& a, Json const& b) { return a.value_ == b.value_; }
-
-private:
-    std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> value_;
-};
-
-namespace detail {
-
-inline constexpr std::string_view json_space = " \t\n\r";
-/// Objects and arrays may be nested this deep in what is read.
-inline constexpr int max_json_depth = 200;
-
-/// `{"key": value, ...}`: calls value(key, where the key is) where a value is next.
-template <class F> void read_json_object(Scanner& s, F value) {
-    s.expect('{');
-    s.skip(json_space);
-    if (s.accept('}')) return;
-    do {
-        s.skip(json_space);
-        auto const before = s;
-        auto const key = s.json_string();
-        s.skip(json_space);
-        s.expect(':');
-        s.skip(json_space);
-        value(key, before);
-        s.skip(json_space);
-    } while (s.accept(','));
-    s.expect('}');
-}
-/// `[value, ...]`: calls value() where a value is next.
-template <class F> void read_json_array(Scanner& s, F value) {
-    s.expect('[');
-    s.skip(json_space);
-    if (s.accept(']')) return;
-    do {
-        s.skip(json_space);
-        value();
-        s.skip(json_space);
-    } while (s.accept(','));
-    s.expect(']');
-}
-
-/// An integer where it has neither fraction nor exponent and fits 64 bits, else a double.
-Json read_json_number(Scanner& s);
-
-/// A value of any kind. `depth` is the number of objects and arrays around it.
-Json read_json(Scanner& s, int depth = 0);
-
-/// A string as JSON writes it.
-std::string json(std::string_view text);
-
-/// Writes one member or element a line, indented by two more spaces than what is around it.
-void write_json(std::string& to, Json const& value, std::size_t indent);
-
-} // namespace detail
-
-/// Reads a text of JSON. Throws FormatError with the offset of the first wrong byte.
-Json read_json(Input const& in);
-/// The text of a value, indented, with a line break at its end. Numbers are read back as the same.
-std::string to_text(Json const& value);
-
-} // namespace xgrad::data
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
-
-// ======== xgrad/impl/data/json.ipp
-// Bodies of json.hpp.
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION Json const* Json::find(std::string_view name) const noexcept {
-    if (auto const* const members = get_if<Object>())
-        for (auto const& [key, value] : *members)
-            if (key == name) return &value;
-    return nullptr;
-}
-
-XGRAD_FUNCTION Json& Json::set(std::string name, Json value) {
-    if (is_null()) value_ = Object();
-    std::get<Object>(value_).emplace_back(std::move(name), std::move(value));
-    return *this;
-}
-
-XGRAD_FUNCTION Json& Json::push_back(Json value) {
-    if (is_null()) value_ = Array();
-    std::get<Array>(value_).push_back(std::move(value));
-    return *this;
-}
-
-} // namespace xgrad::data
-
-namespace xgrad::data::detail {
-
-XGRAD_FUNCTION Json read_json_number(Scanner& s) {
-    auto const before = s;
-    auto const digits = [&s] {
-        auto const found = s.take_while([](char c) { return c >= '0' && c <= '9'; });
-        if (found.empty()) s.fail("here should be a digit");
-        return found;
-    };
-    std::string text(s.accept('-') ? "-" : "");
-    auto const whole = digits();
-    if (whole.size() > 1 && whole[0] == '0') before.fail("a number begins with 0");
-    text += whole;
-    bool integer = true;
-    if (s.accept('.')) text.append(".").append(digits()), integer = false;
-    if (s.accept('e') || s.accept('E')) {
-        text += 'e';
-        text += s.accept('-') ? "-" : (s.accept('+'), "");
-        text += digits();
-        integer = false;
-    }
-    auto const* const end = text.data() + text.size();
-    std::int64_t n = 0;
-    if (integer && parse_number(text.data(), end, n).ec == std::errc()) return n;
-    double v = 0;
-    if (parse_number(text.data(), end, v).ec != std::errc())
-        before.fail("a number is too large or too small");
-    return v;
-}
-
-XGRAD_FUNCTION Json read_json(Scanner& s, int depth) {
-    if (depth > max_json_depth)
-        s.fail("objects and arrays are nested more than ", max_json_depth, " deep");
-    if (s.next_is('{')) {
-        Json::Object members;
-        read_json_object(s, [&](std::string const& key, Scanner const& before) {
-            for (auto const& member : members)
-                if (member.first == key) before.fail("the key '", key, "' stands twice");
-            members.emplace_back(key, read_json(s, depth + 1));
-        });
-        return members;
-    }
-    if (s.next_is('[')) {
-        Json::Array array;
-        read_json_array(s, [&] { array.push_back(read_json(s, depth + 1)); });
-        return array;
-    }
-    if (s.next_is('"')) return s.json_string();
-    if (s.accept("null")) return {};
-    if (s.accept("true")) return true;
-    if (s.accept("false")) return false;
-    return read_json_number(s);
-}
-
-XGRAD_FUNCTION std::string json(std::string_view text) {
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string s = "\"";
-    for (char const c : text) {
-        auto const code = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') s += {'\\', c};
-        else if (code < 0x20) s += std::string("\\u00") + digits[code >> 4] + digits[code & 15];
-        else s += c;
-    }
-    return s + '"';
-}
-
-XGRAD_FUNCTION void write_json(std::string& to, Json const& value, std::size_t indent) {
-    auto const write_all = [&](auto const& all, char open, char close, auto const& write) {
-        to += open;
-        for (auto const& each : all) {
-            to += (&each == &all.front() ? "\n" : ",\n") + std::string(indent + 2, ' ');
-            write(each);
-        }
-        if (!all.empty()) to += '\n' + std::string(indent, ' ');
-        to += close;
-    };
-    char digits[40];
-    if (auto const* const truth = value.get_if<bool>()) to += *truth ? "true" : "false";
-    else if (auto const* const n = value.get_if<std::int64_t>()) to += std::to_string(*n);
-    else if (auto const* const v = value.get_if<double>()) {
-        if (!std::isfinite(*v)) fail("JSON has no infinities and no NaN");
-        std::string const text(digits, std::to_chars(digits, digits + sizeof digits, *v).ptr);
-        to += text;
-        if (text.find_first_not_of("-0123456789") == text.npos) to += ".0";
-    } else if (auto const* const text = value.get_if<std::string>()) to += json(*text);
-    else if (auto const* const array = value.get_if<Json::Array>())
-        write_all(*array, '[', ']', [&](Json const& e) { write_json(to, e, indent + 2); });
-    else if (auto const* const members = value.get_if<Json::Object>())
-        write_all(*members, '{', '}', [&](auto const& member) {
-            to += json(member.first) + ": ";
-            write_json(to, member.second, indent + 2);
-        });
-    else to += "null";
-}
-
-} // namespace xgrad::data::detail
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION Json read_json(Input const& in) {
-    auto const text = in.text(0, xgrad::detail::converted<std::size_t>(in.size()), "the text");
-    if (auto const good = detail::utf8_until(text); good != text.size())
-        in.fail_at(good, "the text is not UTF-8");
-    detail::Scanner s(in, text, 0);
-    s.skip(detail::json_space);
-    auto value = detail::read_json(s);
-    s.skip(detail::json_space);
-    if (!s.at_end()) s.fail("something stands after the value");
-    return value;
-}
-
-XGRAD_FUNCTION std::string to_text(Json const& value) {
-    std::string text;
-    detail::write_json(text, value, 0);
-    return text + '\n';
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_JSON_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_JSON_HPP
-
-namespace xgrad::data {
-
-/// Named texts, stored beside the tensors.
-using Metadata = std::map<std::string, std::string>;
-
-namespace detail {
-
-/// With this prefix and its name, __metadata__ has the type of a complex tensor, whose elements are
-/// written as pairs of real elements.
-inline constexpr std::string_view complex_note = "xgrad.complex.";
-
-struct SafetensorsEntry {
-    std::string name;
-    Element const* element = nullptr;
-    Shape shape;
-    std::uint64_t begin = 0, end = 0;
-};
-
-/// `[1, 2]`: integers that are not negative.
-Shape read_json_numbers(Scanner& s);
-
-SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name);
-
-struct SafetensorsHeader {
-    std::vector<SafetensorsEntry> entries;
-    Metadata metadata;
-    std::uint64_t end = 0;
-};
-
-/// The elements must follow each other without gaps and overlaps, up to the end of the file.
-void check_offsets(Input const& in, SafetensorsHeader const& header);
-
-SafetensorsHeader read_safetensors_header(Input const& in);
-
-/// Converts pairs of real elements back to complex ones.
-AnyTensor complex_of_pairs(
-    Input const& in, std::string const& name, AnyTensor const& pairs, std::string_view type);
-
-/// What a safetensors file consists of: the length of the header and the header, then the elements
-/// of each of these tensors, which are contiguous and in the byte order of the file.
-struct SafetensorsImage {
-    std::string head;
-    std::vector<AnyTensor> values;
-
-    static std::span<std::byte const> bytes(AnyTensor const& t);
-};
-SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata);
-
-} // namespace detail
-
-/// The tensors of a safetensors file. float16 and bfloat16 become float32, integers int64. Complex
-/// tensors are read from the format's C64, and from pairs of real elements with the entry in
-/// __metadata__ that save_safetensors() writes. The texts of __metadata__ are stored in `metadata`.
-StateDict load_safetensors(Input const& in, Metadata* metadata = nullptr);
-
-/// Writes the values of tensors, which PyTorch loads by safetensors.torch.load_file(). A complex
-/// tensor is written as pairs of real elements, along a new last axis, with the entry
-/// "xgrad.complex.NAME": "complex64" or "complex128" in __metadata__; torch.view_as_complex()
-/// converts it back.
-void save_safetensors(
-    std::filesystem::path const& path, StateDict const& state, Metadata metadata = {});
-
-} // namespace xgrad::data
-
-namespace xgrad {
-
-/// Saves what has a state_dict() (a module, an optimiser, a schedule) as a safetensors file.
-template <class M>
-    requires requires(M const& m) { StateDict(m.state_dict()); }
-void save(M const& m, std::filesystem::path const& path) {
-    data::save_safetensors(path, m.state_dict());
-}
-/// Loads a state that save() wrote into an object of the same kind; an error leaves it unchanged.
-template <class M>
-    requires requires(M& m, StateDict const& state) { m.load_state_dict(state); }
-void load(M& m, std::filesystem::path const& path) {
-    m.load_state_dict(data::load_safetensors(path));
-}
-
-} // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
-
-// ======== xgrad/impl/data/safetensors.ipp
-// Bodies of safetensors.hpp.
-
-namespace xgrad::data::detail {
-
-XGRAD_FUNCTION Shape read_json_numbers(Scanner& s) {
-    Shape numbers;
-    read_json_array(s, [&] {
-        if (numbers.size() == max_axes) s.fail("more than ", max_axes, " axes");
-        numbers.push_back(s.extent());
-    });
-    return numbers;
-}
-
-XGRAD_FUNCTION SafetensorsEntry read_safetensors_entry(Scanner& s, std::string name) {
-    SafetensorsEntry entry{.name = std::move(name), .shape = {}};
-    bool has_dtype = false, has_shape = false, has_offsets = false;
-    auto const start = s;
-    read_json_object(s, [&](std::string const& key, Scanner const& before) {
-        bool* const seen = key == "dtype"          ? &has_dtype
-                           : key == "shape"        ? &has_shape
-                           : key == "data_offsets" ? &has_offsets
-                                                   : nullptr;
-        if (!seen || *seen)
-            before.fail("the key '", key, seen ? "' stands twice" : "' is not known");
-        *seen = true;
-        auto const at = s;
-        if (seen == &has_dtype) {
-            auto const dtype = s.json_string();
-            entry.element = element_of(&Element::safetensors, dtype);
-            if (!entry.element) at.fail("elements of type '", dtype, "' cannot be read");
-        } else if (seen == &has_shape) entry.shape = read_json_numbers(s);
-        else {
-            auto const offsets = read_json_numbers(s);
-            if (offsets.size() != 2 || offsets[0] > offsets[1])
-                at.fail("here should be where the elements begin and end");
-            entry.begin = offsets[0], entry.end = offsets[1];
-        }
-    });
-    if (!(has_dtype && has_shape && has_offsets))
-        start.fail("the tensor '", entry.name, "' has no '",
-            !has_dtype   ? "dtype"
-            : !has_shape ? "shape"
-                         : "data_offsets",
-            "'");
-    auto const bytes = bytes_of(entry.shape, entry.element->size);
-    if (!bytes) start.fail("the tensor '", entry.name, "' of shape ", entry.shape, " is too large");
-    if (entry.end - entry.begin != *bytes)
-        start.fail("the tensor '", entry.name, "' of shape ", entry.shape, " has ", *bytes,
-            " bytes, and its offsets leave ", entry.end - entry.begin);
-    return entry;
-}
-
-XGRAD_FUNCTION void check_offsets(Input const& in, SafetensorsHeader const& header) {
-    std::vector<SafetensorsEntry const*> order;
-    for (auto const& e : header.entries) order.push_back(&e);
-    std::ranges::sort(order, {}, [](auto const* e) { return std::pair(e->begin, e->end); });
-    std::uint64_t at = 0;
-    for (auto const* const e : order) {
-        if (e->begin != at)
-            in.fail_at(header.end + at,
-                e->begin < at ? "the elements of two tensors overlap, the second is '"
-                              : "nobody's bytes stand before the tensor '",
-                e->name, "'");
-        at = e->end;
-    }
-    if (auto const there = in.size() - header.end; at != there)
-        in.fail_at(
-            header.end, "the tensors have ", at, " bytes, and the file has ", there, " for them");
-}
-
-XGRAD_FUNCTION SafetensorsHeader read_safetensors_header(Input const& in) {
-    SafetensorsHeader header;
-    unsigned char start[8] = {};
-    in.read(0, start, sizeof start, "the length of the header");
-    auto const length = little_endian<std::uint64_t>(start);
-    if (length > 100'000'000)
-        in.fail_at(0, "a header of ", length, " bytes; this is no safetensors file");
-    auto const text = in.text(8, static_cast<std::size_t>(length), "the header");
-    header.end = 8 + length;
-    if (auto const good = utf8_until(text); good != text.size())
-        in.fail_at(8 + good, "the header is not UTF-8");
-    Scanner s(in, text, 8);
-    std::map<std::string, bool, std::less<>> names;
-    read_json_object(s, [&](std::string const& name, Scanner const& before) {
-        if (!names.emplace(name, true).second) before.fail("the name '", name, "' stands twice");
-        if (name != "__metadata__") header.entries.push_back(read_safetensors_entry(s, name));
-        else
-            read_json_object(s, [&](std::string const& key, Scanner const& at) {
-                if (!header.metadata.emplace(key, s.json_string()).second)
-                    at.fail("the name '", key, "' stands twice");
-            });
-    });
-    s.skip(json_space);
-    if (!s.at_end()) s.fail("something stands after the header");
-    check_offsets(in, header);
-    return header;
-}
-
-XGRAD_FUNCTION AnyTensor complex_of_pairs(
-    Input const& in, std::string const& name, AnyTensor const& pairs, std::string_view type) {
-    auto const wanted =
-        type == xgrad::name(DType::complex64) ? DType::complex64 : DType::complex128;
-    bool const known = type == xgrad::name(wanted),
-               fits = pairs.dtype() ==
-                          (wanted == DType::complex64 ? DType::float32 : DType::float64) &&
-                      pairs.dim() > 0 && pairs.shape().back() == 2;
-    if (!known || !fits)
-        in.fail_at(8, "the tensor '", name, "' is noted as ", type.substr(0, 40),
-            ", and is no pairs of its parts");
-    Shape shape = pairs.shape();
-    shape.erase(shape.size() - 1);
-    AnyTensor t(xgrad::detail::TensorImpl::make(type_info_of(wanted), shape));
-    if (pairs.numel())
-        std::memcpy(
-            t.impl().array.data, pairs.impl().array.data, pairs.numel() * pairs.impl().type->size);
-    return t;
-}
-
-XGRAD_FUNCTION std::span<std::byte const> SafetensorsImage::bytes(AnyTensor const& t) {
-    return {t.impl().array.data, t.numel() * t.impl().type->size};
-}
-
-XGRAD_FUNCTION SafetensorsImage safetensors_image(StateDict const& state, Metadata metadata) {
-    for (auto const& [key, text] : metadata) {
-        if (key.starts_with(complex_note))
-            fail("save_safetensors: names of metadata that begin with '", complex_note,
-                "' are taken");
-        if (utf8_until(key) != key.size() || utf8_until(text) != text.size())
-            fail("save_safetensors: the metadata under '", key, "' are not UTF-8");
-    }
-    struct Entry {
-        AnyTensor values;
-        std::uint64_t begin = 0, bytes = 0;
-    };
-    std::vector<Entry> entries;
-    std::vector<std::size_t> order;
-    for (auto const& [name, tensor] : state) {
-        if (name == "__metadata__" || utf8_until(name) != name.size())
-            fail("save_safetensors: no tensor can have the name '", name, "'");
-        if (!tensor.defined()) fail("save_safetensors: the tensor '", name, "' is undefined");
-        if (is_complex(tensor.dtype()))
-            metadata.emplace(std::string(complex_note) + name, xgrad::name(tensor.dtype()));
-        order.push_back(entries.size());
-        entries.push_back({tensor, 0, tensor.numel() * tensor.impl().type->size});
-    }
-    auto const element = [](AnyTensor const& t) -> auto const& {
-        return element_of(t.dtype() == DType::complex64    ? DType::float32
-                          : t.dtype() == DType::complex128 ? DType::float64
-                                                           : t.dtype());
-    };
-    // larger elements first, so that each is aligned
-    std::ranges::stable_sort(order, std::ranges::greater(),
-        [&](std::size_t i) { return element(entries[i].values).size; });
-    std::uint64_t at = 0;
-    for (auto const i : order) entries[i].begin = std::exchange(at, at + entries[i].bytes);
-
-    std::string header = "{";
-    auto const separate = [&] { header += header.size() > 1 ? "," : ""; };
-    if (!metadata.empty()) {
-        header += "\"__metadata__\":{";
-        for (auto const& [key, text] : metadata)
-            header += (header.back() == '{' ? "" : ",") + json(key) + ":" + json(text);
-        header += "}";
-    }
-    auto entry = entries.begin();
-    for (auto const& [name, tensor] : state) {
-        separate();
-        header += json(name) + ":{\"dtype\":\"" + std::string(element(tensor).safetensors) +
-                  "\",\"shape\":[";
-        for (auto const n : tensor.shape()) {
-            if (header.back() != '[') header += ',';
-            header += std::to_string(n);
-        }
-        if (is_complex(tensor.dtype())) header += tensor.dim() ? ",2" : "2";
-        header += "],\"data_offsets\":[" + std::to_string(entry->begin) + "," +
-                  std::to_string(entry->begin + entry->bytes) + "]}";
-        ++entry;
-    }
-    header += "}";
-    header.resize((header.size() + 7) / 8 * 8, ' ');
-
-    SafetensorsImage image;
-    put_little_endian(image.head, std::uint64_t{header.size()});
-    image.head += header;
-    for (auto const i : order) {
-        auto values = contiguous(entries[i].values);
-        if constexpr (std::endian::native != std::endian::little) {
-            values = xgrad::detail::value_copy(values);
-            swap_bytes(values.impl().array.data, element_of(values.dtype()).unit, entries[i].bytes);
-        }
-        image.values.push_back(std::move(values));
-    }
-    return image;
-}
-
-} // namespace xgrad::data::detail
-
-namespace xgrad::data {
-
-XGRAD_FUNCTION StateDict load_safetensors(Input const& in, Metadata* metadata) {
-    auto header = detail::read_safetensors_header(in);
-    StateDict state;
-    constexpr bool swapped = std::endian::native != std::endian::little;
-    for (auto const& e : header.entries) {
-        auto t = detail::read_tensor(in, header.end + e.begin, *e.element, swapped, e.shape);
-        auto const note = header.metadata.find(std::string(detail::complex_note) + e.name);
-        if (note != header.metadata.end()) {
-            t = detail::complex_of_pairs(in, e.name, t, note->second);
-            header.metadata.erase(note);
-        }
-        state.set(e.name, std::move(t));
-    }
-    for (auto const& [key, text] : header.metadata)
-        if (key.starts_with(detail::complex_note))
-            in.fail_at(8, "the metadata '", key, "' are of a tensor that is not there");
-    if (metadata) *metadata = std::move(header.metadata);
-    return state;
-}
-
-XGRAD_FUNCTION void save_safetensors(
-    std::filesystem::path const& path, StateDict const& state, Metadata metadata) {
-    auto const image = detail::safetensors_image(state, std::move(metadata));
-    AtomicFile file(path);
-    file.write(image.head);
-    for (auto const& values : image.values) {
-        auto const bytes = image.bytes(values);
-        file.write(bytes.data(), bytes.size());
-    }
-    file.commit();
-}
-
-} // namespace xgrad::data
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_SAFETENSORS_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_DATA_SAFETENSORS_HPP
+XGRAD_HAS_BODIES_HERE(data_hpp)
 
 
 // ======== xgrad/core/end_headers.inc
 // Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
 #    pragma GCC visibility pop
 #endif
@@ -4037,6 +4236,9 @@ XGRAD_FUNCTION void save_safetensors(
 #pragma pop_macro("None")
 #pragma pop_macro("Status")
 #pragma pop_macro("Success")
-#endif  // XGRAD_SINGLE_XGRAD_DATA_HPP
-
-#endif  // XGRAD_SINGLE_HEADER_DATA
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_DATA_IPP
+#endif

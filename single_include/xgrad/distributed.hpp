@@ -33,7 +33,11 @@
 
 #ifndef XGRAD_SINGLE_HEADER_DISTRIBUTED
 #define XGRAD_SINGLE_HEADER_DISTRIBUTED
+#pragma push_macro("XGRAD_INSIDE")
+#undef XGRAD_INSIDE
+#define XGRAD_INSIDE
 #include <xgrad/xgrad.hpp>
+#pragma pop_macro("XGRAD_INSIDE")
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_HPP
 
@@ -46,11 +50,6 @@
 // The headers that programs include begin with this file and end with end_headers.inc; so both are
 // read many times.
 //
-// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
-// files of a library are compiled with -fvisibility=hidden.
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
-#    pragma GCC visibility push(default)
-#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
 // X11.
@@ -133,7 +132,42 @@
 #undef Status
 #undef Success
 
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+
 #include <xgrad/nn.hpp>
+
+#if !__has_include(<mpi.h>)
+#    error "xgrad: distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake"
+#else
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_COMM_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_COMM_HOOKS_HPP
@@ -219,8 +253,7 @@
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_MPI_HPP
 
 // ======== xgrad/distributed/mpi.hpp
-// The include point of MPI: the error type, the types of elements, and the scope between MPI_Init
-// and MPI_Finalize. A compiler that does not find mpi.h shows the line that includes it.
+// The include point of MPI: the error type, and the types and reductions of elements.
 //
 // Shapes: MPI counts elements up to 2^31 - 1; more are a ShapeError.
 // Gradients: none are recorded.
@@ -261,29 +294,63 @@ inline void check(int code, std::string_view call) {
     fail<DistributedError>(call, ": ", std::string_view(text, static_cast<std::size_t>(length)));
 }
 
-inline MPI_Datatype mpi_type(DType type) noexcept {
+/// Types of elements that MPI sends.
+template <class T>
+inline constexpr bool can_be_sent =
+    std::is_arithmetic_v<T> || xgrad::detail::is_complex<T> || std::same_as<T, std::byte>;
+
+/// What MPI and messages have to know of a type of elements.
+struct SentType {
+    std::string_view name;
+    MPI_Datatype type;
+    bool has_sum = true, has_order = true;
+};
+
+template <class T> SentType sent_type() {
+    static_assert(can_be_sent<T>, "elements that are sent are numbers or bytes");
+    if constexpr (std::same_as<T, bool>) return {"bool", MPI_C_BOOL, false, false};
+    else if constexpr (std::same_as<T, std::byte>) return {"byte", MPI_BYTE, false, false};
+    else if constexpr (std::is_integral_v<T>) {
+        constexpr bool has_sign = std::is_signed_v<T>;
+        if constexpr (sizeof(T) == 1)
+            return {has_sign ? "int8" : "uint8", has_sign ? MPI_INT8_T : MPI_UINT8_T};
+        else if constexpr (sizeof(T) == 2)
+            return {has_sign ? "int16" : "uint16", has_sign ? MPI_INT16_T : MPI_UINT16_T};
+        else if constexpr (sizeof(T) == 4)
+            return {has_sign ? "int32" : "uint32", has_sign ? MPI_INT32_T : MPI_UINT32_T};
+        else return {has_sign ? "int64" : "uint64", has_sign ? MPI_INT64_T : MPI_UINT64_T};
+    } else if constexpr (std::same_as<T, float>) return {"float32", MPI_FLOAT};
+    else if constexpr (std::same_as<T, double>) return {"float64", MPI_DOUBLE};
+    else if constexpr (std::same_as<T, long double>) return {"long double", MPI_LONG_DOUBLE};
+    else if constexpr (std::same_as<T, std::complex<float>>)
+        return {"complex64", MPI_C_FLOAT_COMPLEX, true, false};
+    else if constexpr (std::same_as<T, std::complex<double>>)
+        return {"complex128", MPI_C_DOUBLE_COMPLEX, true, false};
+    else return {"complex long double", MPI_C_LONG_DOUBLE_COMPLEX, true, false};
+}
+inline SentType sent_type(DType type) {
     switch (type) {
     case DType::boolean:
-        return MPI_C_BOOL;
+        return sent_type<bool>();
     case DType::int64:
-        return MPI_INT64_T;
+        return sent_type<std::int64_t>();
     case DType::float32:
-        return MPI_FLOAT;
+        return sent_type<float>();
     case DType::float64:
-        return MPI_DOUBLE;
+        return sent_type<double>();
     case DType::complex64:
-        return MPI_C_FLOAT_COMPLEX;
+        return sent_type<std::complex<float>>();
     default:
-        return MPI_C_DOUBLE_COMPLEX;
+        return sent_type<std::complex<double>>();
     }
 }
 
 /// The operation of MPI; throws TypeError where elements of this type cannot be reduced so.
-inline MPI_Op mpi_op(std::string_view operation, Reduction reduction, DType type) {
-    bool const has_order = reduction == Reduction::min || reduction == Reduction::max;
-    if (type == DType::boolean || (has_order && is_complex(type)))
-        fail<TypeError>(operation, ": elements of type ", name(type), " have no ",
-            has_order ? "order" : "sum and no product");
+inline MPI_Op mpi_op(std::string_view operation, Reduction reduction, SentType const& type) {
+    bool const by_order = reduction == Reduction::min || reduction == Reduction::max;
+    if (!type.has_sum || (by_order && !type.has_order))
+        fail<TypeError>(operation, ": elements of type ", type.name, " have no ",
+            by_order ? "order" : "sum and no product");
     switch (reduction) {
     case Reduction::sum:
         return MPI_SUM;
@@ -316,29 +383,6 @@ inline bool a_group_failed = false;
 
 } // namespace detail
 
-/// Starts MPI, and ends it with its scope: the first object in main(). Where MPI runs already, it
-/// does neither. After a DistributedError the scope ends without MPI_Finalize, which would wait for
-/// ranks that are gone; mpirun then ends the job when this process exits. The thread level is what
-/// MPI is asked for: MPI_THREAD_MULTIPLE for groups with a progress_interval.
-class Environment {
-public:
-    explicit Environment(int thread_level = MPI_THREAD_SERIALIZED) {
-        if (detail::mpi_runs()) return;
-        int provided = 0;
-        detail::check(
-            MPI_Init_thread(nullptr, nullptr, thread_level, &provided), "MPI_Init_thread");
-        started_ = true;
-    }
-    Environment(Environment const&) = delete;
-    Environment& operator=(Environment const&) = delete;
-    ~Environment() {
-        if (started_ && !detail::a_group_failed && detail::mpi_runs()) MPI_Finalize();
-    }
-
-private:
-    bool started_ = false;
-};
-
 } // namespace distributed
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_MPI_HPP
@@ -351,6 +395,25 @@ struct Done {};
 template <class T> class Future;
 
 namespace detail {
+
+struct HalfFormat;
+/// The format in which tensors of real and complex numbers travel whose operations this thread
+/// begins; null: their own. Functions that follow a future have the format under which then() was
+/// called.
+inline constinit thread_local HalfFormat const* sending_format = nullptr;
+
+/// Sets the format in a scope.
+class SendingFormat {
+public:
+    explicit SendingFormat(HalfFormat const* format) noexcept
+        : before_(std::exchange(sending_format, format)) {}
+    SendingFormat(SendingFormat const&) = delete;
+    SendingFormat& operator=(SendingFormat const&) = delete;
+    ~SendingFormat() { sending_format = before_; }
+
+private:
+    HalfFormat const* before_;
+};
 
 struct AnyFutureState;
 
@@ -478,8 +541,10 @@ private:
         auto next = std::make_shared<NextState>();
         next->before = state_;
         // both outlive this function: the one is kept while it runs, the other owns it
-        next->step = [from = state_.get(), to = next.get(), f = std::move(f)]() mutable {
+        next->step = [from = state_.get(), to = next.get(), f = std::move(f),
+                         format = detail::sending_format]() mutable {
             if (from->error) return to->fail(from->error);
+            detail::SendingFormat const scope(format);
             try {
                 if constexpr (std::is_void_v<R>) {
                     f(*from->value);
@@ -506,16 +571,15 @@ private:
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_OPERATION_HPP
 
 // ======== xgrad/distributed/group_operation.hpp
-// Operation: what a group of ranks has begun (group_state.hpp). Notice: what a rank tells the
-// others where it cannot end.
+// Operation: what a group of ranks has begun (group_state.hpp).
 
 namespace xgrad::distributed::detail {
 
 /// What all ranks must agree on.
 struct Signature {
     std::string_view operation;
-    std::string name;             // of the tensor, for messages
-    std::optional<DType> dtype{}; // none for an operation without elements
+    std::string name;   // of the tensor, for messages
+    std::string type{}; // of the elements; empty for an operation without any
     Shape shape{};
     std::optional<int> root{};
     Reduction reduction = Reduction::sum;
@@ -524,10 +588,10 @@ struct Signature {
     std::string text() const {
         constexpr std::string_view reductions[] = {"", ", product", ", min", ", max"};
         std::string out(operation);
-        if (!name.empty()) out += " of " + name;
-        if (!dtype) return out;
+        if (!name.empty()) out += xgrad::detail::message_of({" of ", name});
+        if (type.empty()) return out;
         out += xgrad::detail::message_of(
-            {" (", xgrad::name(*dtype), " ", shape, reductions[static_cast<int>(reduction)]});
+            {" (", type, " ", shape, reductions[static_cast<int>(reduction)]});
         if (root) out += ", from rank " + std::to_string(*root);
         return out + ")";
     }
@@ -552,17 +616,230 @@ struct Operation {
     bool ranks_agree() const noexcept { return agreed[0] == ~agreed[1]; }
 };
 
-/// A message of a rank whose operations cannot end.
-struct Notice {
-    enum Reason : std::int32_t { stopped, mismatch, timeout };
-    std::int32_t rank;
-    Reason reason;
-    std::uint64_t position;
-    char text[496];
+} // namespace xgrad::distributed::detail
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_OPERATION_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_NOTICES_HPP
+#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_NOTICES_HPP
+
+// ======== xgrad/distributed/notices.hpp
+// Notices: what the ranks of a group tell each other where operations cannot end, and what the
+// system tells of their processes. Of all that one text is made, the same on all ranks.
+
+#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESSES_HPP
+#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESSES_HPP
+
+// ======== xgrad/distributed/processes.hpp
+// Which ranks are processes of this machine, and whether they still run. MPI does not tell where a
+// process was killed; the system does.
+
+#ifdef __linux__
+#    include <cerrno>
+#    include <csignal>
+#    include <fstream>
+#    include <unistd.h>
+#endif
+
+namespace xgrad::distributed::detail {
+
+/// A process, and where its number is valid: `machine` identifies a kernel that runs and a
+/// namespace of process numbers. It is 0 where the system does not tell.
+struct Process {
+    std::uint64_t machine = 0;
+    std::int64_t number = 0;
+
+    static Process of_this() {
+        Process p;
+#ifdef __linux__
+        std::string boot;
+        std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+        char numbers[64];
+        auto const length = ::readlink("/proc/self/ns/pid", numbers, sizeof numbers);
+        if (boot.empty() || length <= 0) return p;
+        boot.append(numbers, static_cast<std::size_t>(length));
+        p.machine = 0xcbf29ce484222325u; // FNV-1a
+        for (char const c : boot)
+            p.machine = (p.machine ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+        p.number = ::getpid();
+#endif
+        return p;
+    }
+    /// True for a process of the same machine as `own` that has ended. False where that cannot be
+    /// known.
+    bool has_ended([[maybe_unused]] Process const& own) const noexcept {
+#ifdef __linux__
+        return machine != 0 && machine == own.machine &&
+               ::kill(static_cast<pid_t>(number), 0) != 0 && errno == ESRCH;
+#else
+        return false;
+#endif
+    }
 };
 
 } // namespace xgrad::distributed::detail
-#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_OPERATION_HPP
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESSES_HPP
+
+namespace xgrad::distributed::detail {
+
+/// A message of a rank whose operations cannot end.
+struct Notice {
+    enum Reason : std::int32_t { stopped, mismatch, timeout, gone };
+    std::int32_t rank;
+    Reason reason;
+    std::uint64_t position;   // of the operation where ranks disagree; the rank that is gone
+    std::uint64_t length = 0; // of the text
+    char characters[480] = {};
+
+    /// What does not fit is left out.
+    void set_text(std::string_view text) noexcept {
+        constexpr std::string_view cut = " ...";
+        length = text.copy(characters, sizeof characters);
+        if (length < text.size()) cut.copy(characters + length - cut.size(), cut.size());
+    }
+    std::string_view text() const noexcept { return {characters, length}; }
+};
+
+class Notices {
+public:
+    /// Exchanges the processes of the ranks; wait_for(request) waits for all of them. It may throw.
+    template <class F> void begin(MPI_Comm control, F wait_for) {
+        control_ = control;
+        MPI_Comm_rank(control, &rank_);
+        int size = 0;
+        MPI_Comm_size(control, &size);
+        auto const n = static_cast<std::size_t>(size);
+        heard_.resize(n);
+        gone_.resize(n);
+        // where this rank does not wait to the end, MPI may still write to it
+        auto* const all = new std::vector<Process>(n);
+        (*all)[own()] = Process::of_this();
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all->data(), sizeof(Process),
+                  MPI_BYTE, control, &request),
+            "MPI_Iallgather");
+        wait_for(request);
+        processes_ = std::move(*all);
+        delete all;
+    }
+
+    /// Takes one notice that has come.
+    bool receive(Notice& notice) noexcept {
+        int flag = 0;
+        MPI_Status status;
+        if (MPI_Iprobe(MPI_ANY_SOURCE, tag, control_, &flag, &status) != MPI_SUCCESS || !flag)
+            return false;
+        if (MPI_Recv(&notice, sizeof notice, MPI_BYTE, status.MPI_SOURCE, tag, control_,
+                MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        heard_[static_cast<std::size_t>(notice.rank)] = notice;
+        if (notice.reason == Notice::gone) mark_gone(notice.position);
+        return true;
+    }
+    bool has_heard_any() const noexcept {
+        return std::ranges::any_of(heard_, [](auto const& n) { return n.has_value(); });
+    }
+    /// Tells all other ranks. MPI reads the notice until they have it: this must stay.
+    void tell(Notice::Reason reason, std::uint64_t position, std::string_view text) {
+        notice_ = {.rank = rank_,
+            .reason = reason,
+            .position = reason == Notice::gone ? last_gone_ : position};
+        notice_.set_text(text);
+        heard_[own()] = notice_;
+        sent_.assign(heard_.size(), MPI_REQUEST_NULL);
+        for (std::size_t r = 0; r < sent_.size(); ++r)
+            if (r != own())
+                MPI_Isend(&notice_, sizeof notice_, MPI_BYTE, static_cast<int>(r), tag, control_,
+                    &sent_[r]);
+    }
+    /// Waits for the notices of the others, until one of them has stopped.
+    void hear_others(std::chrono::milliseconds at_most) noexcept {
+        auto const end = std::chrono::steady_clock::now() + at_most;
+        auto const awaits_any = [this] {
+            for (std::size_t r = 0; r < heard_.size(); ++r)
+                if (!heard_[r] && !gone_[r]) return true;
+            return false;
+        };
+        Notice notice;
+        while (awaits_any() && std::chrono::steady_clock::now() < end) {
+            if (receive(notice) && notice.reason == Notice::stopped) return;
+            std::this_thread::yield();
+        }
+    }
+    /// Waits until the notice of this rank has left, at most a second.
+    void deliver() noexcept {
+        auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        for (std::size_t r = 0; r < sent_.size(); ++r)
+            for (int done = 0; !done && std::chrono::steady_clock::now() < end;) {
+                if (MPI_Test(&sent_[r], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || has_ended(r))
+                    break;
+                if (!done) std::this_thread::yield();
+            }
+    }
+
+    /// A rank of this machine whose process has ended.
+    std::optional<std::size_t> find_ended() const noexcept {
+        for (std::size_t r = 0; r < processes_.size(); ++r)
+            if (has_ended(r)) return r;
+        return {};
+    }
+    void mark_gone(std::size_t rank) noexcept { gone_[last_gone_ = rank] = true; }
+
+    /// The text of the error. `limit`: the time limit, "1.5 s".
+    std::string error_text(Notice::Reason reason, std::string_view limit) const {
+        for (auto const& n : heard_)
+            if (n && n->reason == Notice::stopped)
+                return xgrad::detail::message_of({"rank ", n->rank, " stopped: ", n->text()});
+        // ranks that say the same stand together, in the order of their lowest
+        std::vector<std::pair<std::string_view, std::vector<std::size_t>>> said;
+        for (std::size_t r = 0; r < heard_.size(); ++r) {
+            auto const& n = heard_[r];
+            std::string_view const text = n          ? n->text()
+                                          : gone_[r] ? "its process has ended"
+                                                     : "no answer (killed, busy, or gone)";
+            auto const same =
+                std::ranges::find_if(said, [&](auto const& s) { return s.first == text; });
+            if (same != said.end()) same->second.push_back(r);
+            else said.push_back({text, {r}});
+        }
+        std::string out(reason == Notice::mismatch ? "the ranks do not call the same operation"
+                        : reason == Notice::gone ? "a rank was killed, or left without MPI_Finalize"
+                                                 : "no operation ended within the time limit of ");
+        if (reason == Notice::timeout) out += limit;
+        char const* separator = ". ";
+        for (auto const& [text, ranks] : said)
+            out += xgrad::detail::message_of(
+                {std::exchange(separator, "; "), list_of(ranks), ": ", text});
+        return out;
+    }
+
+private:
+    static constexpr int tag = 1;
+
+    std::size_t own() const noexcept { return static_cast<std::size_t>(rank_); }
+    bool has_ended(std::size_t rank) const noexcept {
+        return processes_[rank].has_ended(processes_[own()]);
+    }
+    /// "rank 3", "ranks 0, 1, 2, 4 and 60 others"
+    static std::string list_of(std::vector<std::size_t> const& ranks) {
+        constexpr std::size_t shown = 8;
+        std::string out = ranks.size() == 1 ? "rank " : "ranks ";
+        for (std::size_t i = 0; i < std::min(shown, ranks.size()); ++i)
+            out += (i ? ", " : "") + std::to_string(ranks[i]);
+        if (ranks.size() > shown) out += " and " + std::to_string(ranks.size() - shown) + " others";
+        return out;
+    }
+
+    MPI_Comm control_ = MPI_COMM_NULL;
+    int rank_ = 0;
+    std::vector<Process> processes_;           // by rank
+    std::vector<std::optional<Notice>> heard_; // by rank
+    std::vector<char> gone_;                   // by rank: whether its process has ended
+    std::size_t last_gone_ = 0;
+    Notice notice_{};
+    std::vector<MPI_Request> sent_; // by rank
+};
+
+} // namespace xgrad::distributed::detail
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_NOTICES_HPP
 
 namespace xgrad::distributed {
 
@@ -595,8 +872,7 @@ public:
         control_ = duplicate(of);
         MPI_Comm_rank(data_, &rank_);
         MPI_Comm_size(data_, &size_);
-        heard_.resize(static_cast<std::size_t>(size_));
-        groups().push_back(this);
+        notices_.begin(control_, [this](MPI_Request request) { wait_for_ranks(request); });
         if (options.progress_interval.count() > 0) thread_ = std::thread([this] { progress(); });
     }
     GroupState(GroupState const&) = delete;
@@ -612,6 +888,11 @@ public:
         }
         std::erase(groups(), this);
         if (failed() || !mpi_runs()) return;
+        if (Notice notice;
+            notices_.receive(notice)) { // the others gave up, and this rank did not hear it
+            a_group_failed = true;
+            return;
+        }
         MPI_Comm_free(&data_);
         MPI_Comm_free(&control_);
     }
@@ -621,6 +902,8 @@ public:
     int size() const noexcept { return size_; }
     GroupOptions const& options() const noexcept { return options_; }
     bool failed() const noexcept { return !error_.empty(); }
+    /// From now on every wait in a group lets this one go on, too.
+    void join_polling() { groups().push_back(this); }
     /// Throws where the group has failed.
     void check_health() const {
         if (failed()) fail<DistributedError>(error_);
@@ -691,15 +974,21 @@ public:
     void wait(AnyFutureState const& state) noexcept override {
         using Clock = std::chrono::steady_clock;
         auto const keep = shared_from_this();
-        auto since = Clock::now();
+        auto since = Clock::now(), looked = since;
         auto ended = ended_;
         for (std::size_t idle = 0; !state.ready; ++idle) {
-            poll_all();
+            poll();
+            poll_others();
             if (ended != ended_) {
                 ended = ended_, idle = 0;
                 since = Clock::now();
             } else if (idle > spins) {
-                if (Clock::now() - since > options_.timeout - time_to_hear()) {
+                auto const now = Clock::now();
+                if (now - looked > time_between_looks) {
+                    looked = now;
+                    look_for_processes(state);
+                }
+                if (now - since > options_.timeout - time_to_hear()) {
                     std::lock_guard const lock(mutex_);
                     give_up(Notice::timeout, waiting_text());
                 }
@@ -716,9 +1005,16 @@ public:
         give_up(Notice::stopped, why);
     }
 
+    /// Waits until the notice of this group has left, at most a second: before this process exits.
+    void deliver_notice() noexcept { notices_.deliver(); }
+    /// Of all groups.
+    static void deliver_notices() noexcept {
+        for (auto* const group : groups()) group->deliver_notice();
+    }
+
 private:
     static constexpr std::size_t spins = 2000;
-    static constexpr int tag = 1;
+    static constexpr std::chrono::milliseconds time_between_looks{200};
 
     static std::vector<GroupState*>& groups() {
         static std::vector<GroupState*> all;
@@ -726,14 +1022,21 @@ private:
     }
     /// A rank that waits in one group must go on in the others: ranks may wait for its part there
     /// before they come here.
-    static void poll_all() noexcept {
-        for (std::size_t i = 0; i < groups().size(); ++i) groups()[i]->poll(); // it may end there
+    void poll_others() const noexcept {
+        for (std::size_t i = 0; i < groups().size(); ++i) // it may end there
+            if (groups()[i] != this) groups()[i]->poll();
     }
 
     MPI_Comm duplicate(MPI_Comm of) const {
         MPI_Comm made = MPI_COMM_NULL;
         MPI_Request request = MPI_REQUEST_NULL;
         check(MPI_Comm_idup(of, &made, &request), "MPI_Comm_idup");
+        wait_for_ranks(request);
+        MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+        return made;
+    }
+    /// Waits for a request that all ranks begin when they make this group.
+    void wait_for_ranks(MPI_Request request) const {
         auto const begin = std::chrono::steady_clock::now();
         for (int done = 0; !done;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
@@ -744,11 +1047,21 @@ private:
                     "ProcessGroup: not all ranks of the communicator came within ", seconds(),
                     ": a rank was killed, or does not make this group");
             }
-            poll_all();
+            poll_others();
             std::this_thread::yield();
         }
-        MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
-        return made;
+    }
+    /// Gives up where a rank of this machine is gone.
+    [[gnu::cold]] void look_for_processes(AnyFutureState const& state) noexcept {
+        auto const ended = notices_.find_ended();
+        if (!ended) return;
+        // what it has sent before is here, and MPI hands it over in several steps
+        auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+        while (!state.ready && std::chrono::steady_clock::now() < end) poll();
+        if (state.ready) return;
+        std::lock_guard const lock(mutex_);
+        notices_.mark_gone(*ended);
+        give_up(Notice::gone, waiting_text());
     }
     std::string seconds() const {
         auto text = std::to_string(static_cast<double>(options_.timeout.count()) / 1000);
@@ -819,22 +1132,11 @@ private:
     /// Takes the messages that have come. The first makes this group fail, too.
     void receive_notices() noexcept {
         Notice notice;
-        if (!receive(notice)) return;
+        if (!notices_.receive(notice)) return;
         if (notice.reason == Notice::mismatch) {
             disagreement_ = notice.position;
             give_up(notice.reason, text_at(notice.position));
         } else give_up(notice.reason, waiting_text());
-    }
-    bool receive(Notice& notice) noexcept {
-        int flag = 0;
-        MPI_Status status;
-        if (MPI_Iprobe(MPI_ANY_SOURCE, tag, control_, &flag, &status) != MPI_SUCCESS || !flag)
-            return false;
-        if (MPI_Recv(&notice, sizeof notice, MPI_BYTE, status.MPI_SOURCE, tag, control_,
-                MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return false;
-        heard_[static_cast<std::size_t>(notice.rank)] = notice;
-        return true;
     }
 
     /// The group fails: tells the other ranks, hears what they have to tell, and hands the error to
@@ -845,72 +1147,20 @@ private:
         ends_ = true;
         wakes_.notify_one();
         a_group_failed = true;
-        bool const is_first =
-            std::ranges::none_of(heard_, [](auto const& n) { return n.has_value(); });
         try {
-            // Requests that did not end, and these messages, may still be read by MPI: nothing of
-            // this group is freed.
+            // Requests that did not end, and notices, may still be read by MPI: nothing of this
+            // group is freed.
             immortal_ = shared_from_this();
-            notice_ = {.rank = rank_, .reason = reason, .position = disagreement_, .text = {}};
-            text.copy(notice_.text, sizeof notice_.text - 1);
-            if (is_first || reason != Notice::stopped)
-                for (int r = 0; r < size_; ++r)
-                    if (r != rank_) {
-                        MPI_Request request;
-                        MPI_Isend(&notice_, sizeof notice_, MPI_BYTE, r, tag, control_, &request);
-                    }
-            if (is_first || reason != Notice::stopped)
-                heard_[static_cast<std::size_t>(rank_)] = notice_;
-            if (reason != Notice::stopped) hear_others();
-            error_ = error_text(reason);
+            if (!notices_.has_heard_any() || reason != Notice::stopped)
+                notices_.tell(reason, disagreement_, text);
+            if (reason != Notice::stopped) notices_.hear_others(time_to_hear());
+            error_ = notices_.error_text(reason, seconds());
         } catch (...) { error_ = "a group of ranks failed, and there is no memory to tell why"; }
         auto const error = std::make_exception_ptr(DistributedError(error_));
         for (auto const& operation : operations_) operation->finish(error);
     }
     std::chrono::milliseconds time_to_hear() const {
         return std::min<std::chrono::milliseconds>(options_.timeout / 3, std::chrono::seconds(5));
-    }
-    /// Waits for the notices of the others, for a part of the time limit.
-    void hear_others() {
-        auto const end = std::chrono::steady_clock::now() + time_to_hear();
-        Notice notice;
-        while (std::ranges::any_of(heard_, [](auto const& n) { return !n; }) &&
-               std::chrono::steady_clock::now() < end) {
-            if (receive(notice) && notice.reason == Notice::stopped) return;
-            std::this_thread::yield();
-        }
-    }
-    std::string error_text(Notice::Reason reason) const {
-        for (auto const& n : heard_)
-            if (n && n->reason == Notice::stopped)
-                return xgrad::detail::message_of(
-                    {"rank ", n->rank, " stopped: ", static_cast<char const*>(n->text)});
-        // ranks that say the same stand together, in the order of their lowest
-        std::vector<std::pair<std::string, std::vector<int>>> said;
-        for (int r = 0; r < size_; ++r) {
-            auto const& n = heard_[static_cast<std::size_t>(r)];
-            std::string const text = n ? n->text : "no answer (killed, busy, or gone)";
-            auto const same =
-                std::ranges::find_if(said, [&](auto const& s) { return s.first == text; });
-            if (same != said.end()) same->second.push_back(r);
-            else said.push_back({text, {r}});
-        }
-        std::string out = reason == Notice::mismatch
-                              ? "the ranks do not call the same operation"
-                              : "no operation ended within the time limit of " + seconds();
-        char const* separator = ". ";
-        for (auto const& [text, ranks] : said)
-            out += std::exchange(separator, "; ") + list_of(ranks) + ": " + text;
-        return out;
-    }
-    /// "rank 3", "ranks 0, 1, 2, 4 and 60 others"
-    static std::string list_of(std::vector<int> const& ranks) {
-        constexpr std::size_t shown = 8;
-        std::string out = ranks.size() == 1 ? "rank " : "ranks ";
-        for (std::size_t i = 0; i < std::min(shown, ranks.size()); ++i)
-            out += (i ? ", " : "") + std::to_string(ranks[i]);
-        if (ranks.size() > shown) out += " and " + std::to_string(ranks.size() - shown) + " others";
-        return out;
     }
 
     GroupOptions options_;
@@ -920,8 +1170,7 @@ private:
     std::deque<std::unique_ptr<Operation>> operations_;
     bool failing_ = false;
     std::string error_;
-    std::vector<std::optional<Notice>> heard_; // by rank
-    Notice notice_{};
+    Notices notices_;
     std::shared_ptr<GroupState> immortal_;
     std::mutex mutex_;
     std::condition_variable wakes_;
@@ -932,29 +1181,142 @@ private:
 } // namespace detail
 } // namespace xgrad::distributed
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_STATE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_SENT_ELEMENTS_HPP
+#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_SENT_ELEMENTS_HPP
+
+// ======== xgrad/distributed/sent_elements.hpp
+// SentElements: elements on their way through MPI. Those of a tensor are there without gaps, or as
+// numbers of 16 bits where that is the format of the thread (half.hpp); those of other memory of
+// the program are there as they are.
+//
+// Shapes: any; MPI sees a count.
+// Gradients: none are recorded.
+// Errors: none are thrown.
+
+#include <ranges>
+
+#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_HALF_HPP
+#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_HALF_HPP
+
+// ======== xgrad/distributed/half.hpp
+// The two formats of 16 bits in which gradients travel, and their reductions as operations of MPI.
+
+namespace xgrad::distributed::detail {
+
+/// IEEE binary16: 10 bits of fraction, up to 65504.
+struct Float16 {
+    static constexpr std::string_view name = "float16";
+
+    /// Rounds to the nearest, to even in a tie. All cases are computed and one is selected, so that
+    /// loops are vectorised.
+    static std::uint16_t encode(float value) noexcept {
+        constexpr std::uint32_t infinity = 0x7f800000, overflow = 0x477ff000 /* 65520 */,
+                                min_normal = 0x38800000 /* 2^-14 */;
+        auto const bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffu;
+        // beside 0.5 a float has steps of 2^-24, as binary16 has below its normal numbers
+        auto const subnormal =
+            std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
+            std::bit_cast<std::uint32_t>(0.5f);
+        auto const normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10);
+        std::uint32_t rest = magnitude < min_normal ? subnormal : normal;
+        rest = magnitude >= overflow ? 0x7c00u : rest;
+        rest = magnitude > infinity ? 0x7e00u : rest;
+        return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | rest);
+    }
+    static float decode(std::uint16_t h) noexcept {
+        std::uint32_t const exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
+        auto const subnormal = std::bit_cast<std::uint32_t>(
+            static_cast<float>(static_cast<std::int32_t>(fraction)) * 0x1p-24f);
+        auto const normal = (exponent == 31 ? 255u : exponent + 112u) << 23 | fraction << 13;
+        auto const magnitude = exponent == 0 ? subnormal : normal;
+        return std::bit_cast<float>((h & 0x8000u) << 16 | magnitude);
+    }
+};
+
+/// The upper half of a float: 7 bits of fraction, and its range.
+struct BFloat16 {
+    static constexpr std::string_view name = "bfloat16";
+
+    static std::uint16_t encode(float value) noexcept {
+        auto const bits = std::bit_cast<std::uint32_t>(value);
+        if (xgrad::detail::is_nan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+        return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    }
+    static float decode(std::uint16_t h) noexcept {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(h) << 16);
+    }
+};
+
+/// A reduction of numbers in this format, rounded after each step.
+template <class Format, Reduction by> MPI_Op half_op() {
+    static MPI_Op const op = [] {
+        MPI_Op made = MPI_OP_NULL;
+        auto* const reduce = +[](void* in, void* inout, int* n, MPI_Datatype*) {
+            auto const* const from = static_cast<std::uint16_t const*>(in);
+            auto* const to = static_cast<std::uint16_t*>(inout);
+            for (int i = 0; i < *n; ++i) {
+                float const a = Format::decode(to[i]), b = Format::decode(from[i]);
+                if constexpr (by == Reduction::sum) to[i] = Format::encode(a + b);
+                else if constexpr (by == Reduction::product) to[i] = Format::encode(a * b);
+                else if constexpr (by == Reduction::min) to[i] = b < a ? from[i] : to[i];
+                else to[i] = b > a ? from[i] : to[i];
+            }
+        };
+        check(MPI_Op_create(reduce, 1, &made), "MPI_Op_create");
+        return made;
+    }();
+    return op;
+}
+
+template <class Format, class T> void encode_all(T const* x, std::size_t n, std::uint16_t* codes) {
+    for (std::size_t i = 0; i < n; ++i) codes[i] = Format::encode(static_cast<float>(x[i]));
+}
+template <class Format, class T> void decode_all(std::uint16_t const* codes, std::size_t n, T* x) {
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(Format::decode(codes[i]));
+}
+
+/// A format of 16 bits, as tables of its functions.
+struct HalfFormat {
+    std::string_view name;
+    void (*encode_float)(float const*, std::size_t, std::uint16_t*);
+    void (*encode_double)(double const*, std::size_t, std::uint16_t*);
+    void (*decode_float)(std::uint16_t const*, std::size_t, float*);
+    void (*decode_double)(std::uint16_t const*, std::size_t, double*);
+    MPI_Op (*ops[4])(); // by Reduction
+
+    void encode(float const* x, std::size_t n, std::uint16_t* to) const { encode_float(x, n, to); }
+    void encode(double const* x, std::size_t n, std::uint16_t* to) const {
+        encode_double(x, n, to);
+    }
+    void decode(std::uint16_t const* x, std::size_t n, float* to) const { decode_float(x, n, to); }
+    void decode(std::uint16_t const* x, std::size_t n, double* to) const {
+        decode_double(x, n, to);
+    }
+};
+template <class Format>
+inline constexpr HalfFormat half_format = {Format::name, encode_all<Format, float>,
+    encode_all<Format, double>, decode_all<Format, float>, decode_all<Format, double>,
+    {half_op<Format, Reduction::sum>, half_op<Format, Reduction::product>,
+        half_op<Format, Reduction::min>, half_op<Format, Reduction::max>}};
+
+} // namespace xgrad::distributed::detail
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_HALF_HPP
 
 namespace xgrad::distributed {
 
+/// Memory without gaps that holds numbers or bytes, and is no tensor: std::vector<std::uint8_t>,
+/// std::span<int>, xt::xtensor<std::int8_t, 2>.
+template <class R>
+concept SentRange =
+    !std::convertible_to<R const&, AnyTensor const&> && std::ranges::contiguous_range<R> &&
+    std::ranges::sized_range<R> && detail::can_be_sent<std::ranges::range_value_t<R>>;
+/// A range that can be written to, and that is there when an operation ends.
+template <class R>
+concept WritableRange =
+    SentRange<R> && std::ranges::borrowed_range<R> &&
+    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
 namespace detail {
-
-/// The elements of a tensor as MPI takes them, without gaps. Where the tensor has others, they are
-/// copied, and back at the end.
-class ContiguousElements {
-public:
-    explicit ContiguousElements(AnyTensor const& t)
-        : tensor_(t), elements_(t.is_contiguous() ? t : xgrad::detail::value_copy(t)) {}
-    void* data() const noexcept { return elements_.impl().array.data; }
-    AnyTensor const& tensor() const noexcept { return tensor_; }
-    /// The elements have changed.
-    AnyTensor written() const {
-        if (elements_.is_same(tensor_)) tensor_.impl().array.storage->bump();
-        else xgrad::detail::overwrite(tensor_, elements_);
-        return tensor_;
-    }
-
-private:
-    AnyTensor tensor_, elements_;
-};
 
 /// A view of `count` elements of a one-dimensional tensor from `start` on, with a shape of as many
 /// elements. Unrecorded.
@@ -965,18 +1327,115 @@ inline AnyTensor view_of_elements(AnyTensor const& flat, std::size_t start, Shap
     return AnyTensor(xgrad::detail::TensorImpl::make(*flat.impl().type, std::move(a)));
 }
 
+/// Calls f(first, n) with the elements of a tensor without gaps as real numbers: a complex one is
+/// two.
+template <class F> void with_real_parts(AnyTensor const& t, F f) {
+    xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& x) {
+        if constexpr (Differentiable<T>)
+            f(reinterpret_cast<precision_of<T>*>(x.array_of().begin()),
+                x.numel() * (xgrad::detail::is_complex<T> ? 2 : 1));
+        else
+            fail<TypeError>(
+                "a communication hook: elements of type ", name(dtype_of<T>), " are no gradients");
+    });
+}
+
+/// How many bytes an element of a tensor is in the format of the thread.
+inline std::size_t bytes_sent(DType type) noexcept {
+    std::size_t const real = sending_format                                       ? 2
+                             : type == DType::float32 || type == DType::complex64 ? 4
+                                                                                  : 8;
+    return is_complex(type) ? 2 * real : real;
+}
+
+class SentElements {
+public:
+    /// Of a tensor, which `by` will reduce. Without `has_values` its elements are only written to.
+    explicit SentElements(AnyTensor const& t, Reduction by = Reduction::sum, bool has_values = true)
+        : tensor_(t), elements_(t.is_contiguous() ? t : xgrad::detail::value_copy(t)),
+          type_(sent_type(t.dtype())), shape_(t.shape()), count_(t.numel()) {
+        memory_ = elements_.impl().array.data;
+        // the product of complex numbers is no product of their parts
+        if (!sending_format || !is_differentiable(t.dtype()) ||
+            (is_complex(t.dtype()) && by == Reduction::product))
+            return;
+        format_ = sending_format;
+        if (is_complex(t.dtype())) count_ *= 2;
+        codes_ = std::make_shared<std::vector<std::uint16_t>>(count_);
+        memory_ = codes_->data();
+        if (has_values)
+            with_real_parts(elements_,
+                [&](auto const* x, std::size_t n) { format_->encode(x, n, codes_->data()); });
+    }
+    /// Of other memory. That of a temporary is kept.
+    template <SentRange R> static SentElements of(R&& range) {
+        if constexpr (std::ranges::borrowed_range<R>)
+            return SentElements(std::ranges::data(range), std::ranges::size(range), nullptr);
+        else {
+            auto const kept = std::make_shared<std::remove_cvref_t<R>>(std::forward<R>(range));
+            return SentElements(std::ranges::data(*kept), std::ranges::size(*kept), kept);
+        }
+    }
+
+    void* data() const noexcept { return memory_; }
+    std::size_t count() const noexcept { return count_; }
+    Shape const& shape() const noexcept { return shape_; }
+    /// For messages, and what ranks must agree on: "float64 as bfloat16".
+    std::string type_name() const {
+        std::string name(type_.name);
+        if (format_) name += " as " + std::string(format_->name);
+        return name;
+    }
+    MPI_Datatype type() const noexcept { return format_ ? MPI_UINT16_T : type_.type; }
+    MPI_Op op(std::string_view operation, Reduction by) const {
+        auto const own = mpi_op(operation, by, type_);
+        return format_ ? format_->ops[static_cast<int>(by)]() : own;
+    }
+    /// The elements have changed: brings them to the tensor.
+    void written() const {
+        if (!tensor_.defined()) return;
+        if (format_)
+            with_real_parts(
+                elements_, [&](auto* x, std::size_t n) { format_->decode(codes_->data(), n, x); });
+        if (elements_.is_same(tensor_)) tensor_.impl().array.storage->bump();
+        else xgrad::detail::overwrite(tensor_, elements_);
+    }
+
+private:
+    template <class T>
+    SentElements(T* first, std::size_t n, std::shared_ptr<void> kept)
+        : type_(sent_type<std::remove_const_t<T>>()), shape_{n}, count_(n),
+          memory_(const_cast<std::remove_const_t<T>*>(first)), kept_(std::move(kept)) {}
+
+    AnyTensor tensor_, elements_;
+    SentType type_;
+    Shape shape_;
+    std::size_t count_; // as MPI counts
+    void* memory_;
+    HalfFormat const* format_ = nullptr;
+    std::shared_ptr<std::vector<std::uint16_t>> codes_;
+    std::shared_ptr<void> kept_;
+};
+
 } // namespace detail
+} // namespace xgrad::distributed
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_SENT_ELEMENTS_HPP
+
+namespace xgrad::distributed {
 
 /// A handle to a group of ranks; copies are the same group. Tensors are changed in place and
 /// unrecorded. The last argument of each function names the tensor in errors. Functions that end in
 /// _async return a future at once; until it is ready, the elements must neither be read nor
-/// changed.
+/// changed. Each function takes other memory than that of a tensor, too: numbers of any type, and
+/// bytes, without gaps.
 class ProcessGroup {
 public:
     /// A group of all ranks of a communicator, which all make it. Its messages do not meet those of
     /// the program.
     explicit ProcessGroup(MPI_Comm communicator = MPI_COMM_WORLD, GroupOptions const& options = {})
-        : state_(std::make_shared<detail::GroupState>(communicator, options)) {}
+        : state_(std::make_shared<detail::GroupState>(communicator, options)) {
+        state_->join_polling();
+    }
 
     /// Another group of the same ranks, which all make it. Its operations have an order of their
     /// own.
@@ -993,19 +1452,16 @@ public:
     }
     Future<AnyTensor> broadcast_async(
         AnyTensor const& t, int root = 0, std::string name = {}) const {
-        check_root("broadcast", root);
-        detail::ContiguousElements const e(t);
-        auto const n = detail::mpi_count("broadcast", t.numel());
-        return state_->begin(
-            {.operation = "broadcast",
-                .name = std::move(name),
-                .dtype = t.dtype(),
-                .shape = t.shape(),
-                .root = root},
-            [e, n, root](MPI_Comm c, MPI_Request* r) {
-                return MPI_Ibcast(e.data(), n, detail::mpi_type(e.tensor().dtype()), root, c, r);
-            },
-            [e] { return e.written(); });
+        return begin_broadcast(detail::SentElements(t), root, std::move(name), [t] { return t; });
+    }
+    /// That of memory which is no tensor.
+    template <WritableRange R> void broadcast(R&& r, int root = 0, std::string name = {}) const {
+        broadcast_async(r, root, std::move(name)).wait();
+    }
+    template <WritableRange R>
+    Future<Done> broadcast_async(R&& r, int root = 0, std::string name = {}) const {
+        return begin_broadcast(
+            detail::SentElements::of(r), root, std::move(name), [] { return Done{}; });
     }
 
     /// The sum of the elements of all ranks, or another reduction, for all. All ranks get the same
@@ -1015,20 +1471,18 @@ public:
     }
     Future<AnyTensor> allreduce_async(
         AnyTensor const& t, Reduction by = Reduction::sum, std::string name = {}) const {
-        auto const op = detail::mpi_op("allreduce", by, t.dtype());
-        detail::ContiguousElements const e(t);
-        auto const n = detail::mpi_count("allreduce", t.numel());
-        return state_->begin(
-            {.operation = "allreduce",
-                .name = std::move(name),
-                .dtype = t.dtype(),
-                .shape = t.shape(),
-                .reduction = by},
-            [e, n, op](MPI_Comm c, MPI_Request* r) {
-                return MPI_Iallreduce(
-                    MPI_IN_PLACE, e.data(), n, detail::mpi_type(e.tensor().dtype()), op, c, r);
-            },
-            [e] { return e.written(); });
+        return begin_allreduce(detail::SentElements(t, by), by, std::move(name), [t] { return t; });
+    }
+    /// That of memory which is no tensor. Integers wrap around.
+    template <WritableRange R>
+    void allreduce(R&& r, Reduction by = Reduction::sum, std::string name = {}) const {
+        allreduce_async(r, by, std::move(name)).wait();
+    }
+    template <WritableRange R>
+    Future<Done> allreduce_async(
+        R&& r, Reduction by = Reduction::sum, std::string name = {}) const {
+        return begin_allreduce(
+            detail::SentElements::of(r), by, std::move(name), [] { return Done{}; });
     }
 
     /// Reduces a tensor of shape [size() * n, ...] and gives each rank its n rows: rank 0 the
@@ -1040,27 +1494,27 @@ public:
     }
     Future<AnyTensor> reduce_scatter_async(
         AnyTensor const& t, Reduction by = Reduction::sum, std::string name = {}) const {
-        auto const ranks = static_cast<std::size_t>(size());
-        if (t.dim() == 0 || t.shape()[0] % ranks != 0)
-            detail::fail<ShapeError>("reduce_scatter: the rows of a tensor of shape ", t.shape(),
-                " cannot be divided among ", ranks, " ranks");
-        auto const op = detail::mpi_op("reduce_scatter", by, t.dtype());
-        detail::ContiguousElements const e(t);
+        check_rows(t.dim(), t.shape());
         Shape shape = t.shape();
-        shape[0] /= ranks;
+        shape[0] /= static_cast<std::size_t>(size());
         AnyTensor const rows(xgrad::detail::TensorImpl::make(*t.impl().type, shape));
-        auto const n = detail::mpi_count("reduce_scatter", rows.numel());
-        return state_->begin(
-            {.operation = "reduce_scatter",
-                .name = std::move(name),
-                .dtype = t.dtype(),
-                .shape = t.shape(),
-                .reduction = by},
-            [e, rows, n, op](MPI_Comm c, MPI_Request* r) {
-                return MPI_Ireduce_scatter_block(
-                    e.data(), rows.impl().array.data, n, detail::mpi_type(rows.dtype()), op, c, r);
-            },
-            [rows] { return rows; });
+        return begin_reduce_scatter(detail::SentElements(t, by),
+            detail::SentElements(rows, by, false), by, std::move(name), [rows] { return rows; });
+    }
+    /// That of size() * n elements which are no tensor.
+    template <SentRange R>
+    auto reduce_scatter(R&& r, Reduction by = Reduction::sum, std::string name = {}) const {
+        return reduce_scatter_async(std::forward<R>(r), by, std::move(name)).get();
+    }
+    template <SentRange R>
+    auto reduce_scatter_async(R&& r, Reduction by = Reduction::sum, std::string name = {}) const {
+        using T = std::ranges::range_value_t<R>;
+        auto const n = static_cast<std::size_t>(std::ranges::size(r));
+        check_rows(1, {n});
+        auto const mine = std::make_shared<std::vector<T>>(n / static_cast<std::size_t>(size()));
+        return begin_reduce_scatter(detail::SentElements::of(std::forward<R>(r)),
+            detail::SentElements::of(*mine), by, std::move(name),
+            [mine] { return std::move(*mine); });
     }
 
     /// The tensors of all ranks, by rank; they have one shape.
@@ -1073,25 +1527,34 @@ public:
     }
     Future<std::vector<AnyTensor>> allgather_async(
         AnyTensor const& t, std::string name = {}) const {
-        detail::ContiguousElements const e(t);
         auto const ranks = static_cast<std::size_t>(size());
-        auto const n = detail::mpi_count("allgather", t.numel());
         AnyTensor const flat(
             xgrad::detail::TensorImpl::make(*t.impl().type, Shape{ranks * t.numel()}));
-        return state_->begin(
-            {.operation = "allgather",
-                .name = std::move(name),
-                .dtype = t.dtype(),
-                .shape = t.shape()},
-            [e, flat, n](MPI_Comm c, MPI_Request* r) {
-                auto const type = detail::mpi_type(flat.dtype());
-                return MPI_Iallgather(e.data(), n, type, flat.impl().array.data, n, type, c, r);
-            },
+        return begin_allgather(detail::SentElements(t),
+            detail::SentElements(flat, Reduction::sum, false), std::move(name),
             [flat, ranks, shape = t.shape()] {
                 std::vector<AnyTensor> all;
                 for (std::size_t i = 0; i < ranks; ++i)
                     all.push_back(detail::view_of_elements(flat, i * numel(shape), shape));
                 return all;
+            });
+    }
+    /// Those of memory which is no tensor; all ranks have equally many elements.
+    template <SentRange R> auto allgather(R&& r, std::string name = {}) const {
+        return allgather_async(std::forward<R>(r), std::move(name)).get();
+    }
+    template <SentRange R> auto allgather_async(R&& r, std::string name = {}) const {
+        using T = std::ranges::range_value_t<R>;
+        auto const n = static_cast<std::size_t>(std::ranges::size(r));
+        auto const ranks = static_cast<std::size_t>(size());
+        auto const all = std::make_shared<T[]>(n * ranks);
+        return begin_allgather(detail::SentElements::of(std::forward<R>(r)),
+            detail::SentElements::of(std::span(all.get(), n * ranks)), std::move(name),
+            [all, n, ranks] {
+                std::vector<std::vector<T>> by_rank;
+                for (std::size_t i = 0; i < ranks; ++i)
+                    by_rank.emplace_back(all.get() + i * n, all.get() + (i + 1) * n);
+                return by_rank;
             });
     }
 
@@ -1118,28 +1581,13 @@ public:
                 thrown = std::current_exception();
                 text = "rank " + std::to_string(rank) + ": an exception that is no std::exception";
             }
-        Tensor<std::int64_t> const length(static_cast<std::int64_t>(text.size()));
+        std::uint64_t length[] = {text.size()};
         broadcast(length, rank, "the length of an error's text");
-        if (length.item() == 0) return;
-        auto const buffer = Tensor<bool>::empty({static_cast<std::size_t>(length.item())});
-        static_assert(sizeof(bool) == 1);
-        if (thrown) text.copy(reinterpret_cast<char*>(buffer.impl().array.data), text.size());
-        state_
-            ->begin(
-                {.operation = "broadcast",
-                    .name = "an error's text",
-                    .dtype = DType::boolean,
-                    .shape = buffer.shape(),
-                    .root = rank},
-                [buffer, rank](MPI_Comm c, MPI_Request* r) {
-                    return MPI_Ibcast(buffer.impl().array.data, static_cast<int>(buffer.numel()),
-                        MPI_BYTE, rank, c, r);
-                },
-                [] { return Done{}; })
-            .wait();
+        if (length[0] == 0) return;
+        text.resize(length[0]);
+        broadcast(text, rank, "an error's text");
         if (thrown) std::rethrow_exception(thrown);
-        throw DistributedError(
-            std::string(reinterpret_cast<char const*>(buffer.impl().array.data), buffer.numel()));
+        detail::fail<DistributedError>(text);
     }
 
     /// Makes this group fail: here at once, and on the other ranks when they next wait or poll,
@@ -1155,6 +1603,85 @@ public:
     detail::GroupState& state() const noexcept { return *state_; }
 
 private:
+    template <class R>
+    Future<std::invoke_result_t<R&>> begin_broadcast(
+        detail::SentElements const& e, int root, std::string name, R result) const {
+        check_root("broadcast", root);
+        auto const n = detail::mpi_count("broadcast", e.count());
+        return state_->begin(
+            {.operation = "broadcast",
+                .name = std::move(name),
+                .type = e.type_name(),
+                .shape = e.shape(),
+                .root = root},
+            [e, n, root](MPI_Comm c, MPI_Request* r) {
+                return MPI_Ibcast(e.data(), n, e.type(), root, c, r);
+            },
+            [e, result] {
+                e.written();
+                return result();
+            });
+    }
+    template <class R>
+    Future<std::invoke_result_t<R&>> begin_allreduce(
+        detail::SentElements const& e, Reduction by, std::string name, R result) const {
+        auto const op = e.op("allreduce", by);
+        auto const n = detail::mpi_count("allreduce", e.count());
+        return state_->begin(
+            {.operation = "allreduce",
+                .name = std::move(name),
+                .type = e.type_name(),
+                .shape = e.shape(),
+                .reduction = by},
+            [e, n, op](MPI_Comm c, MPI_Request* r) {
+                return MPI_Iallreduce(MPI_IN_PLACE, e.data(), n, e.type(), op, c, r);
+            },
+            [e, result] {
+                e.written();
+                return result();
+            });
+    }
+    template <class R>
+    Future<std::invoke_result_t<R&>> begin_reduce_scatter(detail::SentElements const& e,
+        detail::SentElements const& rows, Reduction by, std::string name, R result) const {
+        auto const op = e.op("reduce_scatter", by);
+        auto const n = detail::mpi_count("reduce_scatter", rows.count());
+        return state_->begin(
+            {.operation = "reduce_scatter",
+                .name = std::move(name),
+                .type = e.type_name(),
+                .shape = e.shape(),
+                .reduction = by},
+            [e, rows, n, op](MPI_Comm c, MPI_Request* r) {
+                return MPI_Ireduce_scatter_block(e.data(), rows.data(), n, rows.type(), op, c, r);
+            },
+            [rows, result] {
+                rows.written();
+                return result();
+            });
+    }
+    template <class R>
+    Future<std::invoke_result_t<R&>> begin_allgather(detail::SentElements const& e,
+        detail::SentElements const& all, std::string name, R result) const {
+        auto const n = detail::mpi_count("allgather", e.count());
+        return state_->begin(
+            {.operation = "allgather",
+                .name = std::move(name),
+                .type = e.type_name(),
+                .shape = e.shape()},
+            [e, all, n](MPI_Comm c, MPI_Request* r) {
+                return MPI_Iallgather(e.data(), n, e.type(), all.data(), n, all.type(), c, r);
+            },
+            [all, result] {
+                all.written();
+                return result();
+            });
+    }
+    void check_rows(std::size_t dim, Shape const& shape) const {
+        if (dim == 0 || shape[0] % static_cast<std::size_t>(size()) != 0)
+            detail::fail<ShapeError>("reduce_scatter: the rows of a tensor of shape ", shape,
+                " cannot be divided among ", size(), " ranks");
+    }
     void check_root(std::string_view operation, int root) const {
         if (root < 0 || root >= size())
             detail::fail<IndexError>(operation, ": there is no rank ", root, " among ", size());
@@ -1162,6 +1689,20 @@ private:
 
     std::shared_ptr<detail::GroupState> state_;
 };
+
+namespace detail {
+
+/// In the handler of an exception: makes the group fail with its text, or with `otherwise` where it
+/// has none.
+inline void stop_by_exception(ProcessGroup const& group, std::string_view otherwise) noexcept {
+    try {
+        throw;
+    } catch (std::exception const& e) { group.stop(e.what()); } catch (...) {
+        group.stop(otherwise);
+    }
+}
+
+} // namespace detail
 
 /// Seeds this thread's random numbers, another stream on each rank.
 inline void manual_seed(ProcessGroup const& group, std::uint64_t seed) {
@@ -1235,76 +1776,6 @@ inline Future<AnyTensor> allreduce_hook(ProcessGroup& group, GradBucket& bucket)
 
 } // namespace xgrad::distributed
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_GRAD_BUCKET_HPP
-#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_HALF_HPP
-#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_HALF_HPP
-
-// ======== xgrad/distributed/half.hpp
-// The two formats of 16 bits in which gradients travel, and their sum as an operation of MPI.
-
-namespace xgrad::distributed::detail {
-
-/// IEEE binary16: 10 bits of fraction, up to 65504.
-struct Float16 {
-    static constexpr std::string_view name = "float16";
-
-    /// Rounds to the nearest, to even in a tie. All cases are computed and one is selected, so that
-    /// loops are vectorised.
-    static std::uint16_t encode(float value) noexcept {
-        constexpr std::uint32_t infinity = 0x7f800000, overflow = 0x477ff000 /* 65520 */,
-                                min_normal = 0x38800000 /* 2^-14 */;
-        auto const bits = std::bit_cast<std::uint32_t>(value), magnitude = bits & 0x7fffffffu;
-        // beside 0.5 a float has steps of 2^-24, as binary16 has below its normal numbers
-        auto const subnormal =
-            std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
-            std::bit_cast<std::uint32_t>(0.5f);
-        auto const normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (112u << 10);
-        std::uint32_t rest = magnitude < min_normal ? subnormal : normal;
-        rest = magnitude >= overflow ? 0x7c00u : rest;
-        rest = magnitude > infinity ? 0x7e00u : rest;
-        return static_cast<std::uint16_t>((bits >> 16 & 0x8000u) | rest);
-    }
-    static float decode(std::uint16_t h) noexcept {
-        std::uint32_t const exponent = h >> 10 & 31u, fraction = h & 0x3ffu;
-        auto const subnormal = std::bit_cast<std::uint32_t>(
-            static_cast<float>(static_cast<std::int32_t>(fraction)) * 0x1p-24f);
-        auto const normal = (exponent == 31 ? 255u : exponent + 112u) << 23 | fraction << 13;
-        auto const magnitude = exponent == 0 ? subnormal : normal;
-        return std::bit_cast<float>((h & 0x8000u) << 16 | magnitude);
-    }
-};
-
-/// The upper half of a float: 7 bits of fraction, and its range.
-struct BFloat16 {
-    static constexpr std::string_view name = "bfloat16";
-
-    static std::uint16_t encode(float value) noexcept {
-        auto const bits = std::bit_cast<std::uint32_t>(value);
-        if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
-        return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    }
-    static float decode(std::uint16_t h) noexcept {
-        return std::bit_cast<float>(static_cast<std::uint32_t>(h) << 16);
-    }
-};
-
-/// The sum of numbers in this format, rounded after each addition.
-template <class Format> MPI_Op sum_op() {
-    static MPI_Op const op = [] {
-        MPI_Op made = MPI_OP_NULL;
-        auto* const add = +[](void* in, void* inout, int* n, MPI_Datatype*) {
-            auto const* const from = static_cast<std::uint16_t const*>(in);
-            auto* const to = static_cast<std::uint16_t*>(inout);
-            for (int i = 0; i < *n; ++i)
-                to[i] = Format::encode(Format::decode(to[i]) + Format::decode(from[i]));
-        };
-        check(MPI_Op_create(add, 1, &made), "MPI_Op_create");
-        return made;
-    }();
-    return op;
-}
-
-} // namespace xgrad::distributed::detail
-#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_HALF_HPP
 
 namespace xgrad::distributed {
 
@@ -1312,47 +1783,6 @@ namespace detail {
 
 inline std::string name_of(GradBucket const& bucket) {
     return "bucket " + std::to_string(bucket.index());
-}
-
-/// Calls f(first, n) with the elements of a tensor without gaps as real numbers: a complex one is
-/// two.
-template <class F> decltype(auto) with_real_parts(AnyTensor const& t, F f) {
-    return xgrad::detail::with_type(t, [&]<Scalar T>(Tensor<T> const& x) {
-        if constexpr (!Differentiable<T>)
-            fail<TypeError>(
-                "a communication hook: elements of type ", name(dtype_of<T>), " are no gradients");
-        else
-            return f(reinterpret_cast<precision_of<T>*>(x.array_of().begin()),
-                x.numel() * (xgrad::detail::is_complex<T> ? 2 : 1));
-    });
-}
-
-template <class Format> Future<AnyTensor> compress_16_bit(ProcessGroup& group, GradBucket& bucket) {
-    auto const codes = std::make_shared<std::vector<std::uint16_t>>();
-    AnyTensor const buffer = bucket.buffer();
-    int const ranks = group.size();
-    with_real_parts(buffer, [&](auto const* x, std::size_t n) {
-        codes->resize(n);
-        for (std::size_t i = 0; i < n; ++i)
-            (*codes)[i] = Format::encode(static_cast<float>(x[i]) / static_cast<float>(ranks));
-    });
-    auto const count = mpi_count("allreduce", codes->size());
-    return group.state().begin(
-        {.operation = "allreduce",
-            .name = name_of(bucket) + " in " + std::string(Format::name),
-            .dtype = buffer.dtype(),
-            .shape = buffer.shape()},
-        [codes, count](MPI_Comm c, MPI_Request* r) {
-            return MPI_Iallreduce(
-                MPI_IN_PLACE, codes->data(), count, MPI_UINT16_T, sum_op<Format>(), c, r);
-        },
-        [codes, buffer] {
-            with_real_parts(buffer, [&]<class T>(T* x, std::size_t n) {
-                for (std::size_t i = 0; i < n; ++i)
-                    x[i] = static_cast<T>(Format::decode((*codes)[i]));
-            });
-            return buffer;
-        });
 }
 
 /// The range of the numbers that 256 codes stand for.
@@ -1366,11 +1796,13 @@ struct QuantizedRange {
 /// bytes, a quarter of double's. The gradients are divided by the number of ranks first; what is
 /// above 65504 then is infinite.
 inline Future<AnyTensor> fp16_compress_hook(ProcessGroup& group, GradBucket& bucket) {
-    return detail::compress_16_bit<detail::Float16>(group, bucket);
+    detail::SendingFormat const scope(&detail::half_format<detail::Float16>);
+    return allreduce_hook(group, bucket);
 }
 /// The same in bfloat16, which has float's range and 8 bits of precision.
 inline Future<AnyTensor> bf16_compress_hook(ProcessGroup& group, GradBucket& bucket) {
-    return detail::compress_16_bit<detail::BFloat16>(group, bucket);
+    detail::SendingFormat const scope(&detail::half_format<detail::BFloat16>);
+    return allreduce_hook(group, bucket);
 }
 
 /// The mean over the ranks of gradients in 8 bits, for which each rank divides the range of its
@@ -1379,46 +1811,33 @@ inline Future<AnyTensor> bf16_compress_hook(ProcessGroup& group, GradBucket& buc
 inline Future<AnyTensor> quantize_hook(ProcessGroup& group, GradBucket& bucket) {
     using Range = detail::QuantizedRange;
     AnyTensor const buffer = bucket.buffer();
-    auto const ranks = static_cast<std::size_t>(group.size());
-    auto const message = std::make_shared<std::vector<std::byte>>(),
-               all = std::make_shared<std::vector<std::byte>>();
+    std::vector<std::byte> message;
     detail::with_real_parts(buffer, [&](auto const* x, std::size_t n) {
-        message->resize(sizeof(Range) + n);
+        message.resize(sizeof(Range) + n);
         auto const [least, greatest] = std::minmax_element(x, x + n);
         Range const range =
             n ? Range{static_cast<double>(*least),
                     (static_cast<double>(*greatest) - static_cast<double>(*least)) / 255}
               : Range{0, 0};
-        std::memcpy(message->data(), &range, sizeof range);
+        std::memcpy(message.data(), &range, sizeof range);
         for (std::size_t i = 0; i < n; ++i) {
             double const code =
                 range.step > 0 ? (static_cast<double>(x[i]) - range.least) / range.step : 0;
-            (*message)[sizeof range + i] =
+            message[sizeof range + i] =
                 static_cast<std::byte>(std::lround(std::clamp(code, 0., 255.)));
         }
     });
-    all->resize(ranks * message->size());
-    auto const count = detail::mpi_count("allgather", message->size());
-    return group.state().begin(
-        {.operation = "allgather",
-            .name = detail::name_of(bucket) + " in 8 bits",
-            .dtype = buffer.dtype(),
-            .shape = buffer.shape()},
-        [message, all, count](MPI_Comm c, MPI_Request* r) {
-            return MPI_Iallgather(
-                message->data(), count, MPI_BYTE, all->data(), count, MPI_BYTE, c, r);
-        },
-        [all, buffer, ranks] {
+    return group.allgather_async(std::move(message), detail::name_of(bucket) + " in 8 bits")
+        .then([buffer](std::vector<std::vector<std::byte>> const& all) {
             detail::with_real_parts(buffer, [&]<class T>(T* x, std::size_t n) {
                 std::fill_n(x, n, T(0));
-                for (std::size_t rank = 0; rank < ranks; ++rank) {
-                    auto const* const from = all->data() + rank * (sizeof(Range) + n);
+                for (auto const& from : all) {
                     Range range;
-                    std::memcpy(&range, from, sizeof range);
+                    std::memcpy(&range, from.data(), sizeof range);
                     for (std::size_t i = 0; i < n; ++i) {
                         double const value =
                             range.least + range.step * static_cast<double>(from[sizeof range + i]);
-                        x[i] += static_cast<T>(value / static_cast<double>(ranks));
+                        x[i] += static_cast<T>(value / static_cast<double>(all.size()));
                     }
                 }
             });
@@ -1453,6 +1872,29 @@ template <class F> auto float32_compress_wrapper(F hook) {
     };
 }
 
+namespace detail {
+
+template <class Format, class F> auto compress_wrapper(F hook) {
+    return [hook = std::move(hook)]<class State>(
+               State& state, GradBucket& bucket) mutable -> Future<AnyTensor> {
+        SendingFormat const scope(&half_format<Format>);
+        return hook(state, bucket);
+    };
+}
+
+} // namespace detail
+
+/// A hook around another one: what that hook, and functions that follow its futures, send as
+/// tensors of real or complex numbers travels in 16 bits (IEEE binary16) a real number, and is
+/// rounded after each step of a reduction. The hook computes in the type of the gradients.
+template <class F> auto fp16_compress_wrapper(F hook) {
+    return detail::compress_wrapper<detail::Float16>(std::move(hook));
+}
+/// The same in bfloat16.
+template <class F> auto bf16_compress_wrapper(F hook) {
+    return detail::compress_wrapper<detail::BFloat16>(std::move(hook));
+}
+
 } // namespace xgrad::distributed
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_COMM_HOOKS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_DATA_PARALLEL_HPP
@@ -1469,6 +1911,190 @@ template <class F> auto float32_compress_wrapper(F hook) {
 // communication hook that comes late or second. A hook with other parameters or results does not
 // compile.
 
+#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_JOINABLE_HPP
+#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_JOINABLE_HPP
+
+// ======== xgrad/distributed/joinable.hpp
+// join(): training loops whose numbers of iterations differ among the ranks.
+//
+// Shapes: none are needed.
+// Gradients: those that the joinables' hooks leave.
+// Errors: Error without a joinable, for one that is in a join() already, for groups of different
+// ranks, and for ranks with different numbers of iterations where that is asked for;
+// DistributedError where the ranks differ, stop or do not answer.
+
+namespace xgrad::distributed {
+
+/// Options of join(), which the joinables see, too.
+struct JoinOptions {
+    /// Of DistributedDataParallel: whether gradients are divided by the number of all ranks, or of
+    /// those that still have input.
+    bool divide_by_initial_world_size = true;
+    bool enable = true; // without it join() only calls the training loop
+    /// Whether all ranks throw an Error as soon as one has no more input.
+    bool throw_on_early_termination = false;
+};
+
+/// What a rank whose training loop has ended does for one Joinable.
+class JoinHook {
+public:
+    JoinHook() = default;
+    JoinHook(JoinHook const&) = delete;
+    JoinHook& operator=(JoinHook const&) = delete;
+    virtual ~JoinHook() = default;
+    /// Once for each iteration of the ranks that still have input: the collective operations of
+    /// that iteration, in the same order.
+    virtual void main_hook() {}
+    /// Once on every rank, when all loops have ended. True on the ranks that ended last.
+    virtual void post_hook(bool is_last_joiner) { static_cast<void>(is_last_joiner); }
+};
+
+class Joinable;
+
+namespace detail {
+
+/// What the joinables of one join() share.
+class JoinContext {
+public:
+    JoinContext(
+        std::vector<std::reference_wrapper<Joinable>> joinables, JoinOptions const& options);
+    JoinContext(JoinContext const&) = delete;
+    JoinContext& operator=(JoinContext const&) = delete;
+    ~JoinContext();
+
+    /// Calls the training loop, and then the hooks.
+    template <class F> void run(F& f);
+    /// Tells the others whether this rank has input. True while one has.
+    bool announce(bool has_input);
+    bool begins_with(Joinable const& j) const noexcept { return &joinables_.front().get() == &j; }
+    int active_ranks() const noexcept { return active_; }
+    int first_active_rank() const noexcept { return first_; }
+
+private:
+    /// In the handler of an exception.
+    void stop_groups() const noexcept;
+
+    std::vector<std::reference_wrapper<Joinable>> joinables_;
+    JoinOptions options_;
+    int active_, first_ = 0;
+    bool terminates_ = false; // all ranks throw
+};
+
+} // namespace detail
+
+/// An object whose member functions call collective operations in every iteration, such as
+/// DistributedDataParallel. A copy is in no join().
+class Joinable {
+public:
+    Joinable() = default;
+    Joinable(Joinable const&) noexcept {}
+    Joinable& operator=(Joinable const&) noexcept { return *this; }
+    virtual ~Joinable() = default;
+
+    /// Called by join() at its beginning; the hook lives until its end.
+    virtual std::unique_ptr<JoinHook> join_hook(JoinOptions const& options) = 0;
+    /// The ranks of these operations.
+    virtual ProcessGroup const& join_process_group() const = 0;
+
+    /// Called in every iteration before its collective operations. It tells the ranks whose loops
+    /// have ended that this one goes on, where this is the first object of a join(); else it does
+    /// nothing.
+    void notify_join_context() {
+        if (context_ && context_->begins_with(*this)) context_->announce(true);
+    }
+    /// Whether this object is in a join().
+    bool is_joining() const noexcept { return context_; }
+    /// How many ranks still have input, in the present iteration; all outside of join().
+    int active_ranks() const {
+        return context_ ? context_->active_ranks() : join_process_group().size();
+    }
+    /// The lowest of these; when all have ended, the lowest of those that ended last. 0 outside of
+    /// join().
+    int first_active_rank() const noexcept { return context_ ? context_->first_active_rank() : 0; }
+
+private:
+    friend class detail::JoinContext;
+
+    detail::JoinContext* context_ = nullptr;
+};
+
+namespace detail {
+
+inline JoinContext::JoinContext(
+    std::vector<std::reference_wrapper<Joinable>> joinables, JoinOptions const& options)
+    : joinables_(std::move(joinables)), options_(options) {
+    if (joinables_.empty()) fail<Error>("join: at least one object is to be joined");
+    auto const& group = joinables_.front().get().join_process_group();
+    active_ = group.size();
+    for (Joinable const& j : joinables_) {
+        int same = MPI_UNEQUAL;
+        check(MPI_Comm_compare(group.state().communicator(),
+                  j.join_process_group().state().communicator(), &same),
+            "MPI_Comm_compare");
+        if (same != MPI_IDENT && same != MPI_CONGRUENT)
+            fail<Error>("join: the groups of all objects must have the same ranks");
+        if (j.context_) fail<Error>("join: one of the objects is in a join() already");
+    }
+    for (Joinable& j : joinables_) j.context_ = this;
+}
+inline JoinContext::~JoinContext() {
+    for (Joinable& j : joinables_) j.context_ = nullptr;
+}
+inline bool JoinContext::announce(bool has_input) {
+    auto const& group = joinables_.front().get().join_process_group();
+    auto const all = group.allgather(
+        std::array{static_cast<std::uint8_t>(has_input)}, "the ranks that have input");
+    int first = -1;
+    active_ = 0;
+    for (int r = 0; r < group.size(); ++r)
+        if (all[static_cast<std::size_t>(r)][0] && active_++ == 0) first = r;
+    if (first >= 0) first_ = first;
+    if (options_.throw_on_early_termination && first >= 0 && active_ < group.size()) {
+        terminates_ = true;
+        fail<Error>("join: Detected at least one rank that exhausted inputs. Throwing across all "
+                    "ranks.");
+    }
+    return first >= 0;
+}
+inline void JoinContext::stop_groups() const noexcept {
+    if (terminates_) return;
+    for (Joinable const& j : joinables_)
+        stop_by_exception(j.join_process_group(), "an exception ended its training loop");
+}
+template <class F> void JoinContext::run(F& f) {
+    try {
+        std::vector<std::unique_ptr<JoinHook>> hooks;
+        for (Joinable& j : joinables_) hooks.push_back(j.join_hook(options_));
+        f();
+        bool is_last = true;
+        while (announce(false)) {
+            is_last = false;
+            for (auto const& hook : hooks) hook->main_hook();
+        }
+        for (auto const& hook : hooks) hook->post_hook(is_last);
+    } catch (...) {
+        stop_groups();
+        throw;
+    }
+}
+
+} // namespace detail
+
+/// Calls f, the training loop of this rank, whose input may end earlier than that of others, and
+/// which uses the joinables: join({net, counter}, [&] { ... }). When it has ended, this rank calls
+/// the main_hook of each, in this order, for each iteration of the others, until all have ended;
+/// then all ranks call the post_hooks. The first object is the one whose collective operations come
+/// first in an iteration. Where f or a hook throws, the groups stop.
+template <class F>
+void join(
+    std::vector<std::reference_wrapper<Joinable>> joinables, F f, JoinOptions const& options = {}) {
+    static_assert(std::is_invocable_v<F&>, "join: the function takes nothing");
+    if (!options.enable) return static_cast<void>(f());
+    detail::JoinContext(std::move(joinables), options).run(f);
+}
+
+} // namespace xgrad::distributed
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_JOINABLE_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_REDUCER_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_REDUCER_HPP
 
@@ -1532,8 +2158,10 @@ namespace xgrad::distributed {
 
 /// Options of DistributedDataParallel.
 struct DataParallelOptions {
-    /// A bucket is full with bucket_cap_mb MiB, the first one already with first_bucket_mb MiB.
-    double bucket_cap_mb = 25, first_bucket_mb = 1;
+    /// A bucket is full with so many MiB: 25, and 1 for the first one, unless this says otherwise.
+    std::optional<double> bucket_cap_mb{};
+    /// The first bucket, where it is to differ from bucket_cap_mb.
+    std::optional<double> first_bucket_mb{};
     bool broadcast_buffers = true; // each forward in training begins with the buffers of rank 0
     /// Whether each forward looks for parameters that do not lead to its result. They then count as
     /// zeros on this rank.
@@ -1590,14 +2218,20 @@ public:
     std::size_t bucket_count() const noexcept { return buckets_.size(); }
     void set_divisor(int divisor) noexcept { divisor_ = divisor; }
 
-    /// Gradients of the next backward passes are reduced, or stay as they are.
-    void begin_iteration(bool reduces) {
+    /// Counts the scopes in which gradients stay as they are.
+    void enter_no_sync() noexcept { ++no_sync_; }
+    void leave_no_sync() noexcept { --no_sync_; }
+
+    /// Gradients of the next backward passes are reduced, or stay as they are. Returns which.
+    bool begin_iteration() {
+        bool const reduces = no_sync_ == 0;
         if (reduces && next_ < buckets_.size() && std::ranges::any_of(slots_, &Slot::ready))
             fail_unfinished();
         reduces_ = reduces;
-        if (!reduces) return;
+        if (!reduces) return false;
         has_begun_ = true;
         reset();
+        return true;
     }
     /// Finds the parameters that do not lead to these results, where that is wanted.
     void forward_ended(std::vector<AnyTensor> const& results) {
@@ -1648,23 +2282,11 @@ private:
         AnyTensor view;
         bool ready = false;
     };
-    /// Lives as long as a backward pass, and tells the other ranks when an exception has ended it.
-    struct PassGuard {
-        ProcessGroup group;
-        bool ended = false;
-
-        explicit PassGuard(ProcessGroup g) : group(std::move(g)) {}
-        PassGuard(PassGuard const&) = delete;
-        PassGuard& operator=(PassGuard const&) = delete;
-        ~PassGuard() {
-            if (!ended) group.stop("an exception ended its backward pass");
-        }
-    };
-
     void make_buckets(std::vector<std::size_t> const& order) {
         constexpr double mib = 1024 * 1024;
-        auto plan = plan_buckets(
-            parameters_, order, options_.first_bucket_mb * mib, options_.bucket_cap_mb * mib);
+        double const capacity = options_.bucket_cap_mb.value_or(25),
+                     first = options_.first_bucket_mb.value_or(options_.bucket_cap_mb.value_or(1));
+        auto plan = plan_buckets(parameters_, order, first * mib, capacity * mib);
         std::vector<std::unique_ptr<Bucket>> made;
         for (auto& members : plan) {
             auto b = std::make_unique<Bucket>();
@@ -1722,7 +2344,7 @@ private:
             ". You can enable unused parameter detection by passing find_unused_parameters = true, "
             "and make sure that all results of forward take part in the loss";
         group_.stop(text);
-        throw GraphError(text);
+        fail<GraphError>(text);
     }
 
     /// A gradient is complete.
@@ -1733,42 +2355,33 @@ private:
                 "DistributedDataParallel: backward() with create_graph would differentiate "
                 "gradients before they are reduced over the ranks; take second derivatives under "
                 "no_sync(), or by grad()");
-        try {
-            watch_pass();
-            if (finished_) reset(); // another pass over a graph that was kept
-            if (slots_[i].ready)
-                fail<GraphError>("Expected to mark a variable ready only once: parameter '",
-                    parameters_[i].name,
-                    "' got its gradient twice since forward() of DistributedDataParallel. Passes "
-                    "within a pass, and several passes "
-                    "of which each reaches a part of the parameters, must not share one");
-            if (!std::exchange(marked_unused_, true))
-                for (std::size_t k = 0; k < used_.size(); ++k)
-                    if (!used_[k] && !slots_[k].ready && k != i) mark_ready(k);
-            arrivals_.push_back(i);
-            if (options_.gradient_as_bucket_view) {
-                copy_gradient(i);
-                parameters_[i].tensor.impl().grad = slots_[i].view.handle();
-            }
-            mark_ready(i);
-            group_.poll();
-            group_.check_health(); // no need to compute on where another rank has failed
-        } catch (std::exception const& e) {
-            group_.stop(e.what());
-            throw;
-        } catch (...) {
-            group_.stop("an exception in its communication hook");
-            throw;
+        watch_pass();
+        if (finished_) reset(); // another pass over a graph that was kept
+        if (slots_[i].ready)
+            fail<GraphError>("Expected to mark a variable ready only once: parameter '",
+                parameters_[i].name,
+                "' got its gradient twice since forward() of DistributedDataParallel. Passes "
+                "within a pass, and several passes "
+                "of which each reaches a part of the parameters, must not share one");
+        if (!std::exchange(marked_unused_, true))
+            for (std::size_t k = 0; k < used_.size(); ++k)
+                if (!used_[k] && !slots_[k].ready && k != i) mark_ready(k);
+        arrivals_.push_back(i);
+        if (options_.gradient_as_bucket_view) {
+            copy_gradient(i);
+            parameters_[i].tensor.impl().grad = slots_[i].view.handle();
         }
+        mark_ready(i);
+        group_.poll();
+        group_.check_health(); // no need to compute on where another rank has failed
     }
+    /// Once a pass: the other ranks hear of an exception that ends it.
     void watch_pass() {
         auto& data = xgrad::detail::pass_data(identity_);
         if (data) return;
-        auto const guard = std::make_shared<PassGuard>(group_);
-        data = guard;
-        queue_callback([weak = std::weak_ptr(guard)] {
-            if (auto const g = weak.lock()) g->ended = true;
-        });
+        data = std::make_shared<bool>(true);
+        xgrad::detail::on_pass_failure(
+            [group = group_] { stop_by_exception(group, "an exception ended its backward pass"); });
     }
     /// The gradient of a parameter into its bucket.
     void copy_gradient(std::size_t i) {
@@ -1823,24 +2436,15 @@ private:
     }
     /// At the end of a pass in which all buckets were handed over.
     void finish() {
-        try {
-            wait_for_buckets([&](Bucket const& b) {
-                if (!agreement_)
-                    write_gradients(b); // else it is known later which are to be written
-            });
-            if (agreement_) {
-                end_agreement();
-                for (auto& b : buckets_) write_gradients(*b);
-            }
-            rebuild();
-            finished_ = true;
-        } catch (std::exception const& e) {
-            group_.stop(e.what());
-            throw;
-        } catch (...) {
-            group_.stop("an exception in its communication hook");
-            throw;
+        wait_for_buckets([&](Bucket const& b) {
+            if (!agreement_) write_gradients(b); // else it is known later which are to be written
+        });
+        if (agreement_) {
+            end_agreement();
+            for (auto& b : buckets_) write_gradients(*b);
         }
+        rebuild();
+        finished_ = true;
     }
     void write_gradients(Bucket const& b) {
         for (auto const i : b.members) {
@@ -1898,7 +2502,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<std::unique_ptr<Bucket>> buckets_;
     Hook hook_;
-    int divisor_ = 1;
+    int divisor_ = 1, no_sync_ = 0;
     std::size_t next_ = 0; // buckets before it were handed over
     bool reduces_ = false, has_begun_ = false, finished_ = false, marked_unused_ = false,
          knows_unused_ = false, rebuilt_ = false;
@@ -1913,12 +2517,6 @@ private:
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_REDUCER_HPP
 
 namespace xgrad::distributed {
-
-/// Options of DistributedDataParallel::join().
-struct JoinOptions {
-    /// Whether gradients are divided by the number of all ranks, or of those that still have input.
-    bool divide_by_initial_world_size = true;
-};
 
 namespace detail {
 
@@ -1952,7 +2550,8 @@ template <class State> struct UnwrappedState<std::reference_wrapper<State>> {
 /// .grad of its parameters the mean over the ranks. All ranks make it and call forward and
 /// backward() alike. Not reduced are gradients of grad(), and those of passes with .inputs that
 /// leave parameters out.
-template <class M> class DistributedDataParallel : public nn::Module<DistributedDataParallel<M>> {
+template <class M>
+class DistributedDataParallel : public nn::Module<DistributedDataParallel<M>>, public Joinable {
     using Base = nn::Module<DistributedDataParallel<M>>;
 
 public:
@@ -1968,8 +2567,9 @@ public:
     }
     /// A copy has parameters and buffers of its own, and no hooks, also no communication hook.
     DistributedDataParallel(DistributedDataParallel const& o)
-        : Base(o), module(o.module), reducer_(std::make_shared<detail::Reducer>(o.group(),
-                                         module.named_parameters(), o.reducer_->options())) {}
+        : Base(o), Joinable(o), module(o.module),
+          reducer_(std::make_shared<detail::Reducer>(
+              o.group(), module.named_parameters(), o.reducer_->options())) {}
     DistributedDataParallel(DistributedDataParallel&&) = default;
     DistributedDataParallel& operator=(DistributedDataParallel const& o) {
         if (this != &o) *this = DistributedDataParallel(o);
@@ -1985,13 +2585,9 @@ public:
 
     template <class... A> auto forward(A&&... arguments) {
         bool const records = is_grad_enabled();
-        if (records) {
-            reducer_->begin_iteration(reduces_);
-            if (reduces_) {
-                int const root = joins_ ? announce(true) : 0;
-                if (reducer_->options().broadcast_buffers && this->is_training())
-                    broadcast_buffers(root);
-            }
+        if (records && reducer_->begin_iteration()) {
+            notify_join_context();
+            begin_reduced_iteration();
         }
         using Result = decltype(module(std::forward<A>(arguments)...));
         if constexpr (std::is_void_v<Result>) module(std::forward<A>(arguments)...);
@@ -2011,17 +2607,20 @@ public:
     /// sums.
     class NoSync {
     public:
-        explicit NoSync(bool& reduces) noexcept
-            : reduces_(reduces), before_(std::exchange(reduces, false)) {}
-        NoSync(NoSync const&) = delete;
-        NoSync& operator=(NoSync const&) = delete;
-        ~NoSync() { reduces_ = before_; }
+        XGRAD_GUARD explicit NoSync(std::shared_ptr<detail::Reducer> reducer) noexcept
+            : reducer_(std::move(reducer)) {
+            reducer_->enter_no_sync();
+        }
+        NoSync(NoSync&&) noexcept = default;
+        NoSync& operator=(NoSync&&) = delete;
+        ~NoSync() {
+            if (reducer_) reducer_->leave_no_sync();
+        }
 
     private:
-        bool& reduces_;
-        bool before_;
+        std::shared_ptr<detail::Reducer> reducer_; // null after a move
     };
-    [[nodiscard]] NoSync no_sync() noexcept { return NoSync(reduces_); }
+    [[nodiscard]] NoSync no_sync() noexcept { return NoSync(reducer_); }
 
     /// From now on hook(state, bucket) brings each bucket together, in place of the mean over the
     /// ranks: what its future gives, in the type and shape of bucket.buffer(), becomes the
@@ -2053,33 +2652,16 @@ public:
         }
     }
 
-    /// Calls f, the training loop of this rank, whose input may end earlier than that of others.
-    /// When it has, this rank takes part in what the others do with gradients of zero, until all
-    /// have ended; then all take the parameters and buffers of one that ended last.
+    /// distributed::join() of this module alone: calls f, the training loop of this rank. When it
+    /// has ended, this rank takes part in the passes of the others with gradients of zero, until
+    /// all have ended; then all take the parameters and buffers of one that ended last.
     template <class F> void join(F f, JoinOptions const& options = {}) {
-        static_assert(std::is_invocable_v<F&>, "join: the function takes nothing");
-        join_options_ = options;
-        joins_ = true;
-        try {
-            f();
-        } catch (std::exception const& e) {
-            joins_ = false;
-            group().stop(e.what());
-            throw;
-        } catch (...) {
-            joins_ = false;
-            group().stop("an exception ended its training loop");
-            throw;
-        }
-        for (int root; (root = announce(false)) >= 0;) {
-            if (reducer_->options().broadcast_buffers && this->is_training())
-                broadcast_buffers(root);
-            reducer_->shadow();
-        }
-        joins_ = false;
-        reducer_->set_divisor(group().size());
-        broadcast_state(last_root_);
+        distributed::join({*this}, std::move(f), options);
     }
+    std::unique_ptr<JoinHook> join_hook(JoinOptions const& options) override {
+        return std::make_unique<Shadow>(*this, options);
+    }
+    ProcessGroup const& join_process_group() const override { return group(); }
 
     /// Parameters and buffers of one rank, for all: after it alone has loaded a state.
     void broadcast_state(int root = 0) {
@@ -2094,6 +2676,32 @@ public:
     }
 
 private:
+    /// Takes part in the passes of ranks that still have input.
+    class Shadow : public JoinHook {
+    public:
+        Shadow(DistributedDataParallel& net, JoinOptions const& options) : net_(net) {
+            net_.divides_by_active_ = !options.divide_by_initial_world_size;
+        }
+        ~Shadow() override {
+            net_.divides_by_active_ = false;
+            net_.reducer_->set_divisor(net_.group().size());
+        }
+        void main_hook() override {
+            net_.begin_reduced_iteration();
+            net_.reducer_->shadow();
+        }
+        void post_hook(bool) override { net_.broadcast_state(net_.first_active_rank()); }
+
+    private:
+        DistributedDataParallel& net_;
+    };
+
+    /// What all ranks do before a forward whose gradients are reduced.
+    void begin_reduced_iteration() {
+        if (divides_by_active_) reducer_->set_divisor(active_ranks());
+        if (reducer_->options().broadcast_buffers && this->is_training())
+            broadcast_buffers(first_active_rank());
+    }
     void broadcast_buffers(int root) {
         if (group().size() == 1) return;
         std::vector<Future<AnyTensor>> begun;
@@ -2101,26 +2709,9 @@ private:
             begun.push_back(group().broadcast_async(t, root, "buffer '" + name + "'"));
         for (auto const& f : begun) f.wait();
     }
-    /// Tells the others whether this rank has input. Returns the first rank that has, or -1.
-    int announce(bool has_input) {
-        auto const all =
-            group().allgather(Tensor<std::int64_t>(static_cast<std::int64_t>(has_input)),
-                "the ranks that have input");
-        int first = -1, count = 0;
-        for (int r = 0; r < group().size(); ++r)
-            if (all[static_cast<std::size_t>(r)].item()) {
-                if (count++ == 0) first = r;
-            }
-        if (first >= 0) last_root_ = first;
-        reducer_->set_divisor(
-            join_options_.divide_by_initial_world_size ? group().size() : std::max(count, 1));
-        return first;
-    }
 
     std::shared_ptr<detail::Reducer> reducer_;
-    bool reduces_ = true, joins_ = false;
-    JoinOptions join_options_;
-    int last_root_ = 0;
+    bool divides_by_active_ = false;
 };
 
 /// The type of the module is that of the first argument.
@@ -2131,6 +2722,66 @@ DistributedDataParallel(M, ProcessGroup, DataParallelOptions) -> DistributedData
 
 } // namespace xgrad::distributed
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_DATA_PARALLEL_HPP
+#ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_ENVIRONMENT_HPP
+#define XGRAD_SINGLE_XGRAD_DISTRIBUTED_ENVIRONMENT_HPP
+
+// ======== xgrad/distributed/environment.hpp
+// Environment: the scope between MPI_Init and MPI_Finalize.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: DistributedError where MPI cannot be started.
+
+namespace xgrad::distributed {
+
+/// Starts MPI, and ends it with its scope: the first object in main(). Where MPI runs already, it
+/// does neither. The scope ends when all ranks have come to the end of theirs. Where a group has
+/// failed, or a rank is gone, it ends without MPI_Finalize, which would wait for ever; mpirun then
+/// ends the job when this process exits, unless it was told to let the others go on.
+class Environment {
+public:
+    /// The thread level is what MPI is asked for: MPI_THREAD_MULTIPLE for groups with a
+    /// progress_interval. `timeout` is how long the end of the scope waits for the other ranks, if
+    /// not as long as they run.
+    explicit Environment(int thread_level = MPI_THREAD_SERIALIZED,
+        std::chrono::milliseconds timeout = std::chrono::years(100)) {
+        if (detail::mpi_runs()) return;
+        int provided = 0;
+        detail::check(
+            MPI_Init_thread(nullptr, nullptr, thread_level, &provided), "MPI_Init_thread");
+        all_ =
+            std::make_shared<detail::GroupState>(MPI_COMM_WORLD, GroupOptions{.timeout = timeout});
+    }
+    Environment(Environment const&) = delete;
+    Environment& operator=(Environment const&) = delete;
+    ~Environment() {
+        if (!all_ || !detail::mpi_runs()) return;
+        if (!detail::a_group_failed) wait_for_all();
+        if (detail::a_group_failed) {
+            all_->stop("left main() after an error");
+            all_->deliver_notice();
+            detail::GroupState::deliver_notices();
+            return;
+        }
+        all_.reset();
+        MPI_Finalize();
+    }
+
+private:
+    /// Where a rank has left without MPI_Finalize, this group fails.
+    void wait_for_all() noexcept {
+        try {
+            all_->begin({.operation = "barrier", .name = "the end of main()"}, {},
+                    [] { return Done{}; })
+                .wait();
+        } catch (std::exception const&) { detail::a_group_failed = true; }
+    }
+
+    std::shared_ptr<detail::GroupState> all_; // of MPI_COMM_WORLD; null where MPI ran already
+};
+
+} // namespace xgrad::distributed
+#endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_ENVIRONMENT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_POWER_SGD_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_POWER_SGD_HPP
 
@@ -2247,9 +2898,9 @@ public:
         for (auto const& x : self->matrices_) copy(self->p(x), matmul(x.gradient, self->q(x)));
         auto const rest = self->sum(self->rest_, " (what is not compressed)"),
                    ps = self->sum(self->ps_, " (P)");
-        double const bytes = static_cast<double>(
-            (self->rest_.numel() + self->ps_.numel() + self->qs_.numel()) * sizeof(T));
-        s.bytes_sent_ += bytes;
+        s.bytes_sent_ +=
+            static_cast<double>((self->rest_.numel() + self->ps_.numel() + self->qs_.numel()) *
+                                detail::bytes_sent(dtype_of<T>));
         s.bytes_of_gradients_ += static_cast<double>(self->buffer_.numel() * sizeof(T));
         return rest.then([ps](AnyTensor const&) { return ps; })
             .then([self](AnyTensor const&) {
@@ -2385,9 +3036,10 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
     bool const compresses = state.iteration_ >= state.options_.start_powerSGD_iter;
     if (bucket.is_last()) ++state.iteration_;
     if (!compresses) {
-        double const bytes =
-            static_cast<double>(bucket.buffer().numel() * bucket.buffer().impl().type->size);
-        state.bytes_sent_ += bytes, state.bytes_of_gradients_ += bytes;
+        auto const& buffer = bucket.buffer();
+        auto const n = static_cast<double>(buffer.numel());
+        state.bytes_sent_ += n * static_cast<double>(detail::bytes_sent(buffer.dtype()));
+        state.bytes_of_gradients_ += n * static_cast<double>(buffer.impl().type->size);
         return allreduce_hook(state.group_, bucket);
     }
     NoGradGuard const off;
@@ -3165,9 +3817,16 @@ private:
 } // namespace xgrad::distributed
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_SYNC_BATCH_NORM_HPP
 
+#endif
+
 
 // ======== xgrad/core/end_headers.inc
 // Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
 #    pragma GCC visibility pop
 #endif
@@ -3210,6 +3869,10 @@ private:
 #pragma pop_macro("None")
 #pragma pop_macro("Status")
 #pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_DISTRIBUTED_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_DISTRIBUTED

@@ -33,7 +33,11 @@
 
 #ifndef XGRAD_SINGLE_HEADER_LINALG
 #define XGRAD_SINGLE_HEADER_LINALG
+#pragma push_macro("XGRAD_INSIDE")
+#undef XGRAD_INSIDE
+#define XGRAD_INSIDE
 #include <xgrad/xgrad.hpp>
+#pragma pop_macro("XGRAD_INSIDE")
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_HPP
 
@@ -46,11 +50,6 @@
 // The headers that programs include begin with this file and end with end_headers.inc; so both are
 // read many times.
 //
-// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
-// files of a library are compiled with -fvisibility=hidden.
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
-#    pragma GCC visibility push(default)
-#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
 // X11.
@@ -133,6 +132,37 @@
 #undef Status
 #undef Success
 
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_CHOLESKY_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_CHOLESKY_HPP
 
@@ -164,6 +194,10 @@
 
 // ======== xgrad/linalg/matrices.hpp
 // Stacks of matrices in LAPACK's layout, and checks of arguments for all of linalg/.
+//
+// LAPACK takes column-major matrices, and all results of linalg/ are row-major. A row-major matrix
+// is its transpose to LAPACK: where a decomposition of the transpose has the same factors, nothing
+// is copied.
 //
 // Shapes: the last two axes are a matrix, [..., m, n]; the axes before them are a stack.
 // Gradients: none here. In linalg/ those of complex matrices are dL/dRe + i dL/dIm, as in PyTorch.
@@ -316,12 +350,13 @@ template <class T> int factor_lu(int n, T* a, int* pivots) {
     Routines<T>::getrf(&n, &n, a, &ld, pivots, &info);
     return info;
 }
-/// A = L L^H; reads the lower triangle of A and overwrites it by L. Returns 0, or the order of the
-/// first leading minor that is not positive.
+/// A = L L^H of a row-major matrix; reads the lower triangle of A and overwrites it by L. Returns
+/// 0, or the order of the first leading minor that is not positive. To LAPACK A is its transpose,
+/// and L is the upper factor U of A^T = U^H U.
 template <class T> int factor_cholesky(int n, T* a) {
     int info = 0;
     int const ld = leading(n);
-    Routines<T>::potrf("L", &n, a, &ld, &info, 1);
+    Routines<T>::potrf("U", &n, a, &ld, &info, 1);
     return info;
 }
 
@@ -435,24 +470,6 @@ template <class T> int singular(int m, int n, T* a, precision_of<T>* values, T* 
 
 } // namespace xgrad::detail::lapack
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
-
-// ======== xgrad/impl/kernels/lapack.ipp
-// Bodies of lapack.hpp.
-
-namespace xgrad::detail::lapack {
-
-XGRAD_FUNCTION int count(std::size_t n) {
-    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-        fail<ShapeError>("linalg: LAPACK does not count to ", n);
-    return static_cast<int>(n);
-}
-
-} // namespace xgrad::detail::lapack
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_KERNELS_LAPACK_HPP
 
 namespace xgrad {
@@ -495,6 +512,13 @@ template <Scalar T> Array<T> new_column_major(Shape const& shape) {
 /// A copy in which each matrix is column-major.
 template <Scalar T> Array<T> column_major(Array<T> const& a) {
     auto out = new_column_major<T>(a.shape);
+    copy_elements(out, a);
+    return out;
+}
+
+/// A row-major copy.
+template <Scalar T> Array<T> row_major_copy(Array<T> const& a) {
+    Array<T> out(a.shape);
     copy_elements(out, a);
     return out;
 }
@@ -558,36 +582,6 @@ template <RealScalar P> Tensor<P> infinite_diagonal(std::size_t n) {
 } // namespace detail
 } // namespace xgrad
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
-
-// ======== xgrad/impl/linalg/matrices.ipp
-// Bodies of matrices.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION MatrixSizes::MatrixSizes(Shape const& s)
-    : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back())) {
-    for (std::size_t d = 0; d + 2 < s.size(); ++d) count *= s[d];
-}
-
-XGRAD_FUNCTION std::size_t MatrixSizes::elements() const {
-    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
-}
-
-XGRAD_FUNCTION Shape without_last(Shape const& s, std::size_t n) {
-    return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n));
-}
-
-XGRAD_FUNCTION std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i) {
-    return std::string(name) + ": " +
-           (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_MATRICES_HPP
 
 namespace xgrad {
@@ -610,11 +604,14 @@ template <Differentiable T> struct LinalgSolveTriangular : Function<LinalgSolveT
 
     static Tensor<T> forward(Context<LinalgSolveTriangular>& ctx, Tensor<T> const& a,
         Tensor<T> const& b, lapack::Triangular is) {
-        auto const triangle = column_major(a.array_of());
-        auto x = column_major(b.array_of());
+        // row-major: the transposes to LAPACK, X^T op(A)^T = B^T
+        auto const triangle = contiguous(a.array_of());
+        auto x = row_major_copy(b.array_of());
+        auto const of_transposes = lapack::Triangular{
+            .left = !is.left, .upper = !is.upper, .unit = is.unit, .adjoint = is.adjoint};
         MatrixSizes const of_a(a.shape()), of_x(b.shape());
         for (std::size_t i = 0; of_x.elements() && i < of_x.count; ++i)
-            lapack::solve_triangular(is, of_x.rows, of_x.columns,
+            lapack::solve_triangular(of_transposes, of_x.columns, of_x.rows,
                 triangle.begin() + i * of_a.elements(), x.begin() + i * of_x.elements());
         Tensor<T> const result(std::move(x));
         ctx.is = is;
@@ -707,7 +704,7 @@ template <Differentiable T> struct LinalgCholesky : Function<LinalgCholesky<T>> 
     using Saved = std::tuple<Tensor<T>>;
 
     static Tensor<T> forward(Context<LinalgCholesky>& ctx, Tensor<T> const& a) {
-        auto factor = column_major(a.array_of());
+        auto factor = row_major_copy(a.array_of());
         MatrixSizes const sizes(a.shape());
         auto const n = static_cast<std::size_t>(sizes.rows);
         for (std::size_t i = 0; n && i < sizes.count; ++i) {
@@ -717,8 +714,8 @@ template <Differentiable T> struct LinalgCholesky : Function<LinalgCholesky<T>> 
                     "The factorization could not be completed because the input is not "
                     "positive-definite (the leading minor of order ",
                     minor, " is not positive-definite).");
-            for (std::size_t column = 1; column < n; ++column)
-                std::fill_n(matrix + column * n, column, T(0));
+            for (std::size_t row = 0; row + 1 < n; ++row)
+                std::fill_n(matrix + row * n + row + 1, n - row - 1, T(0));
         }
         Tensor<T> const result(std::move(factor));
         ctx.save_for_backward(result);
@@ -748,7 +745,7 @@ template <Operand A> auto cholesky(A const& a) {
 
 /// X of A X = B, from the Cholesky factor L of A = L L^H; B is a matrix or a vector. With upper =
 /// true the factor is U of A = U^H U.
-template <Operand B, Operand L> auto cholesky_solve(B const& b, L const& l, bool upper = false) {
+template <Operand B, Operand L> auto cholesky_solve(B const& b, L const& l, Flag upper = false) {
     auto const factor = detail::matrix_argument(l);
     auto const other = detail::materialize(adjoint(factor));
     auto const& lower = upper ? other : factor;
@@ -820,7 +817,7 @@ template <Differentiable T> struct LinalgEigh : Function<LinalgEigh<T>> {
                     "The algorithm failed to converge because the input matrix is ill-conditioned, "
                     "has too many repeated eigenvalues, or holds NaN or infinity.");
         Tensor<P> const w(std::move(values));
-        Tensor<T> const v(std::move(vectors));
+        Tensor<T> const v(wants_vectors ? contiguous(vectors) : vectors);
         ctx.set_materialize_grads(false);
         ctx.save_for_backward(w, v);
         return {w, v};
@@ -856,17 +853,17 @@ namespace linalg {
 /// is Hermitian. The gradient through the vectors is finite only if all eigenvalues differ. A loss
 /// must not depend on the phases of complex vectors (GraphError): vectors are unique up to their
 /// phase only.
-template <Operand A> auto eigh(A const& a, bool upper = false) {
+template <Operand A> auto eigh(A const& a, Flag upper = false) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.eigh", x);
-    return detail::LinalgEigh<typename A::value_type>::apply(x, upper, true);
+    return detail::LinalgEigh<typename A::value_type>::apply(x, bool(upper), true);
 }
 /// Only the eigenvalues.
-template <Operand A> auto eigvalsh(A const& a, bool upper = false) {
+template <Operand A> auto eigvalsh(A const& a, Flag upper = false) {
     auto const x = detail::matrix_argument(a);
     detail::check_square("linalg.eigvalsh", x);
     return std::get<0>(detail::LinalgEigh<typename A::value_type>::apply(
-        x, upper, detail::recording() && x.requires_grad()));
+        x, bool(upper), detail::recording() && x.requires_grad()));
 }
 
 } // namespace linalg
@@ -1043,7 +1040,10 @@ auto contract_rest(
     Subscripts const& subscripts, Indexed<T> done, std::tuple<X...> const& operands) {
     if constexpr (Next == sizeof...(X)) {
         done.sum_over([&](int i) { return !has(subscripts.output(), i); });
-        return done.arranged({subscripts.output()});
+        auto const result = done.arranged({subscripts.output()});
+        // a product in another order of axes; the result of one operand may be a view of it
+        if constexpr (sizeof...(X) > 1) return result.contiguous();
+        else return result;
     } else {
         auto next =
             contract(std::move(done), indexed(std::get<Next>(operands), subscripts.operand(Next)),
@@ -1157,109 +1157,6 @@ template <Operand A, Operand B> auto kron(A const& a, B const& b) {
 
 } // namespace xgrad
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
-
-// ======== xgrad/impl/linalg/einsum.ipp
-// Bodies of einsum.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION Axes joined(std::initializer_list<Axes> parts) {
-    Axes all;
-    for (auto const& part : parts)
-        for (auto const n : part) all.push_back(n);
-    return all;
-}
-
-XGRAD_FUNCTION Subscripts::Subscripts(std::string_view equation, std::vector<Shape> const& shapes)
-    : equation_(equation) {
-    auto const arrow = equation.find("->");
-    auto left = equation.substr(0, arrow);
-    auto const named = static_cast<std::size_t>(std::ranges::count(left, ',')) + 1;
-    if (named != shapes.size())
-        fail<ShapeError>("einsum: the equation \"", equation, "\" has subscripts for ", named,
-            " operands, but there are ", shapes.size());
-    for (std::size_t i = 0; i < named; ++i) {
-        auto const end = std::min(left.find(','), left.size());
-        operands_.push_back(of_operand(left.substr(0, end), shapes[i], i));
-        left.remove_prefix(std::min(end + 1, left.size()));
-    }
-    if (arrow == equation.npos) implicit_output();
-    else explicit_output(equation.substr(arrow + 2));
-}
-
-XGRAD_FUNCTION bool Subscripts::is_needed(int index, std::size_t next) const {
-    return has(output_, index) ||
-           std::any_of(operands_.begin() + static_cast<std::ptrdiff_t>(next), operands_.end(),
-               [&](auto const& o) { return has(o, index); });
-}
-
-XGRAD_FUNCTION Indices Subscripts::of_operand(
-    std::string_view text, Shape const& shape, std::size_t number) {
-    std::size_t labels = 0;
-    bool has_ellipsis = false;
-    read(
-        text, [&](char) { ++labels; }, [&] { has_ellipsis = true; });
-    if (labels > shape.size() || (labels < shape.size() && !has_ellipsis))
-        fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", labels,
-            " axes, and operand ", number, " has shape ", shape);
-    auto const under = static_cast<int>(shape.size() - labels);
-    ellipsis_ = std::max(ellipsis_, under);
-    Indices indices;
-    auto const add = [&](int index) {
-        auto const n = shape[indices.size()];
-        for (std::size_t i = 0; i < indices.size(); ++i)
-            if (indices[i] == index && shape[i] != n)
-                fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)),
-                    " is repeated for operand ", number, " of shape ", shape,
-                    " but the sizes don't match, ", n, " != ", shape[i]);
-        auto& known = extents_.try_emplace(index, n).first->second;
-        if (known == 1) known = n;
-        if (n != known && n != 1)
-            fail<ShapeError>("einsum: subscript ",
-                index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)),
-                " has size ", n, " for operand ", number, " of shape ", shape,
-                " which does not broadcast with previously seen size ", known);
-        indices.push_back(index);
-    };
-    read(
-        text, [&](char c) { add(c); },
-        [&] {
-            for (int i = -under; i < 0; ++i) add(i);
-        });
-    return indices;
-}
-
-XGRAD_FUNCTION void Subscripts::implicit_output() {
-    std::map<int, int> times;
-    for (auto const& operand : operands_)
-        for (int const index : operand) ++times[index];
-    for (auto const& [index, n] : times)
-        if (index < 0 || n == 1) output_.push_back(index);
-}
-
-XGRAD_FUNCTION void Subscripts::explicit_output(std::string_view text) {
-    read(
-        text,
-        [&](char c) {
-            if (has(output_, c))
-                fail<Error>("einsum: output subscript ", std::string(1, c),
-                    " appears more than once in the output of \"", equation_, "\"");
-            if (!extents_.contains(c))
-                fail<Error>("einsum: output subscript ", std::string(1, c),
-                    " does not appear in the equation for any input operand");
-            output_.push_back(c);
-        },
-        [&] {
-            for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i);
-        });
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_EINSUM_HPP
 #ifndef XGRAD_SINGLE_XGRAD_LINALG_LU_HPP
 #define XGRAD_SINGLE_XGRAD_LINALG_LU_HPP
@@ -1297,24 +1194,25 @@ namespace detail {
 /// U, s and V^H of a stack of matrices, with as many singular vectors as singular values; or only
 /// s.
 template <Differentiable T> struct SingularValues {
-    Array<T> u, vh; // column-major
+    Array<T> u, vh;
     Array<precision_of<T>> s;
 
     SingularValues(Tensor<T> const& a, bool vectors) {
         MatrixSizes const sizes(a.shape());
         auto const lead = stack_of(a.shape());
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
-        u = new_column_major<T>(stacked(lead, m, k));
-        vh = new_column_major<T>(stacked(lead, k, n));
+        u = Array<T>(stacked(lead, m, k));
+        vh = Array<T>(stacked(lead, k, n));
         Shape shape = lead;
         shape.push_back(k);
         s = Array<precision_of<T>>(shape);
-        auto const work = column_major(a.array_of());
+        // row-major: to LAPACK A^T, whose U is the transpose of V^H, and whose V^H that of U
+        auto const work = row_major_copy(a.array_of());
         for (std::size_t i = 0; k && i < sizes.count; ++i)
             if (!are_finite(work.begin() + i * m * n, m * n) ||
-                lapack::singular(sizes.rows, sizes.columns, work.begin() + i * m * n,
-                    s.begin() + i * k, vectors ? u.begin() + i * m * k : nullptr,
-                    vectors ? vh.begin() + i * k * n : nullptr))
+                lapack::singular(sizes.columns, sizes.rows, work.begin() + i * m * n,
+                    s.begin() + i * k, vectors ? vh.begin() + i * k * n : nullptr,
+                    vectors ? u.begin() + i * m * k : nullptr))
                 fail<LinAlgError>(at_matrix("linalg.svd", a.shape(), i),
                     "The algorithm failed to converge because the input matrix is ill-conditioned, "
                     "has too many repeated singular values, or holds NaN or infinity.");
@@ -1446,12 +1344,12 @@ template <Differentiable T> struct LuFactors {
     /// range, or is 0.
     precision_of<T> scale(std::size_t i) const {
         using P = precision_of<T>;
-        if (singular[i] || std::isnormal(std::abs(determinant(i)))) return P(1);
+        if (singular[i] || is_normal(std::abs(determinant(i)))) return P(1);
         double logarithm = 0;
         for_each_pivot(i,
             [&](T const& pivot) { logarithm += std::log2(static_cast<double>(std::abs(pivot))); });
         static constexpr double max_exponent = std::numeric_limits<P>::max_exponent - 1;
-        return std::isfinite(logarithm)
+        return is_finite(logarithm)
                    ? std::ldexp(
                          P(1), static_cast<int>(std::clamp(std::rint(-logarithm / sizes.rows),
                                    -max_exponent, max_exponent)))
@@ -1505,7 +1403,7 @@ template <Differentiable T> struct LinalgSolve : Function<LinalgSolve<T>> {
         for (std::size_t i = 0; sizes.elements() && i < sizes.count; ++i)
             lapack::solve_lu(adjoint, sizes.rows, sizes.columns, factors->matrix(i),
                 factors->pivots_of(i), x.begin() + i * sizes.elements());
-        Tensor<T> const result(std::move(x));
+        Tensor<T> const result(contiguous(x));
         ctx.factors = factors;
         ctx.adjoint = adjoint;
         ctx.save_for_backward(a, result);
@@ -1543,8 +1441,9 @@ template <Differentiable T> struct LinalgCofactors : Function<LinalgCofactors<T>
             using detail::conj;
             T const phase = conj(of_u.determinant(i) * of_vh.determinant(i));
             T* next = found.u.begin() + i * n * n;
-            for (std::size_t column = 0; column < n; ++column)
-                for (std::size_t row = 0; row < n; ++row) *next++ *= phase * others[column];
+            for (std::size_t row = 0; row < n; ++row)
+                for (std::size_t column = 0; column < n; ++column)
+                    *next++ *= phase * others[column];
         }
         return matmul(u, vh);
     }
@@ -1673,7 +1572,7 @@ template <Operand A, Operand B> Tensor<typename A::value_type> solve(A const& a,
         auto const apart = detail::materialize(movedim(columns, -2, 0));
         auto const x = solve(p, reshape(apart, {static_cast<std::ptrdiff_t>(apart.shape(0)), -1}));
         return detail::only_reshaped(
-            detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)));
+            detail::materialize(movedim(reshape(x, Axes(apart.shape())), 0, -2)).contiguous());
     }
     auto const [x, y] = detail::broadcast_stacks("linalg.solve", p, columns);
     auto const out = detail::LinalgSolve<typename A::value_type>::apply(
@@ -1754,8 +1653,7 @@ template <Differentiable T> Tensor<T> exponential_of(Tensor<T> const& matrix) {
         33522128640, 1323241920, 40840800, 960960, 16380, 182, 1};
     static constexpr double largest_norm = 5.371920351148152;
     double const norm = norm_1(matrix);
-    if (!std::isfinite(norm))
-        return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
+    if (!is_finite(norm)) return full<T>(matrix.shape(), T(std::numeric_limits<P>::quiet_NaN()));
     int squarings = std::max(0, std::ilogb(norm / largest_norm) + 1);
     auto const c = [](std::size_t i) { return static_cast<P>(b[i] / b[0]); };
 
@@ -1879,17 +1777,18 @@ template <Differentiable T> struct LinalgQr : Function<LinalgQr<T>> {
         auto const m = a.shape(-2), n = a.shape(-1), k = std::min(m, n);
         auto const work = column_major(a.array_of());
         auto q = new_column_major<T>(stacked(lead, m, k));
-        auto r = new_column_major<T>(stacked(lead, k, n));
+        Array<T> r(stacked(lead, k, n));
         for (std::size_t i = 0; k && i < sizes.count; ++i) {
             T* const factors = work.begin() + i * m * n;
             lapack::factor_qr(sizes.rows, sizes.columns, factors, q.begin() + i * m * k);
             T* to = r.begin() + i * k * n;
-            for (std::size_t column = 0; column < n; ++column) {
-                auto const above = std::min(column + 1, k);
-                to = std::fill_n(std::copy_n(factors + column * m, above, to), k - above, T(0));
+            for (std::size_t row = 0; row < k; ++row) {
+                to = std::fill_n(to, row, T(0));
+                for (std::size_t column = row; column < n; ++column)
+                    *to++ = factors[column * m + row];
             }
         }
-        Tensor<T> const of_q(std::move(q)), of_r(std::move(r));
+        Tensor<T> const of_q(contiguous(q)), of_r(std::move(r));
         ctx.save_for_backward(m < n ? a : Tensor<T>(), of_q, of_r);
         return {of_q, of_r};
     }
@@ -1960,9 +1859,16 @@ using linalg::svd;
 using linalg::svdvals;
 } // namespace xgrad
 
+XGRAD_HAS_BODIES_ELSEWHERE(linalg_hpp)
+
 
 // ======== xgrad/core/end_headers.inc
 // Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
 #    pragma GCC visibility pop
 #endif
@@ -2005,6 +1911,346 @@ using linalg::svdvals;
 #pragma pop_macro("None")
 #pragma pop_macro("Status")
 #pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+
 #endif  // XGRAD_SINGLE_XGRAD_LINALG_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_LINALG
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_IPP
+
+// ======== xgrad/impl/linalg.ipp
+// The bodies of linalg.hpp, which includes this file where it includes its bodies: core/config.hpp.
+
+
+// ======== xgrad/core/begin_bodies.inc
+// What the files that list the bodies of a header begin with. They end with end_headers.inc.
+
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+#ifndef XGRAD_IMPLEMENTATION
+#    define XGRAD_IMPLEMENTATION
+#endif
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
+
+// ======== xgrad/impl/kernels/lapack.ipp
+// Bodies of lapack.hpp.
+
+namespace xgrad::detail::lapack {
+
+XGRAD_FUNCTION int count(std::size_t n) {
+    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        fail<ShapeError>("linalg: LAPACK does not count to ", n);
+    return static_cast<int>(n);
+}
+
+} // namespace xgrad::detail::lapack
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_LAPACK_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
+
+// ======== xgrad/impl/linalg/einsum.ipp
+// Bodies of einsum.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Axes joined(std::initializer_list<Axes> parts) {
+    Axes all;
+    for (auto const& part : parts)
+        for (auto const n : part) all.push_back(n);
+    return all;
+}
+
+XGRAD_FUNCTION Subscripts::Subscripts(std::string_view equation, std::vector<Shape> const& shapes)
+    : equation_(equation) {
+    auto const arrow = equation.find("->");
+    auto left = equation.substr(0, arrow);
+    auto const named = static_cast<std::size_t>(std::ranges::count(left, ',')) + 1;
+    if (named != shapes.size())
+        fail<ShapeError>("einsum: the equation \"", equation, "\" has subscripts for ", named,
+            " operands, but there are ", shapes.size());
+    for (std::size_t i = 0; i < named; ++i) {
+        auto const end = std::min(left.find(','), left.size());
+        operands_.push_back(of_operand(left.substr(0, end), shapes[i], i));
+        left.remove_prefix(std::min(end + 1, left.size()));
+    }
+    if (arrow == equation.npos) implicit_output();
+    else explicit_output(equation.substr(arrow + 2));
+}
+
+XGRAD_FUNCTION bool Subscripts::is_needed(int index, std::size_t next) const {
+    return has(output_, index) ||
+           std::any_of(operands_.begin() + static_cast<std::ptrdiff_t>(next), operands_.end(),
+               [&](auto const& o) { return has(o, index); });
+}
+
+XGRAD_FUNCTION Indices Subscripts::of_operand(
+    std::string_view text, Shape const& shape, std::size_t number) {
+    std::size_t labels = 0;
+    bool has_ellipsis = false;
+    read(
+        text, [&](char) { ++labels; }, [&] { has_ellipsis = true; });
+    if (labels > shape.size() || (labels < shape.size() && !has_ellipsis))
+        fail<ShapeError>("einsum: the subscripts \"", text, "\" name ", labels,
+            " axes, and operand ", number, " has shape ", shape);
+    auto const under = static_cast<int>(shape.size() - labels);
+    ellipsis_ = std::max(ellipsis_, under);
+    Indices indices;
+    auto const add = [&](int index) {
+        auto const n = shape[indices.size()];
+        for (std::size_t i = 0; i < indices.size(); ++i)
+            if (indices[i] == index && shape[i] != n)
+                fail<ShapeError>("einsum: subscript ", std::string(1, static_cast<char>(index)),
+                    " is repeated for operand ", number, " of shape ", shape,
+                    " but the sizes don't match, ", n, " != ", shape[i]);
+        auto& known = extents_.try_emplace(index, n).first->second;
+        if (known == 1) known = n;
+        if (n != known && n != 1)
+            fail<ShapeError>("einsum: subscript ",
+                index < 0 ? std::string("...") : std::string(1, static_cast<char>(index)),
+                " has size ", n, " for operand ", number, " of shape ", shape,
+                " which does not broadcast with previously seen size ", known);
+        indices.push_back(index);
+    };
+    read(
+        text, [&](char c) { add(c); },
+        [&] {
+            for (int i = -under; i < 0; ++i) add(i);
+        });
+    return indices;
+}
+
+XGRAD_FUNCTION void Subscripts::implicit_output() {
+    std::map<int, int> times;
+    for (auto const& operand : operands_)
+        for (int const index : operand) ++times[index];
+    for (auto const& [index, n] : times)
+        if (index < 0 || n == 1) output_.push_back(index);
+}
+
+XGRAD_FUNCTION void Subscripts::explicit_output(std::string_view text) {
+    read(
+        text,
+        [&](char c) {
+            if (has(output_, c))
+                fail<Error>("einsum: output subscript ", std::string(1, c),
+                    " appears more than once in the output of \"", equation_, "\"");
+            if (!extents_.contains(c))
+                fail<Error>("einsum: output subscript ", std::string(1, c),
+                    " does not appear in the equation for any input operand");
+            output_.push_back(c);
+        },
+        [&] {
+            for (int i = -ellipsis_; i < 0; ++i) output_.push_back(i);
+        });
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LINALG_EINSUM_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
+
+// ======== xgrad/impl/linalg/matrices.ipp
+// Bodies of matrices.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION MatrixSizes::MatrixSizes(Shape const& s)
+    : rows(lapack::count(s[s.size() - 2])), columns(lapack::count(s.back())) {
+    for (std::size_t d = 0; d + 2 < s.size(); ++d) count *= s[d];
+}
+
+XGRAD_FUNCTION std::size_t MatrixSizes::elements() const {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+}
+
+XGRAD_FUNCTION Shape without_last(Shape const& s, std::size_t n) {
+    return Shape(s.begin(), s.end() - static_cast<std::ptrdiff_t>(n));
+}
+
+XGRAD_FUNCTION std::string at_matrix(std::string_view name, Shape const& shape, std::size_t i) {
+    return std::string(name) + ": " +
+           (shape.size() > 2 ? "(Batch element " + std::to_string(i) + "): " : "");
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LINALG_MATRICES_IPP
+
+XGRAD_HAS_BODIES_HERE(linalg_hpp)
+
+
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_LINALG_IPP
+#endif

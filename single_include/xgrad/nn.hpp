@@ -33,7 +33,11 @@
 
 #ifndef XGRAD_SINGLE_HEADER_NN
 #define XGRAD_SINGLE_HEADER_NN
+#pragma push_macro("XGRAD_INSIDE")
+#undef XGRAD_INSIDE
+#define XGRAD_INSIDE
 #include <xgrad/xgrad.hpp>
+#pragma pop_macro("XGRAD_INSIDE")
 #ifndef XGRAD_SINGLE_XGRAD_NN_HPP
 #define XGRAD_SINGLE_XGRAD_NN_HPP
 
@@ -46,11 +50,6 @@
 // The headers that programs include begin with this file and end with end_headers.inc; so both are
 // read many times.
 //
-// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
-// files of a library are compiled with -fvisibility=hidden.
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
-#    pragma GCC visibility push(default)
-#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
 // X11.
@@ -132,6 +131,37 @@
 #undef None
 #undef Status
 #undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
 
 #ifndef XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
@@ -232,7 +262,7 @@ constexpr std::string_view choice_names(Approximate) { return "approximate: none
 /// Options of dropout().
 struct DropoutFuncOptions {
     double p = 0.5; // Probability that an element becomes 0. Outside of [0, 1] it is an Error.
-    bool training = true; // false to return x
+    Flag training = true; // false to return x
 };
 
 namespace detail {
@@ -296,7 +326,7 @@ template <Operand X> auto log_softmax(X const& x, std::ptrdiff_t axis) {
 
 /// If `training`, each element is 0 with probability p, else multiplied by 1/(1 - p).
 template <Differentiable T>
-Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, bool training = true) {
+Tensor<T> dropout(Tensor<T> const& x, double p = 0.5, Flag training = true) {
     return detail::dropped("dropout", x, x.shape(), p, training);
 }
 template <Differentiable T> Tensor<T> dropout(Tensor<T> const& x, DropoutFuncOptions const& o) {
@@ -313,7 +343,7 @@ XGRAD_OF_EXPRESSION(dropout)
 
 /// Dropout of whole channels of x, of shape [N, C, H, W] (Tompson et al., 2015).
 template <Differentiable T>
-Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, bool training = true) {
+Tensor<T> dropout2d(Tensor<T> const& x, double p = 0.5, Flag training = true) {
     if (x.dim() != 4)
         xgrad::detail::fail<ShapeError>(
             "dropout2d: an input [N, C, H, W] is needed, not one of shape ", x.shape());
@@ -370,23 +400,6 @@ using nn::functional::softmax;
 using nn::functional::softplus;
 } // namespace xgrad
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
-
-// ======== xgrad/impl/nn/functional.ipp
-// Bodies of functional.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
-    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
-    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_FUNCTIONAL_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HPP
@@ -485,32 +498,6 @@ private:
 
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
-
-// ======== xgrad/impl/nn/live_modules.ipp
-// Bodies of live_modules.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION void LiveModules::move(AnyModule const* from, AnyModule const* to) noexcept {
-    std::lock_guard const lock(mutex_);
-    auto entry = all_.extract(from);
-    if (!entry) return; // moved from before
-    entry.value() = to;
-    all_.insert(std::move(entry));
-}
-
-XGRAD_FUNCTION AnyModule const* LiveModules::first_in(std::uintptr_t begin, std::uintptr_t end) {
-    std::lock_guard const lock(mutex_);
-    auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
-    return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found : nullptr;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_LIVE_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
@@ -546,53 +533,25 @@ struct LoadReport {
 
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
-
-// ======== xgrad/impl/nn/load_report.ipp
-// Bodies of load_report.hpp.
-
-namespace xgrad::nn {
-
-XGRAD_FUNCTION bool LoadReport::complete() const noexcept {
-    return missing.empty() && unexpected.empty() && mismatched.empty();
-}
-
-XGRAD_FUNCTION std::string LoadReport::message(std::string_view module_class) const {
-    std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
-    auto const list = [&](char const* what, std::vector<std::string> const& names) {
-        for (auto const& name : names) {
-            if (name == names.front())
-                text.append("\n\t").append(what).append(" key(s) in state_dict: ");
-            else text += ", ";
-            text += '"' + name + '"';
-        }
-    };
-    list("Missing", missing);
-    list("Unexpected", unexpected);
-    for (auto const& name : mismatched) text += "\n\t" + name;
-    return text;
-}
-
-} // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_LOAD_REPORT_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 
 // ======== xgrad/nn/module_hooks.hpp
 // Hooks of modules: the lists of one module, the global lists, and the view of a forward call that
-// hooks get.
+// hooks get. state_hooks.hpp and backward_hooks.hpp register hooks in these lists.
 //
 // Shapes: hooks see arguments and results of any shapes.
 // Gradients: options of hooks change none.
 // Errors: an always_call hook that throws after another error is announced by a warning only.
 
+namespace xgrad {
+class StateDict;
+}
 namespace xgrad::nn {
 
 class AnyModule;
+struct LoadReport;
 
 /// How a hook on a module is registered.
 struct HookOptions {
@@ -646,19 +605,39 @@ struct ModuleHooks {
     using PreHooks = HookList<Returned(AnyModule&, Gradients const& grad_output)>;
     using BackwardHooks =
         HookList<Returned(AnyModule&, Gradients const& grad_input, Gradients const& grad_output)>;
+    using Name = std::string const&;
     enum class BackwardKind : unsigned char { none, full, of_last_node };
 
     AnyModule* module; // its current address, or null
     ForwardHooks forward_pre, forward;
     PreHooks backward_pre;
     BackwardHooks backward;
+    HookList<void(AnyModule&, Name prefix)> state_dict_pre;
+    HookList<void(AnyModule&, StateDict&, Name prefix)> state_dict_post;
+    HookList<void(AnyModule&, StateDict&, Name prefix, LoadReport&)> load_state_dict_pre;
+    HookList<void(AnyModule&, LoadReport&)> load_state_dict_post;
     BackwardKind backward_kind = BackwardKind::none;
 
     explicit ModuleHooks(AnyModule* m = nullptr) noexcept : module(m) {}
 
+    /// True where a call has hooks.
     bool any() const;
     static ModuleHooks& of_all_modules() {
         static ModuleHooks hooks;
+        return hooks;
+    }
+};
+
+/// The hooks on what is registered in any module. One of a tensor may return another tensor.
+struct RegistrationHooks {
+    using Name = std::string const&;
+    using TensorHooks = HookList<AnyTensor(AnyModule&, Name, AnyTensor const&)>;
+
+    TensorHooks parameter, buffer;
+    HookList<void(AnyModule&, Name, AnyModule&)> module;
+
+    static RegistrationHooks& of_all_modules() {
+        static RegistrationHooks hooks;
         return hooks;
     }
 };
@@ -697,30 +676,6 @@ ModuleHooks::ForwardHooks::Function untyped_forward_hook(F f, bool always) {
 } // namespace detail
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
-
-// ======== xgrad/impl/nn/module_hooks.ipp
-// Bodies of module_hooks.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION bool ModuleCall::begin(xgrad::detail::Identity hook, bool always) {
-    if (failed && !always) return false;
-    for (auto const other : called_)
-        if (other == hook) return false;
-    if (always) called_.push_back(hook);
-    return true;
-}
-
-XGRAD_FUNCTION bool ModuleHooks::any() const {
-    return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_HOOKS_HPP
 
 namespace xgrad::nn {
@@ -797,6 +752,21 @@ public:
     /// register_full_backward_hook().
     template <class F> HookHandle register_backward_hook(F f, HookOptions options = {});
 
+    /// Hooks around state_dict(), also where this module is inside of the one that is saved; the
+    /// names of its entries begin with `prefix`, such as "encoder.". Before: f(module, prefix).
+    /// After: f(module, state, prefix), which may change the state.
+    template <class F> HookHandle register_state_dict_pre_hook(F f, HookOptions options = {});
+    template <class F> HookHandle register_state_dict_post_hook(F f, HookOptions options = {});
+    /// A hook before this module looks for its values in load_state_dict(): f(module, state,
+    /// prefix), or f(module, state, prefix, report). The state is a copy with the caller's tensors,
+    /// for a module inside of another one only with the names that begin with `prefix`. The hook
+    /// may change it, for instance rename entries.
+    template <class F> HookHandle register_load_state_dict_pre_hook(F f, HookOptions options = {});
+    /// A hook after load_state_dict(), for a module inside before those around it: f(module,
+    /// LoadReport&). Values are loaded then. What the hook removes from the report is no error.
+    /// Where an error is left, or a hook throws, the values from before are restored.
+    template <class F> HookHandle register_load_state_dict_post_hook(F f, HookOptions options = {});
+
     /// Registers a member of this object under a name. Parameter, Buffer and Child do that by
     /// themselves.
     void register_member(
@@ -830,7 +800,7 @@ protected:
     void own(std::string_view name, AnyTensor parameter);
     /// Appends an owned persistent buffer.
     void own_buffer(std::string_view name, AnyTensor buffer);
-    void clear_members() noexcept { members_.clear(); }
+    void clear_members() noexcept { members_.clear(), names_.clear(); }
     AnyTensor const& owned_tensor(std::size_t i) const { return members_[i].tensor; }
     /// Throws at the first call of a module if one of its members is a module but no Child.
     void check_members_once() const {
@@ -869,12 +839,24 @@ private:
     AnyModule& module_of(Member const& m) const noexcept {
         return m.owned ? *m.owned : at<AnyModule>(m);
     }
-    void check_name(std::string_view name, Kind kind) const;
+    /// Appends a member, after registration hooks. Throws where its name is none, or is taken.
+    void add(Member member);
+    void run_registration_hooks(Member& m);
     void find_tensors(std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const;
     std::vector<NamedTensor> named_tensors(Kind kind) const;
     void find_modules(std::string const& name, std::vector<NamedModule>& found);
-    /// All parameters and persistent buffers, module by module.
-    void find_state(std::string const& prefix, std::vector<NamedTensor>& found) const;
+    /// True for a parameter and a persistent buffer.
+    bool is_state(Member const& m) const noexcept;
+    /// Calls f(member) for all parameters, then for all persistent buffers.
+    template <class F> void each_state(F f) const {
+        check_members();
+        for (auto const kind : {Kind::parameter, Kind::buffer})
+            for (auto const& m : members_)
+                if (m.kind == kind && is_state(m)) f(m);
+    }
+    void save_state(std::string const& prefix, StateDict& state);
+    struct Loading;
+    void find_values(StateDict& state, std::string const& prefix, Loading& loading);
 
     static std::vector<AnyTensor> tensors_of(std::vector<NamedTensor> const& named);
     static std::vector<AnyModule*> modules_of(std::vector<NamedModule> const& named);
@@ -885,6 +867,7 @@ private:
     bool training_ = true;
     mutable std::atomic<bool> checked_{false};
     std::vector<Member> members_;
+    xgrad::detail::NameIndex names_; // of members_
     xgrad::detail::MadeOnce<detail::ModuleHooks> hooks_;
 };
 
@@ -895,254 +878,6 @@ inline std::vector<NamedModule> AnyModule::named_modules() {
 }
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
-
-// ======== xgrad/impl/nn/any_module.ipp
-// Bodies of any_module.hpp.
-
-namespace xgrad::nn {
-
-XGRAD_FUNCTION void AnyModule::requires_grad_(bool on) {
-    for (auto const& p : parameters()) p.impl().requires_grad = on;
-}
-
-XGRAD_FUNCTION void AnyModule::zero_grad() {
-    for (auto const& p : parameters()) p.impl().grad = nullptr;
-}
-
-XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
-    : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
-      members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
-    detail::LiveModules::instance().move(&o, this);
-    take_hooks();
-}
-
-XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
-    if (this == &o) return *this;
-    members_ = o.members_;
-    training_ = o.training_;
-    return *this;
-}
-
-XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule&& o) {
-    if (this == &o) return *this;
-    members_ = std::move(o.members_);
-    training_ = o.training_;
-    leave_hooks();
-    hooks_ = std::move(o.hooks_);
-    take_hooks();
-    return *this;
-}
-
-XGRAD_FUNCTION bool AnyModule::has_type_of(std::size_t i, AnyModule const& other) const {
-    AnyModule const& m = owned(i);
-    return typeid(m) == typeid(other);
-}
-
-XGRAD_FUNCTION AnyModule::Member::Member(Member const& o)
-    : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset),
-      owned(o.owned ? o.owned->clone_any() : nullptr) {
-    if (!o.tensor.defined()) return;
-    tensor = xgrad::detail::value_copy(o.tensor);
-    tensor.impl().requires_grad = o.tensor.impl().requires_grad;
-}
-
-XGRAD_FUNCTION auto AnyModule::Member::operator=(Member o) noexcept -> Member& {
-    name.swap(o.name);
-    kind = o.kind, persistent = o.persistent, offset = o.offset;
-    owned.swap(o.owned);
-    std::swap(tensor, o.tensor);
-    return *this;
-}
-
-XGRAD_FUNCTION void AnyModule::take_hooks() noexcept {
-    if (auto* const h = hooks_.get()) h->module = this;
-}
-
-XGRAD_FUNCTION void AnyModule::leave_hooks() noexcept {
-    if (auto* const h = hooks_.get()) h->module = nullptr;
-}
-
-XGRAD_FUNCTION AnyTensor const& AnyModule::tensor_of(Member const& m) const noexcept {
-    return m.tensor.defined() ? m.tensor : at<AnyTensor>(m);
-}
-
-XGRAD_FUNCTION std::vector<AnyTensor> AnyModule::tensors_of(std::vector<NamedTensor> const& named) {
-    std::vector<AnyTensor> all;
-    for (auto const& n : named) all.push_back(n.tensor);
-    return all;
-}
-
-XGRAD_FUNCTION std::vector<AnyModule*> AnyModule::modules_of(
-    std::vector<NamedModule> const& named) {
-    std::vector<AnyModule*> all;
-    for (auto const& n : named) all.push_back(n.module);
-    return all;
-}
-
-/// Every module in this object's memory must be a Child or be inside a Child, which checks its own
-/// members.
-XGRAD_FUNCTION void AnyModule::check_members() const {
-    auto const end = address() + bytes_;
-    auto& live = detail::LiveModules::instance();
-    auto next = address() + 1;
-    while (auto const* const m = live.first_in(next, end)) {
-        next = m->address() + m->bytes_;
-        auto const offset = static_cast<std::ptrdiff_t>(m->address() - address());
-        bool const is_child = std::ranges::any_of(members_, [&](Member const& member) {
-            return member.kind == Kind::module && !member.owned && member.offset == offset;
-        });
-        if (!is_child)
-            xgrad::detail::fail(kind(), ": a module of type ", m->kind(),
-                " is a plain member, so that ", kind(),
-                " has neither its parameters nor its "
-                "state: make it a Child, as in nn::Child<",
-                m->kind(), "> layer{*this, \"layer\", ...}; several are a ModuleList");
-    }
-    checked_.store(true, std::memory_order_relaxed);
-}
-
-XGRAD_FUNCTION void AnyModule::check_name(std::string_view name, Kind kind) const {
-    std::string_view const what = kind == Kind::parameter ? "parameter"
-                                  : kind == Kind::buffer  ? "buffer"
-                                                          : "module";
-    if (name.empty())
-        xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
-    if (name.find('.') != name.npos)
-        xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
-    for (auto const& m : members_)
-        if (m.name == name)
-            xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
-}
-
-XGRAD_FUNCTION void AnyModule::register_member(
-    std::string_view name, Kind kind, void const* place, bool persistent) {
-    check_name(name, kind);
-    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
-    if (offset >= bytes_)
-        xgrad::detail::fail(this->kind(), ": '", name,
-            "' is no member of the module that it is registered with. Give it `*this` in the class "
-            "that it is a member of; modules on the heap go into a ModuleList");
-    members_.push_back({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
-}
-
-XGRAD_FUNCTION void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module) {
-    check_name(name, Kind::module);
-    members_.push_back({std::string(name), Kind::module, true, 0, std::move(module)});
-}
-
-XGRAD_FUNCTION void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules) {
-    std::vector<Member> members;
-    for (auto& m : modules)
-        members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
-    members_ = std::move(members);
-}
-
-XGRAD_FUNCTION void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
-    check_name(name, Kind::buffer);
-    members_.push_back({std::string(name), Kind::buffer, true, 0});
-    members_.back().tensor = std::move(buffer);
-}
-
-XGRAD_FUNCTION void AnyModule::own(std::string_view name, AnyTensor parameter) {
-    check_name(name, Kind::parameter);
-    parameter.impl().requires_grad = true;
-    members_.push_back({std::string(name), Kind::parameter, true, 0});
-    members_.back().tensor = std::move(parameter);
-}
-
-XGRAD_FUNCTION void AnyModule::find_tensors(
-    std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const {
-    check_members();
-    for (auto const& m : members_)
-        if (m.kind == kind)
-            if (auto const& t = tensor_of(m); t.defined()) found.push_back({prefix + m.name, t});
-    for (auto const& m : members_)
-        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
-}
-
-XGRAD_FUNCTION std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const {
-    std::vector<NamedTensor> found;
-    find_tensors("", kind, found);
-    return found;
-}
-
-XGRAD_FUNCTION std::vector<NamedModule> AnyModule::named_children() {
-    check_members();
-    std::vector<NamedModule> all;
-    for (auto const& m : members_)
-        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
-    return all;
-}
-
-XGRAD_FUNCTION void AnyModule::find_modules(
-    std::string const& name, std::vector<NamedModule>& found) {
-    found.push_back({name, this});
-    for (auto const& [child, module] : named_children())
-        module->find_modules(name.empty() ? child : name + "." + child, found);
-}
-
-XGRAD_FUNCTION std::size_t AnyModule::parameter_count() const {
-    std::size_t n = 0;
-    for (auto const& p : parameters()) n += p.numel();
-    return n;
-}
-
-XGRAD_FUNCTION void AnyModule::find_state(
-    std::string const& prefix, std::vector<NamedTensor>& found) const {
-    check_members();
-    for (auto const kind : {Kind::parameter, Kind::buffer})
-        for (auto const& m : members_)
-            if (m.kind == kind && m.persistent && tensor_of(m).defined())
-                found.push_back({prefix + m.name, tensor_of(m)});
-    for (auto const& m : members_)
-        if (m.kind == Kind::module) module_of(m).find_state(prefix + m.name + ".", found);
-}
-
-XGRAD_FUNCTION StateDict AnyModule::state_dict() const {
-    std::vector<NamedTensor> found;
-    find_state("", found);
-    StateDict state;
-    for (auto const& [name, tensor] : found) state.set(name, xgrad::detail::value_copy(tensor));
-    return state;
-}
-
-XGRAD_FUNCTION LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict) {
-    std::vector<NamedTensor> own;
-    find_state("", own);
-    LoadReport report;
-    std::vector<std::pair<AnyTensor, AnyTensor>> pairs;
-    for (auto const& [name, to] : own) {
-        auto const* const from = state.find(name);
-        if (!from) report.missing.push_back(name);
-        else if (!from->defined())
-            report.mismatched.push_back(name + ": the state has an undefined tensor");
-        else if (!(from->shape() == to.shape()))
-            report.mismatched.push_back(
-                xgrad::detail::message_of({"size mismatch for ", name, ": a tensor of shape ",
-                    from->shape(), " in the state, of shape ", to.shape(), " in the module"}));
-        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
-            report.mismatched.push_back(
-                "type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) +
-                " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
-        else pairs.emplace_back(to, *from);
-    }
-    for (auto const& [name, tensor] : state)
-        if (std::ranges::find(own, name, &NamedTensor::name) == own.end())
-            report.unexpected.push_back(name);
-    if (strict && !report.complete()) xgrad::detail::fail(report.message(kind()));
-    for (auto& [to, from] : pairs)
-        from = xgrad::detail::converted_copy(
-            from, *to.impl().type); // which may look into the module's own memory
-    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
-    return report;
-}
-
-} // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_ANY_MODULE_HPP
 
 namespace xgrad::nn::detail {
@@ -1282,272 +1017,6 @@ template <class F> HookHandle AnyModule::register_backward_hook(F f, HookOptions
 
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
-
-// ======== xgrad/impl/nn/backward_hooks.ipp
-// Bodies of backward_hooks.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION BackwardHookFunction::BackwardHookFunction(Tensors const& of) {
-    for (auto const& t : of) {
-        bool const differentiable = is_differentiable(t.dtype());
-        edges_.push_back(
-            differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
-        shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
-    }
-    set_edges(edges_.data(), edges_.size());
-    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
-}
-
-XGRAD_FUNCTION void BackwardHookFunction::apply(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < edges_.size(); ++i) {
-        auto const& [type, shape] = shapes_[i];
-        if (gradients[i].defined()) results[i] = std::move(gradients[i]);
-        else if (type) results[i] = type->filled(shape, 0);
-    }
-}
-
-XGRAD_FUNCTION Ref<Node> wrap(Tensors& tensors) {
-    auto const wants_gradient = [](AnyTensor const& t) {
-        return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
-    };
-    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
-    Tensors of;
-    for (auto const& t : tensors)
-        if (t.defined()) of.push_back(t);
-    Ref<Node> const node(new BackwardHookFunction(of));
-    std::uint32_t output = 0;
-    for (auto& t : tensors) {
-        if (!t.defined()) continue;
-        auto const nr = output++;
-        if (!wants_gradient(t)) continue;
-        AnyTensor const same = xgrad::detail::alias(t);
-        xgrad::detail::mark_view(same, t);
-        auto& impl = same.impl();
-        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
-        impl.grad_fn = node;
-        impl.output_nr = nr;
-        t = same;
-    }
-    return node;
-}
-
-XGRAD_FUNCTION BackwardHooksOfCall::BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks()) {
-    for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
-        auto const pre = list->backward_pre.slots();
-        before_.insert(before_.end(), pre.begin(), pre.end());
-        if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
-        auto const full = list->backward.slots();
-        after_.insert(after_.end(), full.begin(), full.end());
-    }
-}
-
-XGRAD_FUNCTION void BackwardHooksOfCall::wrap_arguments(Tensors& tensors) {
-    places_of(tensors, arguments_);
-    count_arguments_ = tensors.size();
-    auto const node = wrap(tensors);
-    if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
-    node->register_hook([self = shared_from_this()](Gradients const& grad_inputs,
-                            Gradients const&) { return self->leave(grad_inputs); });
-}
-
-XGRAD_FUNCTION void BackwardHooksOfCall::wrap_results(Tensors& tensors) {
-    places_of(tensors, results_);
-    count_results_ = tensors.size();
-    if (auto const node = wrap(tensors))
-        node->register_hook(
-            [self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) {
-                return self->enter(grad_outputs);
-            });
-}
-
-XGRAD_FUNCTION void BackwardHooksOfCall::places_of(
-    Tensors const& tensors, std::vector<std::size_t>& places) {
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-        if (tensors[i].defined()) places.push_back(i);
-}
-
-XGRAD_FUNCTION Gradients BackwardHooksOfCall::spread(
-    Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count) {
-    Gradients all(count);
-    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
-    return all;
-}
-
-XGRAD_FUNCTION Gradients BackwardHooksOfCall::selected(
-    Gradients const& all, std::vector<std::size_t> const& places) {
-    Gradients gradients;
-    for (auto const p : places) gradients.push_back(all[p]);
-    return gradients;
-}
-
-XGRAD_FUNCTION AnyModule& BackwardHooksOfCall::module() const {
-    if (!hooks_->module)
-        fail<GraphError>("a module with backward hooks was destroyed before the backward pass: "
-                         "keep it until then");
-    return *hooks_->module;
-}
-
-XGRAD_FUNCTION Gradients BackwardHooksOfCall::enter(Gradients const& grad_outputs) const {
-    Gradients gradients = spread(grad_outputs, results_, count_results_);
-    ModuleHooks::PreHooks::for_each(before_, [&](auto const& hook) {
-        auto after = hook(module(), gradients);
-        if (!after) return;
-        if (after->size() != count_results_)
-            fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ",
-                after->size(), ", but expected ", count_results_);
-        gradients = std::move(*after);
-    });
-    if (arguments_require_grad_)
-        xgrad::detail::pass_data(identity_) = std::make_shared<Gradients>(gradients);
-    else call_without_arguments(gradients);
-    return selected(gradients, results_);
-}
-
-XGRAD_FUNCTION void BackwardHooksOfCall::call_without_arguments(
-    Gradients const& grad_output) const {
-    Gradients const nothing(count_arguments_);
-    ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
-        auto const after = hook(module(), nothing, grad_output);
-        if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
-            fail<GraphError>(
-                "Backward hook for Modules where no input requires gradient should always "
-                "return nothing or undefined tensors for all gradients.");
-    });
-}
-
-XGRAD_FUNCTION Gradients BackwardHooksOfCall::leave(Gradients const& grad_inputs) const {
-    auto const entered = std::exchange(xgrad::detail::pass_data(identity_), nullptr);
-    if (!entered) return {};
-    auto const& grad_output = *static_cast<Gradients const*>(entered.get());
-    Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
-    ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
-        auto after = hook(module(), gradients, grad_output);
-        if (!after) return;
-        if (after->size() != count_arguments_)
-            fail<GraphError>("Backward hook returned an invalid number of grad_input, got ",
-                after->size(), ", but expected ", count_arguments_);
-        gradients = std::move(*after);
-    });
-    return selected(gradients, arguments_);
-}
-
-XGRAD_FUNCTION void warn_of_last_node(Node const& last, ModuleCall const& call) {
-    static constexpr char const* end =
-        "Please use register_full_backward_hook to get the documented behavior.";
-    auto const are_defined = [](Tensors const& tensors) {
-        return std::ranges::all_of(tensors, [](AnyTensor const& t) { return t.defined(); });
-    };
-    Tensors const arguments = call.arguments(), results = call.results();
-    if (!call.returns_tensors() || !are_defined(results))
-        return warn(
-            "Using non-full backward hooks on a Module that does not return a single Tensor or a "
-            "tuple of Tensors is deprecated and will be removed in future versions. This hook will "
-            "be missing some of the grad_output. ",
-            end);
-    if (!are_defined(arguments))
-        return warn(
-            "Using non-full backward hooks on a Module that does not take as input a single Tensor "
-            "or a tuple of Tensors is deprecated and will be removed in future versions. This hook "
-            "will be missing some of the grad_input. ",
-            end);
-    std::vector<Node const*> makers, of_arguments, next;
-    auto const add = [](std::vector<Node const*>& to, Node const* node) {
-        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
-    };
-    for (auto const& t : results) add(makers, t.grad_fn());
-    for (auto const& t : arguments) add(of_arguments, t.grad_fn());
-    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
-    if (makers.size() > 1)
-        return warn("Using a non-full backward hook when outputs are generated by different "
-                    "autograd Nodes is deprecated and will be removed in future versions. This "
-                    "hook will be missing some grad_output. ",
-            end);
-    std::sort(of_arguments.begin(), of_arguments.end(),
-        std::less<Node const*>()); // std::ranges would ask for operator< by name, and find that of
-                                   // tensors
-    std::sort(next.begin(), next.end(), std::less<Node const*>());
-    if (of_arguments != next)
-        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is "
-             "deprecated and will be removed in future versions. This hook will be missing some "
-             "grad_input. ",
-            end);
-}
-
-XGRAD_FUNCTION void hook_last_node(AnyModule& m, ModuleCall const& call) {
-    auto const hooks = m.made_hooks();
-    auto const slots = hooks->backward.slots();
-    auto const first = call.first_result();
-    if (slots.empty() || !first.defined() || !first.grad_fn()) return;
-    for (auto const& slot : slots)
-        first.grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs,
-                                           Gradients const& grad_outputs) -> Gradients {
-            if (slot->removed) return {};
-            if (!hooks->module)
-                fail<GraphError>("a module with backward hooks was destroyed before the backward "
-                                 "pass: keep it until then");
-            auto after =
-                ModuleHooks::BackwardHooks::hook(*slot)(*hooks->module, grad_inputs, grad_outputs);
-            if (!after) return {};
-            xgrad::detail::check_hook_count(after->size(), grad_inputs.size());
-            return *std::move(after);
-        });
-    warn_of_last_node(*first.grad_fn(), call);
-}
-
-XGRAD_FUNCTION void call_with_hooks(AnyModule& m, ModuleCall& call) {
-    auto const hooks = m.made_hooks(); // a hook may destroy or replace the module
-    auto& all = ModuleHooks::of_all_modules();
-    auto const visit = [&](auto list, AnyModule& on) {
-        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
-        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
-    };
-    try {
-        visit(&ModuleHooks::forward_pre, m);
-        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
-        if (backward->any()) {
-            auto arguments = call.arguments();
-            backward->wrap_arguments(arguments);
-            call.set_arguments(arguments, "a backward hook");
-        }
-        call.forward();
-        visit(&ModuleHooks::forward, m);
-        if (backward->any()) {
-            if (!call.returns_tensors())
-                warn("For backward hooks to be called, module output should be a Tensor or a tuple "
-                     "of Tensors");
-            auto results = call.results();
-            backward->wrap_results(results);
-            call.set_results(results, "a backward hook");
-        }
-        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node)
-            hook_last_node(m, call);
-    } catch (...) {
-        call.failed = true;
-        auto const call_rest = [&](ModuleHooks const& of) {
-            of.forward.for_each([&](auto const& hook) {
-                try {
-                    hook(m, call);
-                } catch (std::exception const& e) {
-                    warn("module forward hook with always_call=True raised an exception that was "
-                         "silenced as another error was raised in forward: ",
-                        e.what());
-                }
-            });
-        };
-        call_rest(all);
-        call_rest(*hooks);
-        throw;
-    }
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_BACKWARD_HOOKS_HPP
 
 namespace xgrad::nn::detail {
@@ -1822,8 +1291,6 @@ namespace nn::detail {
 /// A tensor that belongs to a module. It is a handle, but its copy constructor copies the values.
 template <Scalar T> class MemberTensor : public Tensor<T> {
 public:
-    using tensor = Tensor<T>;
-
     MemberTensor(MemberTensor const& o) : Tensor<T>(copy_of(o)) {}
     MemberTensor(MemberTensor&& o) noexcept = default;
     MemberTensor& operator=(MemberTensor const& o) {
@@ -1840,6 +1307,8 @@ protected:
     MemberTensor(AnyModule& owner, std::string_view name, MemberKind role, Tensor<T> const& value,
         bool persistent)
         : Tensor<T>(value.defined() ? value.detach() : value) {
+        if constexpr (Differentiable<T>)
+            if (role == MemberKind::parameter && this->defined()) this->requires_grad_();
         owner.register_member(name, role, static_cast<AnyTensor const*>(this), persistent);
     }
 
@@ -1853,17 +1322,6 @@ private:
 
 } // namespace nn::detail
 
-namespace detail {
-template <class X>
-concept MemberOfModule =
-    Operand<X> && std::derived_from<X, nn::detail::MemberTensor<typename X::scalar>>;
-/// In an expression a member is its tensor.
-template <MemberOfModule X> struct OperandTraits<X> {
-    using type = typename X::tensor;
-    static type const& make(X const& x) { return x; }
-};
-} // namespace detail
-
 namespace nn {
 
 namespace detail {
@@ -1876,9 +1334,7 @@ AnyModule& no_module(); // never defined: only for code that does not compile
 template <Differentiable T> class Parameter : public detail::MemberTensor<T> {
 public:
     Parameter(AnyModule& owner, std::string_view name, Tensor<T> const& value)
-        : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true) {
-        if (value.defined()) this->requires_grad_();
-    }
+        : detail::MemberTensor<T>(owner, name, detail::MemberKind::parameter, value, true) {}
     template <class X>
         requires(!std::derived_from<X, Parameter>)
     explicit Parameter(X const&) : Parameter(detail::no_module(), {}, Tensor<T>()) {
@@ -1984,33 +1440,159 @@ inline std::ostream& operator<<(std::ostream& out, AnyModule const& m) {
 
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
+#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
+#ifndef XGRAD_SINGLE_XGRAD_NN_STATE_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_NN_STATE_HOOKS_HPP
 
-// ======== xgrad/impl/nn/module_text.ipp
-// Bodies of module_text.hpp.
+// ======== xgrad/nn/state_hooks.hpp
+// Hooks around state_dict() and load_state_dict() of modules, and hooks on what modules register.
+//
+// Shapes: a registration hook may replace a tensor by one of another shape.
+// Gradients: hooks on states record none. A tensor that replaces a parameter requires a gradient.
+// Errors: what a hook throws leaves state_dict(), load_state_dict(), which then has changed no
+// parameter and no buffer, or the constructor of the module. A replacement that is no leaf is a
+// GraphError, one of another type a TypeError.
 
 namespace xgrad::nn {
+namespace detail {
 
-XGRAD_FUNCTION void AnyModule::print(std::string const& indent, std::string& out) const {
-    out += std::string(kind()) + "(" + extra_repr();
-    bool has_children = false;
-    for (auto const& m : members_) {
-        if (m.kind != Kind::module) continue;
-        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
-        out += "\n" + indent + "  (" + m.name + "): ";
-        module_of(m).print(indent + "  ", out);
+/// Adds f with the module as an M&.
+template <class M, class List, class F> HookHandle add_typed(List& list, F f, HookOptions options) {
+    return list.add(
+        [f = std::move(f)](AnyModule& m, auto&... rest) mutable { f(static_cast<M&>(m), rest...); },
+        options.prepend);
+}
+template <class F, class... A> constexpr bool returns_nothing() {
+    return std::is_void_v<std::invoke_result_t<F&, A...>>;
+}
+
+template <class M, class F>
+HookHandle add_state_dict_pre_hook(ModuleHooks& hooks, F f, HookOptions options) {
+    constexpr bool takes = std::is_invocable_v<F&, M&, std::string const&>;
+    static_assert(takes, "register_state_dict_pre_hook: a hook takes the module and the prefix of "
+                         "its names: f(module, prefix)");
+    if constexpr (takes) {
+        constexpr bool fits = returns_nothing<F, M&, std::string const&>();
+        static_assert(fits, "register_state_dict_pre_hook: a hook returns nothing");
+        if constexpr (fits) return add_typed<M>(hooks.state_dict_pre, std::move(f), options);
     }
-    out += has_children ? "\n" + indent + ")" : ")";
-    if (auto const n = parameter_count())
-        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+    return {};
+}
+template <class M, class F>
+HookHandle add_state_dict_post_hook(ModuleHooks& hooks, F f, HookOptions options) {
+    constexpr bool takes = std::is_invocable_v<F&, M&, StateDict&, std::string const&>;
+    static_assert(takes, "register_state_dict_post_hook: a hook takes the module, the state and "
+                         "the prefix of the module's names: f(module, state, prefix)");
+    if constexpr (takes) {
+        constexpr bool fits = returns_nothing<F, M&, StateDict&, std::string const&>();
+        static_assert(fits, "register_state_dict_post_hook: a hook changes the state that it is "
+                            "given, and returns nothing");
+        if constexpr (fits) return add_typed<M>(hooks.state_dict_post, std::move(f), options);
+    }
+    return {};
+}
+template <class M, class F>
+HookHandle add_load_state_dict_pre_hook(ModuleHooks& hooks, F f, HookOptions options) {
+    constexpr bool with_report =
+        std::is_invocable_v<F&, M&, StateDict&, std::string const&, LoadReport&>;
+    constexpr bool takes =
+        with_report || std::is_invocable_v<F&, M&, StateDict&, std::string const&>;
+    static_assert(takes, "register_load_state_dict_pre_hook: a hook takes the module, the state "
+                         "and the prefix of the module's names, f(module, state, prefix), and may "
+                         "take the LoadReport&, too");
+    if constexpr (with_report) {
+        constexpr bool fits = returns_nothing<F, M&, StateDict&, std::string const&, LoadReport&>();
+        static_assert(fits, "register_load_state_dict_pre_hook: a hook changes the state that it "
+                            "is given, and returns nothing");
+        if constexpr (fits) return add_typed<M>(hooks.load_state_dict_pre, std::move(f), options);
+        return {};
+    } else if constexpr (takes)
+        return add_load_state_dict_pre_hook<M>(
+            hooks,
+            [f = std::move(f)](M& m, StateDict& state, std::string const& prefix,
+                LoadReport&) mutable { return f(m, state, prefix); },
+            options);
+    else return {};
+}
+template <class M, class F>
+HookHandle add_load_state_dict_post_hook(ModuleHooks& hooks, F f, HookOptions options) {
+    constexpr bool takes = std::is_invocable_v<F&, M&, LoadReport&>;
+    static_assert(takes, "register_load_state_dict_post_hook: a hook takes the module and the "
+                         "report of what does not fit: f(module, LoadReport&)");
+    if constexpr (takes) {
+        constexpr bool fits = returns_nothing<F, M&, LoadReport&>();
+        static_assert(fits, "register_load_state_dict_post_hook: a hook changes the report that it "
+                            "is given, and returns nothing");
+        if constexpr (fits) return add_typed<M>(hooks.load_state_dict_post, std::move(f), options);
+    }
+    return {};
+}
+
+template <class F> HookHandle add_registration_hook(RegistrationHooks::TensorHooks& list, F f) {
+    constexpr bool takes =
+        std::is_invocable_v<F&, AnyModule&, std::string const&, AnyTensor const&>;
+    static_assert(takes, "a registration hook takes an AnyModule&, the name and the tensor: "
+                         "f(module, name, AnyTensor const&)");
+    if constexpr (takes) {
+        using Returned = std::invoke_result_t<F&, AnyModule&, std::string const&, AnyTensor const&>;
+        constexpr bool fits =
+            std::is_void_v<Returned> || std::is_convertible_v<Returned, AnyTensor>;
+        static_assert(fits, "a registration hook returns nothing, or the tensor to go on with");
+        if constexpr (fits)
+            return list.add([f = std::move(f)](AnyModule& m, std::string const& name,
+                                AnyTensor const& t) mutable -> AnyTensor {
+                if constexpr (std::is_void_v<Returned>) return f(m, name, t), AnyTensor();
+                else return f(m, name, t);
+            });
+    }
+    return {};
+}
+
+} // namespace detail
+
+template <class F> HookHandle AnyModule::register_state_dict_pre_hook(F f, HookOptions options) {
+    return detail::add_state_dict_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+template <class F> HookHandle AnyModule::register_state_dict_post_hook(F f, HookOptions options) {
+    return detail::add_state_dict_post_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+template <class F>
+HookHandle AnyModule::register_load_state_dict_pre_hook(F f, HookOptions options) {
+    return detail::add_load_state_dict_pre_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+template <class F>
+HookHandle AnyModule::register_load_state_dict_post_hook(F f, HookOptions options) {
+    return detail::add_load_state_dict_post_hook<AnyModule>(*made_hooks(), std::move(f), options);
+}
+
+/// Registers a global hook, which runs whenever a module gets a parameter, before it has it:
+/// f(AnyModule& module, std::string const& name, AnyTensor const& parameter). It may return a
+/// tensor of the same scalar type, which becomes the parameter instead. A module registers its
+/// members while it is constructed.
+template <class F> HookHandle register_module_parameter_registration_hook(F f) {
+    return detail::add_registration_hook(
+        detail::RegistrationHooks::of_all_modules().parameter, std::move(f));
+}
+/// The same for buffers.
+template <class F> HookHandle register_module_buffer_registration_hook(F f) {
+    return detail::add_registration_hook(
+        detail::RegistrationHooks::of_all_modules().buffer, std::move(f));
+}
+/// The same for modules inside a module: f(AnyModule& module, std::string const& name, AnyModule&
+/// inside), which returns nothing: members are values, so the hook may change the module inside,
+/// and not replace it.
+template <class F> HookHandle register_module_module_registration_hook(F f) {
+    constexpr bool takes =
+        std::is_invocable_r_v<void, F&, AnyModule&, std::string const&, AnyModule&>;
+    static_assert(takes, "register_module_module_registration_hook: a hook takes an AnyModule&, "
+                         "the name and the module inside: f(module, name, AnyModule&)");
+    if constexpr (takes)
+        return detail::RegistrationHooks::of_all_modules().module.add(std::move(f));
+    else return {};
 }
 
 } // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_NN_MODULE_TEXT_HPP
+#endif  // XGRAD_SINGLE_XGRAD_NN_STATE_HOOKS_HPP
 
 namespace xgrad::nn {
 
@@ -2062,6 +1644,19 @@ public:
     template <class F> HookHandle register_backward_hook(F f, HookOptions options = {}) {
         return detail::add_backward_hook<Self>(
             *made_hooks(), detail::ModuleHooks::BackwardKind::of_last_node, std::move(f), options);
+    }
+    template <class F> HookHandle register_state_dict_pre_hook(F f, HookOptions options = {}) {
+        return detail::add_state_dict_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_state_dict_post_hook(F f, HookOptions options = {}) {
+        return detail::add_state_dict_post_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F> HookHandle register_load_state_dict_pre_hook(F f, HookOptions options = {}) {
+        return detail::add_load_state_dict_pre_hook<Self>(*made_hooks(), std::move(f), options);
+    }
+    template <class F>
+    HookHandle register_load_state_dict_post_hook(F f, HookOptions options = {}) {
+        return detail::add_load_state_dict_post_hook<Self>(*made_hooks(), std::move(f), options);
     }
 
 private:
@@ -2425,32 +2020,6 @@ struct Flatten : Module<Flatten> {
 
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
-
-// ======== xgrad/impl/nn/activation_modules.ipp
-// Bodies of activation_modules.hpp.
-
-namespace xgrad::nn {
-
-XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
-}
-
-XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
-    if (!(p >= 0 && p <= 1))
-        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
-}
-
-XGRAD_FUNCTION std::string Flatten::extra_repr() const {
-    return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
-}
-
-} // namespace xgrad::nn
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_ACTIVATION_MODULES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 #define XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
@@ -2526,10 +2095,11 @@ constexpr std::string_view choice_names(Nonlinearity) {
 /// Fills a parameter with one value; not recorded.
 template <Differentiable T> void constant_(Tensor<T> t, std::type_identity_t<T> value) {
     NoGradGuard const off;
+    if constexpr (xgrad::detail::watches_handles) t.belongs_to_library();
     t.fill_(value);
 }
-template <Differentiable T> void zeros_(Tensor<T> t) { constant_(t, T(0)); }
-template <Differentiable T> void ones_(Tensor<T> t) { constant_(t, T(1)); }
+template <Differentiable T> void zeros_(Tensor<T> const& t) { constant_(t, T(0)); }
+template <Differentiable T> void ones_(Tensor<T> const& t) { constant_(t, T(1)); }
 
 /// The recommended gain of a nonlinearity; param is the slope of leaky_relu (default 0.01).
 double calculate_gain(Choice<Nonlinearity> nonlinearity, std::optional<double> param = {});
@@ -2562,22 +2132,22 @@ double xavier_deviation(std::string_view name, Tensor<T> const& t, double gain) 
 } // namespace detail
 
 /// Glorot and Bengio, 2010: variance 2 gain^2 / (fan_in + fan_out), uniform or normal.
-template <Differentiable T> void xavier_uniform_(Tensor<T> t, double gain = 1) {
+template <Differentiable T> void xavier_uniform_(Tensor<T> const& t, double gain = 1) {
     detail::uniform_with(t, detail::xavier_deviation("xavier_uniform_", t, gain));
 }
-template <Differentiable T> void xavier_normal_(Tensor<T> t, double gain = 1) {
+template <Differentiable T> void xavier_normal_(Tensor<T> const& t, double gain = 1) {
     normal_(t, 0, detail::xavier_deviation("xavier_normal_", t, gain));
 }
 
 /// He et al., 2015: variance gain^2 / fan, uniform or normal; a is the slope of leaky_relu.
 template <Differentiable T>
-void kaiming_uniform_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
+void kaiming_uniform_(Tensor<T> const& t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
     Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu) {
     detail::uniform_with(
         t, detail::kaiming_deviation("kaiming_uniform_", t, a, mode, nonlinearity));
 }
 template <Differentiable T>
-void kaiming_normal_(Tensor<T> t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
+void kaiming_normal_(Tensor<T> const& t, double a = 0, Choice<FanMode> mode = FanMode::fan_in,
     Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu) {
     normal_(t, 0, detail::kaiming_deviation("kaiming_normal_", t, a, mode, nonlinearity));
 }
@@ -2588,10 +2158,10 @@ struct KaimingOptions {
     Choice<FanMode> mode = FanMode::fan_in; // `fan_in` or `fan_out`; see FanMode
     Choice<Nonlinearity> nonlinearity = Nonlinearity::leaky_relu; // what follows the layer
 };
-template <Differentiable T> void kaiming_uniform_(Tensor<T> t, KaimingOptions const& o) {
+template <Differentiable T> void kaiming_uniform_(Tensor<T> const& t, KaimingOptions const& o) {
     kaiming_uniform_(t, o.a, o.mode, o.nonlinearity);
 }
-template <Differentiable T> void kaiming_normal_(Tensor<T> t, KaimingOptions const& o) {
+template <Differentiable T> void kaiming_normal_(Tensor<T> const& t, KaimingOptions const& o) {
     kaiming_normal_(t, o.a, o.mode, o.nonlinearity);
 }
 
@@ -2624,56 +2194,13 @@ template <Differentiable T> void orthogonal_(Tensor<T> t, double gain = 1) {
             for (std::size_t k = 0; k < n; ++k) squares += std::norm(v[i * n + k]);
             for (std::size_t k = 0; k < n; ++k) v[i * n + k] /= std::sqrt(squares);
         }
+    if constexpr (xgrad::detail::watches_handles) t.belongs_to_library();
     t.copy_(
         reshape(rows <= columns ? vectors : mT(vectors), Axes(t.shape())) * static_cast<P>(gain));
 }
 
 } // namespace xgrad::nn::init
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
-
-// ======== xgrad/impl/nn/initializers.ipp
-// Bodies of initializers.hpp.
-
-namespace xgrad::nn::init {
-
-XGRAD_FUNCTION double calculate_gain(
-    Choice<Nonlinearity> nonlinearity, std::optional<double> param) {
-    double const slope = param.value_or(0.01);
-    switch (nonlinearity) {
-    case Nonlinearity::tanh:
-        return 5. / 3;
-    case Nonlinearity::relu:
-        return std::numbers::sqrt2;
-    case Nonlinearity::leaky_relu:
-        return std::sqrt(2 / (1 + slope * slope));
-    case Nonlinearity::selu:
-        return 0.75;
-    default:
-        return 1;
-    }
-}
-
-} // namespace xgrad::nn::init
-
-namespace xgrad::nn::init::detail {
-
-XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name,
-            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
-            "shape ",
-            shape);
-    double field = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
-    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
-}
-
-} // namespace xgrad::nn::init::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_INITIALIZERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LINEAR_HPP
@@ -3103,24 +2630,6 @@ private:
 
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
-
-// ======== xgrad/impl/nn/attention.ipp
-// Bodies of attention.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
-    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
-               j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
-    return unsqueeze(i, 1) >= j;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_ATTENTION_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_COMPLEX_ACTIVATION_MODULES_HPP
@@ -3857,100 +3366,6 @@ TileSize tile_size(AxisPlan const& rows, AxisPlan const& columns, std::size_t by
 
 } // namespace xgrad::nn::detail
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
-
-// ======== xgrad/impl/nn/convolution_plan.ipp
-// Bodies of convolution_plan.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION Shape ConvGeometry::shape(
-    std::size_t first, std::size_t second, std::size_t height, std::size_t width) const {
-    return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width};
-}
-
-XGRAD_FUNCTION void AxisPlan::add(Phase phase) {
-    length = std::max(length, phase.count);
-    for (auto const& tap : phase.taps) {
-        furthest = std::max(furthest, tap.offset);
-        length = std::max(length, tap.offset + phase.count);
-    }
-    phases.push_back(std::move(phase));
-}
-
-XGRAD_FUNCTION std::size_t AxisPlan::max_results() const {
-    std::size_t most = 0;
-    for (auto const& phase : phases) most = std::max(most, phase.count);
-    return most;
-}
-
-XGRAD_FUNCTION AxisPlan output_plan(AxisGeometry const& s) {
-    AxisPlan plan{
-        .extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
-    Phase all{0, 1, s.windows, {}};
-    for (std::size_t i = 0; i < s.kernel; ++i) {
-        std::size_t const at = i * s.dilation, remainder = at % plan.stride;
-        auto const part =
-            static_cast<std::size_t>(std::ranges::find(plan.parts, remainder) - plan.parts.begin());
-        if (part == plan.parts.size()) plan.parts.push_back(remainder);
-        all.taps.push_back({i, part, at / plan.stride});
-    }
-    plan.add(std::move(all));
-    return plan;
-}
-
-XGRAD_FUNCTION AxisPlan input_plan(AxisGeometry const& s) {
-    std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
-    auto const each_tap = [&](std::size_t pixel,
-                              auto f) { // f(tap, window that the pixel reads; may be < 0)
-        for (std::size_t i = 0; i < s.kernel; ++i)
-            if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride)
-                f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) -
-                         static_cast<std::ptrdiff_t>(at / stride));
-    };
-    std::ptrdiff_t before = 0;
-    for (std::size_t pixel = 0; pixel < phases; ++pixel)
-        each_tap(
-            pixel, [&](std::size_t, std::ptrdiff_t window) { before = std::max(before, -window); });
-    AxisPlan plan{.extent = s.windows,
-        .before = static_cast<std::size_t>(before),
-        .stride = 1,
-        .kernel = s.kernel,
-        .parts = {0}};
-    for (std::size_t pixel = 0; pixel < phases; ++pixel) {
-        Phase phase{pixel, stride, (s.extent - 1 - pixel) / stride + 1, {}};
-        each_tap(pixel, [&](std::size_t i, std::ptrdiff_t window) {
-            phase.taps.push_back({i, 0, static_cast<std::size_t>(before + window)});
-        });
-        plan.add(std::move(phase));
-    }
-    return plan;
-}
-
-XGRAD_FUNCTION TileSize tile_size(
-    AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
-    using xgrad::detail::kernel::divided_up;
-    auto const evenly = [](std::size_t all, std::size_t most) {
-        return divided_up(all, divided_up(all, most));
-    };
-    std::size_t const all_rows = std::max<std::size_t>(1, rows.max_results()),
-                      all_columns = std::max<std::size_t>(1, columns.max_results());
-    std::size_t const positions = tile_bytes / std::max<std::size_t>(1, bytes),
-                      fitting = positions / std::max<std::size_t>(1, columns.length),
-                      least = std::min(all_rows, rows.furthest + 1);
-    if (fitting >= least + rows.furthest)
-        return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
-    std::size_t const min_columns =
-        std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
-    return {least, evenly(all_columns,
-                       std::clamp(positions / (least + rows.furthest), min_columns, all_columns))};
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_PLAN_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 #define XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
@@ -4205,14 +3620,6 @@ template <class Real> CorrelationLoops<Real> const& best_correlation_loops() {
     return loops;
 }
 
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_IMPLEMENTATION)
-template CorrelationLoops<float> const& best_correlation_loops();
-template CorrelationLoops<double> const& best_correlation_loops();
-#elif defined(XGRAD_SEPARATE_COMPILATION)
-extern template CorrelationLoops<float> const& best_correlation_loops();
-extern template CorrelationLoops<double> const& best_correlation_loops();
-#endif
-
 } // namespace xgrad::detail::kernel
 #endif  // XGRAD_SINGLE_XGRAD_NN_CORRELATION_KERNEL_HPP
 
@@ -4373,26 +3780,6 @@ private:
 
 } // namespace xgrad::nn::detail
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
-
-// ======== xgrad/impl/nn/convolution_lines.ipp
-// Bodies of convolution_lines.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION std::size_t Tile::rows_of(Phase const& phase) const {
-    return phase.count > row ? std::min(rows, phase.count - row) : 0;
-}
-
-XGRAD_FUNCTION std::size_t Tile::columns_of(Phase const& phase) const {
-    return phase.count > column ? std::min(columns, phase.count - column) : 0;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_CONVOLUTION_LINES_HPP
 
 namespace xgrad::nn::detail {
@@ -5440,7 +4827,7 @@ Tensor<T> binary_cross_entropy(Tensor<T> const& input,
 /// elements is no divergence: take batch_mean, or sum.
 template <RealScalar T>
 Tensor<T> kl_div(Tensor<T> const& input, std::type_identity_t<Tensor<T>> const& target,
-    Choice<Reduction> reduction = Reduction::mean, bool log_target = false) {
+    Choice<Reduction> reduction = Reduction::mean, Flag log_target = false) {
     detail::check_same_shape("kl_div", input, target);
     auto const finish = [&](auto const& losses) -> Tensor<T> {
         if (reduction != Reduction::batch_mean) return detail::reduced("kl_div", losses, reduction);
@@ -5479,7 +4866,7 @@ template <RealScalar T>
 Tensor<T> triplet_margin_loss(Tensor<T> const& anchor,
     std::type_identity_t<Tensor<T>> const& positive,
     std::type_identity_t<Tensor<T>> const& negative, double margin = 1, double p = 2,
-    double eps = 1e-6, bool swap = false, Choice<Reduction> reduction = Reduction::mean) {
+    double eps = 1e-6, Flag swap = false, Choice<Reduction> reduction = Reduction::mean) {
     detail::check_same_shape("triplet_margin_loss", anchor, positive);
     detail::check_same_shape("triplet_margin_loss", anchor, negative);
     auto const distance = [&](Tensor<T> const& a, Tensor<T> const& b) {
@@ -5776,27 +5163,6 @@ private:
 
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
-
-// ======== xgrad/impl/nn/embedding.ipp
-// Bodies of embedding.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION std::int64_t padding_row(
-    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
-    auto const n = static_cast<std::int64_t>(count);
-    if (index && (*index < -n || *index >= n))
-        xgrad::detail::fail<IndexError>(
-            name, ": padding_idx ", *index, " must be within ", n, " rows");
-    return !index ? -1 : *index < 0 ? *index + n : *index;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_EMBEDDING_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
 #define XGRAD_SINGLE_XGRAD_NN_LAYER_NORM_HPP
@@ -6018,23 +5384,6 @@ std::pair<Tensor<T>, std::vector<Moments>> standardize(StandardizeGeometry const
 
 } // namespace xgrad::nn::detail
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
-
-// ======== xgrad/impl/nn/standardize.ipp
-// Bodies of standardize.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION double StandardizeGeometry::count() const {
-    return static_cast<double>(channels * positions) *
-           static_cast<double>(over_samples ? samples : 1);
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_STANDARDIZE_HPP
 
 namespace xgrad::nn {
@@ -6601,7 +5950,7 @@ namespace functional {
 template <RealScalar T>
 Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running_mean,
     std::type_identity_t<Tensor<T>> running_var, std::type_identity_t<Tensor<T>> const& weight = {},
-    std::type_identity_t<Tensor<T>> const& bias = {}, bool training = false, double momentum = 0.1,
+    std::type_identity_t<Tensor<T>> const& bias = {}, Flag training = false, double momentum = 0.1,
     double eps = 1e-5) {
     using xgrad::detail::fail;
     auto g = detail::channel_geometry("batch_norm", x.shape());
@@ -6788,27 +6137,6 @@ template <RealScalar T = double> struct GroupNorm : Module<GroupNorm<T>> {
 
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
-
-// ======== xgrad/impl/nn/normalization.ipp
-// Bodies of normalization.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
-    if (shape.size() < 2)
-        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
-            "D input), not of shape ", shape);
-    std::size_t positions = 1;
-    for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
-    return {.samples = shape[0], .groups = shape[1], .positions = positions};
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_NORMALIZATION_HPP
 #ifndef XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
 #define XGRAD_SINGLE_XGRAD_NN_POOLING_MODULES_HPP
@@ -6878,74 +6206,6 @@ std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count);
 
 } // namespace xgrad::nn::detail
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
-
-// ======== xgrad/impl/nn/pooling_windows.ipp
-// Bodies of pooling_windows.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION Shape Windows::pooled(Shape shape) const {
-    shape.back() = columns.size();
-    if (axes == 2) shape[shape.size() - 2] = rows.size();
-    return shape;
-}
-
-XGRAD_FUNCTION Shape Windows::unpooled(Shape shape) const {
-    shape.back() = width;
-    if (axes == 2) shape[shape.size() - 2] = height;
-    return shape;
-}
-
-XGRAD_FUNCTION std::vector<AxisWindow> sliding_windows(
-    std::string_view name, Shape const& shape, PoolAxis const& axis) {
-    AxisGeometry const& s = axis.geometry;
-    if (2 * s.padding > s.kernel)
-        xgrad::detail::fail<ShapeError>(name,
-            ": pad should be at most half of kernel size, but got padding ", s.padding,
-            " and kernel size ", s.kernel);
-    std::size_t const available = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
-    std::size_t count =
-        available >= s.reach() && s.extent > 0 ? (available - s.reach()) / s.stride + 1 : 0;
-    if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
-    if (count == 0)
-        xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(),
-            " positions does not fit an extent of ", s.extent, " with padding ", s.padding,
-            ", in shape ", shape);
-    std::vector<AxisWindow> windows(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        std::size_t const from = i * s.stride, to = std::min(from + s.reach(),
-                                                   s.padded()); // from the start of the padding
-        std::size_t const skipped =
-            from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
-        auto& w = windows[i];
-        w.start = from + skipped * s.dilation - s.padding;
-        w.stop = std::max(w.start, std::min(to, s.extent + s.padding) - s.padding);
-        if (w.start >= w.stop)
-            xgrad::detail::fail<ShapeError>(name, ": a window of kernel size ", s.kernel,
-                " and dilation ", s.dilation, " sees nothing but padding");
-        w.step = s.dilation;
-        w.weight = 1 / static_cast<double>(axis.count_include_pad ? to - from : w.stop - w.start);
-    }
-    return windows;
-}
-
-XGRAD_FUNCTION std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count) {
-    std::vector<AxisWindow> windows(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        auto& w = windows[i];
-        w.start = i * extent / count;
-        w.stop = ((i + 1) * extent + count - 1) / count;
-        w.weight = 1 / static_cast<double>(w.stop - w.start);
-    }
-    return windows;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_WINDOWS_HPP
 
 namespace xgrad::nn {
@@ -7272,29 +6532,6 @@ Tensor<T> adaptive_avg_pool2d(Tensor<T> const& x, PerAxis<2> output_size) {
 } // namespace functional
 } // namespace xgrad::nn
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
-
-// ======== xgrad/impl/nn/pooling.ipp
-// Bodies of pooling.hpp.
-
-namespace xgrad::nn::detail {
-
-XGRAD_FUNCTION std::vector<std::int64_t> columns_in_turn(Windows const& w) {
-    std::vector<std::int64_t> all;
-    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
-        for (auto const& c : w.columns) {
-            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
-            most = std::max(most, count);
-            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
-        }
-    return all;
-}
-
-} // namespace xgrad::nn::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_NN_POOLING_HPP
 
 namespace xgrad::nn {
@@ -8438,18 +7675,20 @@ public:
 } // namespace xgrad::nn
 #endif  // XGRAD_SINGLE_XGRAD_NN_TRANSFORMER_HPP
 #ifdef XGRAD_SEPARATE_COMPILATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_INSTANCES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_NN_INSTANCES_IPP
 
-// ======== xgrad/impl/nn/instances.ipp
+// ======== xgrad/impl/nn/instances.inc
 // Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once: in other
 // files they are declared. nn.hpp includes this file last.
-
 #ifdef XGRAD_IMPLEMENTATION
 #    define XGRAD_INSTANCE template
 #else
 #    define XGRAD_INSTANCE extern template
 #endif
+
+namespace xgrad::detail::kernel {
+XGRAD_INSTANCE CorrelationLoops<float> const& best_correlation_loops();
+XGRAD_INSTANCE CorrelationLoops<double> const& best_correlation_loops();
+} // namespace xgrad::detail::kernel
 
 namespace xgrad {
 #define XGRAD_INSTANCES(T)                                                                         \
@@ -8495,7 +7734,7 @@ XGRAD_INSTANCES(std::complex<double>)
     XGRAD_INSTANCE Tensor<T> functional::max_pool2d(                                               \
         Tensor<T> const&, PerAxis<2>, MaxPoolOptions<2> const&);                                   \
     XGRAD_INSTANCE Tensor<T> functional::batch_norm(Tensor<T> const&, Tensor<T>, Tensor<T>,        \
-        Tensor<T> const&, Tensor<T> const&, bool, double, double);                                 \
+        Tensor<T> const&, Tensor<T> const&, Flag, double, double);                                 \
     XGRAD_INSTANCE Tensor<T> functional::group_norm(                                               \
         Tensor<T> const&, std::size_t, Tensor<T> const&, Tensor<T> const&, double);                \
     XGRAD_INSTANCE Tensor<T> functional::layer_norm(                                               \
@@ -8513,7 +7752,7 @@ XGRAD_INSTANCES(std::complex<double>)
     XGRAD_INSTANCE Tensor<T> functional::binary_cross_entropy(                                     \
         Tensor<T> const&, Tensor<T> const&, Choice<Reduction>, Tensor<T> const&);                  \
     XGRAD_INSTANCE Tensor<T> functional::kl_div(                                                   \
-        Tensor<T> const&, Tensor<T> const&, Choice<Reduction>, bool);
+        Tensor<T> const&, Tensor<T> const&, Choice<Reduction>, Flag);
 XGRAD_INSTANCES(float)
 XGRAD_INSTANCES(double)
 #undef XGRAD_INSTANCES
@@ -8521,14 +7760,20 @@ XGRAD_INSTANCES(double)
 } // namespace xgrad::nn
 
 #undef XGRAD_INSTANCE
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_INSTANCES_IPP
 #endif
 
 #undef XGRAD_OF_EXPRESSION
 
+XGRAD_HAS_BODIES_ELSEWHERE(nn_hpp)
+
 
 // ======== xgrad/core/end_headers.inc
 // Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
 #    pragma GCC visibility pop
 #endif
@@ -8571,6 +7816,1327 @@ XGRAD_INSTANCES(double)
 #pragma pop_macro("None")
 #pragma pop_macro("Status")
 #pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+
 #endif  // XGRAD_SINGLE_XGRAD_NN_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_NN
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_IPP
+
+// ======== xgrad/impl/nn.ipp
+// The bodies of nn.hpp, which includes this file where it includes its bodies: core/config.hpp.
+
+
+// ======== xgrad/core/begin_bodies.inc
+// What the files that list the bodies of a header begin with. They end with end_headers.inc.
+
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+#ifndef XGRAD_IMPLEMENTATION
+#    define XGRAD_IMPLEMENTATION
+#endif
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
+
+// ======== xgrad/impl/nn/activation_modules.ipp
+// Bodies of activation_modules.hpp.
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION Dropout::Dropout(double probability) : p(probability) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail("Dropout: the probability must lie between 0 and 1");
+}
+
+XGRAD_FUNCTION Dropout2d::Dropout2d(double probability) : p(probability) {
+    if (!(p >= 0 && p <= 1))
+        xgrad::detail::fail("Dropout2d: the probability must lie between 0 and 1");
+}
+
+XGRAD_FUNCTION std::string Flatten::extra_repr() const {
+    return "first=" + std::to_string(first) + ", last=" + std::to_string(last);
+}
+
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ACTIVATION_MODULES_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
+
+// ======== xgrad/impl/nn/any_module.ipp
+// Bodies of any_module.hpp.
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION void AnyModule::requires_grad_(bool on) {
+    for (auto const& p : parameters()) p.impl().requires_grad = on;
+}
+
+XGRAD_FUNCTION void AnyModule::zero_grad() {
+    for (auto const& p : parameters()) p.impl().grad = nullptr;
+}
+
+XGRAD_FUNCTION AnyModule::AnyModule(AnyModule&& o) noexcept
+    : bytes_(o.bytes_), training_(o.training_), checked_(o.is_checked()),
+      members_(std::move(o.members_)), hooks_(std::move(o.hooks_)) {
+    o.names_.clear();
+    detail::LiveModules::instance().move(&o, this);
+    take_hooks();
+}
+
+XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule const& o) {
+    if (this == &o) return *this;
+    members_ = o.members_;
+    names_.clear();
+    training_ = o.training_;
+    return *this;
+}
+
+XGRAD_FUNCTION AnyModule& AnyModule::operator=(AnyModule&& o) {
+    if (this == &o) return *this;
+    members_ = std::move(o.members_);
+    names_.clear(), o.names_.clear();
+    training_ = o.training_;
+    leave_hooks();
+    hooks_ = std::move(o.hooks_);
+    take_hooks();
+    return *this;
+}
+
+XGRAD_FUNCTION bool AnyModule::has_type_of(std::size_t i, AnyModule const& other) const {
+    AnyModule const& m = owned(i);
+    return typeid(m) == typeid(other);
+}
+
+XGRAD_FUNCTION AnyModule::Member::Member(Member const& o)
+    : name(o.name), kind(o.kind), persistent(o.persistent), offset(o.offset),
+      owned(o.owned ? o.owned->clone_any() : nullptr) {
+    if (!o.tensor.defined()) return;
+    tensor = xgrad::detail::value_copy(o.tensor);
+    tensor.impl().requires_grad = o.tensor.impl().requires_grad;
+}
+
+XGRAD_FUNCTION auto AnyModule::Member::operator=(Member o) noexcept -> Member& {
+    name.swap(o.name);
+    kind = o.kind, persistent = o.persistent, offset = o.offset;
+    owned.swap(o.owned);
+    std::swap(tensor, o.tensor);
+    return *this;
+}
+
+XGRAD_FUNCTION void AnyModule::take_hooks() noexcept {
+    if (auto* const h = hooks_.get()) h->module = this;
+}
+
+XGRAD_FUNCTION void AnyModule::leave_hooks() noexcept {
+    if (auto* const h = hooks_.get()) h->module = nullptr;
+}
+
+XGRAD_FUNCTION AnyTensor const& AnyModule::tensor_of(Member const& m) const noexcept {
+    return m.tensor.defined() ? m.tensor : at<AnyTensor>(m);
+}
+
+XGRAD_FUNCTION std::vector<AnyTensor> AnyModule::tensors_of(std::vector<NamedTensor> const& named) {
+    std::vector<AnyTensor> all;
+    for (auto const& n : named) all.push_back(n.tensor);
+    return all;
+}
+
+XGRAD_FUNCTION std::vector<AnyModule*> AnyModule::modules_of(
+    std::vector<NamedModule> const& named) {
+    std::vector<AnyModule*> all;
+    for (auto const& n : named) all.push_back(n.module);
+    return all;
+}
+
+/// Every module in this object's memory must be a Child or be inside a Child, which checks its own
+/// members.
+XGRAD_FUNCTION void AnyModule::check_members() const {
+    auto const end = address() + bytes_;
+    auto& live = detail::LiveModules::instance();
+    auto next = address() + 1;
+    while (auto const* const m = live.first_in(next, end)) {
+        next = m->address() + m->bytes_;
+        auto const offset = static_cast<std::ptrdiff_t>(m->address() - address());
+        bool const is_child = std::ranges::any_of(members_, [&](Member const& member) {
+            return member.kind == Kind::module && !member.owned && member.offset == offset;
+        });
+        if (!is_child)
+            xgrad::detail::fail(kind(), ": a module of type ", m->kind(),
+                " is a plain member, so that ", kind(),
+                " has neither its parameters nor its "
+                "state: make it a Child, as in nn::Child<",
+                m->kind(), "> layer{*this, \"layer\", ...}; several are a ModuleList");
+    }
+    checked_.store(true, std::memory_order_relaxed);
+}
+
+XGRAD_FUNCTION void AnyModule::add(Member member) {
+    auto const& name = member.name;
+    std::string_view const what = member.kind == Kind::parameter ? "parameter"
+                                  : member.kind == Kind::buffer  ? "buffer"
+                                                                 : "module";
+    if (name.empty())
+        xgrad::detail::fail(this->kind(), ": ", what, " name can't be empty string \"\"");
+    if (name.find('.') != name.npos)
+        xgrad::detail::fail(this->kind(), ": ", what, " name can't contain \".\", got: ", name);
+    names_.extend(members_.data(), members_.size());
+    if (names_.find(name, members_.data(), members_.size()) < members_.size())
+        xgrad::detail::fail(this->kind(), ": ", what, " '", name, "' already exists");
+    if (member.kind == Kind::parameter && member.tensor.defined())
+        member.tensor.impl().requires_grad = true;
+    run_registration_hooks(member);
+    members_.push_back(std::move(member));
+}
+
+XGRAD_FUNCTION void AnyModule::run_registration_hooks(Member& m) {
+    auto const& all = detail::RegistrationHooks::of_all_modules();
+    if (m.kind == Kind::module)
+        return all.module.for_each([&](auto const& hook) { hook(*this, m.name, module_of(m)); });
+    (m.kind == Kind::parameter ? all.parameter : all.buffer).for_each([&](auto const& hook) {
+        auto& tensor = const_cast<AnyTensor&>(tensor_of(m));
+        if (!tensor.defined()) return;
+        AnyTensor const other = hook(*this, m.name, tensor);
+        if (!other.defined() || other.is_same(tensor)) return;
+        if (other.dtype() != tensor.dtype())
+            xgrad::detail::fail<TypeError>(kind(), ": a registration hook returned a tensor of ",
+                xgrad::name(other.dtype()), " for '", m.name, "', which is of ",
+                xgrad::name(tensor.dtype()));
+        if (!other.is_leaf())
+            xgrad::detail::fail<GraphError>(kind(), ": a registration hook returned a tensor for '",
+                m.name, "' that is no leaf: return t.detach()");
+        other.impl().requires_grad = tensor.impl().requires_grad;
+        tensor = other;
+    });
+}
+
+XGRAD_FUNCTION void AnyModule::register_member(
+    std::string_view name, Kind kind, void const* place, bool persistent) {
+    auto const offset = reinterpret_cast<std::uintptr_t>(place) - address();
+    if (offset >= bytes_)
+        xgrad::detail::fail(this->kind(), ": '", name,
+            "' is no member of the module that it is registered with. Give it `*this` in the class "
+            "that it is a member of; modules on the heap go into a ModuleList");
+    add({std::string(name), kind, persistent, static_cast<std::ptrdiff_t>(offset)});
+}
+
+XGRAD_FUNCTION void AnyModule::own(std::string_view name, std::unique_ptr<AnyModule> module) {
+    add({std::string(name), Kind::module, true, 0, std::move(module)});
+}
+
+XGRAD_FUNCTION void AnyModule::own_in_row(std::vector<std::unique_ptr<AnyModule>> modules) {
+    std::vector<Member> members;
+    for (auto& m : modules) {
+        members.push_back({std::to_string(members.size()), Kind::module, true, 0, std::move(m)});
+        run_registration_hooks(members.back());
+    }
+    members_ = std::move(members);
+    names_.clear();
+}
+
+XGRAD_FUNCTION void AnyModule::own_buffer(std::string_view name, AnyTensor buffer) {
+    Member member(std::string(name), Kind::buffer, true, 0);
+    member.tensor = std::move(buffer);
+    add(std::move(member));
+}
+
+XGRAD_FUNCTION void AnyModule::own(std::string_view name, AnyTensor parameter) {
+    Member member(std::string(name), Kind::parameter, true, 0);
+    member.tensor = std::move(parameter);
+    add(std::move(member));
+}
+
+XGRAD_FUNCTION void AnyModule::find_tensors(
+    std::string const& prefix, Kind kind, std::vector<NamedTensor>& found) const {
+    check_members();
+    for (auto const& m : members_)
+        if (m.kind == kind)
+            if (auto const& t = tensor_of(m); t.defined()) found.push_back({prefix + m.name, t});
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) module_of(m).find_tensors(prefix + m.name + ".", kind, found);
+}
+
+XGRAD_FUNCTION std::vector<NamedTensor> AnyModule::named_tensors(Kind kind) const {
+    std::vector<NamedTensor> found;
+    find_tensors("", kind, found);
+    return found;
+}
+
+XGRAD_FUNCTION std::vector<NamedModule> AnyModule::named_children() {
+    check_members();
+    std::vector<NamedModule> all;
+    for (auto const& m : members_)
+        if (m.kind == Kind::module) all.push_back({m.name, &module_of(m)});
+    return all;
+}
+
+XGRAD_FUNCTION void AnyModule::find_modules(
+    std::string const& name, std::vector<NamedModule>& found) {
+    found.push_back({name, this});
+    for (auto const& [child, module] : named_children())
+        module->find_modules(name.empty() ? child : name + "." + child, found);
+}
+
+XGRAD_FUNCTION std::size_t AnyModule::parameter_count() const {
+    std::size_t n = 0;
+    for (auto const& p : parameters()) n += p.numel();
+    return n;
+}
+
+XGRAD_FUNCTION bool AnyModule::is_state(Member const& m) const noexcept {
+    return m.kind != Kind::module && m.persistent && tensor_of(m).defined();
+}
+
+XGRAD_FUNCTION void AnyModule::save_state(std::string const& prefix, StateDict& state) {
+    if (auto const* const h = hooks())
+        h->state_dict_pre.for_each([&](auto const& hook) { hook(*this, prefix); });
+    each_state([&](Member const& m) {
+        state.set(prefix + m.name, xgrad::detail::value_copy(tensor_of(m)));
+    });
+    for (std::size_t i = 0; i < members_.size(); ++i) // a hook may add members
+        if (auto const& m = members_[i]; m.kind == Kind::module)
+            module_of(m).save_state(prefix + m.name + ".", state);
+    if (auto const* const h = hooks())
+        h->state_dict_post.for_each([&](auto const& hook) { hook(*this, state, prefix); });
+}
+
+XGRAD_FUNCTION StateDict AnyModule::state_dict() const {
+    StateDict state;
+    const_cast<AnyModule*>(this)->save_state("", state);
+    return state;
+}
+
+/// What load_state_dict() has found.
+struct AnyModule::Loading {
+    LoadReport report;
+    std::vector<std::pair<AnyTensor, AnyTensor>> pairs; // a tensor of a module, and its new values
+    std::vector<AnyModule*> with_post_hooks;
+};
+
+XGRAD_FUNCTION void AnyModule::find_values(
+    StateDict& state, std::string const& prefix, Loading& loading) {
+    auto& report = loading.report;
+    if (auto const* const h = hooks())
+        h->load_state_dict_pre.for_each(
+            [&](auto const& hook) { hook(*this, state, prefix, report); });
+    each_state([&](Member const& m) {
+        auto const name = prefix + m.name;
+        auto const& to = tensor_of(m);
+        auto const* const from = state.find(name);
+        if (!from) report.missing.push_back(name);
+        else if (!from->defined())
+            report.mismatched.push_back(name + ": the state has an undefined tensor");
+        else if (!(from->shape() == to.shape()))
+            report.mismatched.push_back(
+                xgrad::detail::message_of({"size mismatch for ", name, ": a tensor of shape ",
+                    from->shape(), " in the state, of shape ", to.shape(), " in the module"}));
+        else if (!xgrad::detail::converts(from->dtype(), to.dtype()))
+            report.mismatched.push_back(
+                "type mismatch for " + name + ": " + std::string(xgrad::name(from->dtype())) +
+                " in the state, " + std::string(xgrad::name(to.dtype())) + " in the module");
+        else loading.pairs.emplace_back(to, *from);
+    });
+    std::vector<StateDict> inside(members_.size()); // the state of each module among the members
+    names_.extend(members_.data(), members_.size());
+    for (auto const& [name, tensor] : state) {
+        if (!name.starts_with(prefix)) continue;
+        auto const rest = std::string_view(name).substr(prefix.size());
+        auto const dot = rest.find('.');
+        auto const i = names_.find(rest.substr(0, dot), members_.data(), members_.size());
+        bool const is_module = i < inside.size() && members_[i].kind == Kind::module;
+        if (dot != rest.npos && is_module) inside[i].set(name, tensor);
+        else if (dot != rest.npos || i == inside.size() || !is_state(members_[i]))
+            report.unexpected.push_back(name);
+    }
+    for (std::size_t i = 0; i < inside.size(); ++i)
+        if (auto const& m = members_[i]; m.kind == Kind::module)
+            module_of(m).find_values(inside[i], prefix + m.name + ".", loading);
+    if (auto const* const h = hooks(); h && h->load_state_dict_post.any())
+        loading.with_post_hooks.push_back(this);
+}
+
+XGRAD_FUNCTION LoadReport AnyModule::load_state_dict(StateDict const& state, bool strict) {
+    Loading loading;
+    auto& report = loading.report;
+    auto& pairs = loading.pairs;
+    StateDict changed = state;
+    find_values(changed, "", loading);
+    auto const check = [&] {
+        if (strict && !report.complete()) xgrad::detail::fail(report.message(kind()));
+    };
+    bool const has_hooks = !loading.with_post_hooks.empty();
+    if (!has_hooks) check();
+    for (auto& [to, from] : pairs)
+        from = xgrad::detail::converted_copy(
+            from, *to.impl().type); // which may look into the module's own memory
+    std::vector<AnyTensor> before;
+    if (has_hooks)
+        for (auto const& [to, from] : pairs) before.push_back(xgrad::detail::value_copy(to));
+    for (auto const& [to, from] : pairs) xgrad::detail::overwrite(to, from);
+    if (!has_hooks) return report;
+    try {
+        for (auto* const m : loading.with_post_hooks)
+            m->hooks()->load_state_dict_post.for_each([&](auto const& hook) { hook(*m, report); });
+        check();
+    } catch (...) {
+        for (std::size_t i = 0; i < before.size(); ++i)
+            xgrad::detail::overwrite(pairs[i].first, before[i]);
+        throw;
+    }
+    return report;
+}
+
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ANY_MODULE_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
+
+// ======== xgrad/impl/nn/attention.ipp
+// Bodies of attention.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Tensor<bool> causal_mask(std::size_t queries, std::size_t keys) {
+    auto const i = arange<std::int64_t>(0, static_cast<std::int64_t>(queries)),
+               j = arange<std::int64_t>(0, static_cast<std::int64_t>(keys));
+    return unsqueeze(i, 1) >= j;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_ATTENTION_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
+
+// ======== xgrad/impl/nn/backward_hooks.ipp
+// Bodies of backward_hooks.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION BackwardHookFunction::BackwardHookFunction(Tensors const& of) {
+    for (auto const& t : of) {
+        bool const differentiable = is_differentiable(t.dtype());
+        edges_.push_back(
+            differentiable && t.requires_grad() ? xgrad::detail::gradient_edge(t) : Edge());
+        shapes_.emplace_back(differentiable ? t.impl().type : nullptr, t.shape());
+    }
+    set_edges(edges_.data(), edges_.size());
+    set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
+}
+
+XGRAD_FUNCTION void BackwardHookFunction::apply(
+    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    for (std::size_t i = 0; i < edges_.size(); ++i) {
+        auto const& [type, shape] = shapes_[i];
+        if (gradients[i].defined()) results[i] = std::move(gradients[i]);
+        else if (type) results[i] = type->filled(shape, 0);
+    }
+}
+
+XGRAD_FUNCTION Ref<Node> wrap(Tensors& tensors) {
+    auto const wants_gradient = [](AnyTensor const& t) {
+        return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
+    };
+    if (!xgrad::detail::recording() || std::ranges::none_of(tensors, wants_gradient)) return {};
+    Tensors of;
+    for (auto const& t : tensors)
+        if (t.defined()) of.push_back(t);
+    Ref<Node> const node(new BackwardHookFunction(of));
+    std::uint32_t output = 0;
+    for (auto& t : tensors) {
+        if (!t.defined()) continue;
+        auto const nr = output++;
+        if (!wants_gradient(t)) continue;
+        AnyTensor const same = xgrad::detail::alias(t);
+        xgrad::detail::mark_view(same, t);
+        auto& impl = same.impl();
+        if (impl.view) impl.view->meta = xgrad::detail::CreationMeta::in_custom_function;
+        impl.grad_fn = node;
+        impl.output_nr = nr;
+        t = same;
+    }
+    return node;
+}
+
+XGRAD_FUNCTION BackwardHooksOfCall::BackwardHooksOfCall(AnyModule& m) : hooks_(m.made_hooks()) {
+    for (auto const* const list : {&ModuleHooks::of_all_modules(), hooks_.get()}) {
+        auto const pre = list->backward_pre.slots();
+        before_.insert(before_.end(), pre.begin(), pre.end());
+        if (list->backward_kind == ModuleHooks::BackwardKind::of_last_node) continue;
+        auto const full = list->backward.slots();
+        after_.insert(after_.end(), full.begin(), full.end());
+    }
+}
+
+XGRAD_FUNCTION void BackwardHooksOfCall::wrap_arguments(Tensors& tensors) {
+    places_of(tensors, arguments_);
+    count_arguments_ = tensors.size();
+    auto const node = wrap(tensors);
+    if (!(arguments_require_grad_ = static_cast<bool>(node))) return;
+    node->register_hook([self = shared_from_this()](Gradients const& grad_inputs,
+                            Gradients const&) { return self->leave(grad_inputs); });
+}
+
+XGRAD_FUNCTION void BackwardHooksOfCall::wrap_results(Tensors& tensors) {
+    places_of(tensors, results_);
+    count_results_ = tensors.size();
+    if (auto const node = wrap(tensors))
+        node->register_hook(
+            [self = shared_from_this()](Gradients const&, Gradients const& grad_outputs) {
+                return self->enter(grad_outputs);
+            });
+}
+
+XGRAD_FUNCTION void BackwardHooksOfCall::places_of(
+    Tensors const& tensors, std::vector<std::size_t>& places) {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (tensors[i].defined()) places.push_back(i);
+}
+
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::spread(
+    Gradients const& gradients, std::vector<std::size_t> const& places, std::size_t count) {
+    Gradients all(count);
+    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = gradients[i];
+    return all;
+}
+
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::selected(
+    Gradients const& all, std::vector<std::size_t> const& places) {
+    Gradients gradients;
+    for (auto const p : places) gradients.push_back(all[p]);
+    return gradients;
+}
+
+XGRAD_FUNCTION AnyModule& BackwardHooksOfCall::module() const {
+    if (!hooks_->module)
+        fail<GraphError>("a module with backward hooks was destroyed before the backward pass: "
+                         "keep it until then");
+    return *hooks_->module;
+}
+
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::enter(Gradients const& grad_outputs) const {
+    Gradients gradients = spread(grad_outputs, results_, count_results_);
+    ModuleHooks::PreHooks::for_each(before_, [&](auto const& hook) {
+        auto after = hook(module(), gradients);
+        if (!after) return;
+        if (after->size() != count_results_)
+            fail<GraphError>("Backward pre hook returned an invalid number of grad_output, got ",
+                after->size(), ", but expected ", count_results_);
+        gradients = std::move(*after);
+    });
+    if (arguments_require_grad_)
+        xgrad::detail::pass_data(identity_) = std::make_shared<Gradients>(gradients);
+    else call_without_arguments(gradients);
+    return selected(gradients, results_);
+}
+
+XGRAD_FUNCTION void BackwardHooksOfCall::call_without_arguments(
+    Gradients const& grad_output) const {
+    Gradients const nothing(count_arguments_);
+    ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
+        auto const after = hook(module(), nothing, grad_output);
+        if (after && std::ranges::any_of(*after, [](AnyTensor const& t) { return t.defined(); }))
+            fail<GraphError>(
+                "Backward hook for Modules where no input requires gradient should always "
+                "return nothing or undefined tensors for all gradients.");
+    });
+}
+
+XGRAD_FUNCTION Gradients BackwardHooksOfCall::leave(Gradients const& grad_inputs) const {
+    auto const entered = std::exchange(xgrad::detail::pass_data(identity_), nullptr);
+    if (!entered) return {};
+    auto const& grad_output = *static_cast<Gradients const*>(entered.get());
+    Gradients gradients = spread(grad_inputs, arguments_, count_arguments_);
+    ModuleHooks::BackwardHooks::for_each(after_, [&](auto const& hook) {
+        auto after = hook(module(), gradients, grad_output);
+        if (!after) return;
+        if (after->size() != count_arguments_)
+            fail<GraphError>("Backward hook returned an invalid number of grad_input, got ",
+                after->size(), ", but expected ", count_arguments_);
+        gradients = std::move(*after);
+    });
+    return selected(gradients, arguments_);
+}
+
+XGRAD_FUNCTION void warn_of_last_node(Node const& last, ModuleCall const& call) {
+    static constexpr char const* end =
+        "Please use register_full_backward_hook to get the documented behavior.";
+    auto const are_defined = [](Tensors const& tensors) {
+        return std::ranges::all_of(tensors, [](AnyTensor const& t) { return t.defined(); });
+    };
+    Tensors const arguments = call.arguments(), results = call.results();
+    if (!call.returns_tensors() || !are_defined(results))
+        return warn(
+            "Using non-full backward hooks on a Module that does not return a single Tensor or a "
+            "tuple of Tensors is deprecated and will be removed in future versions. This hook will "
+            "be missing some of the grad_output. ",
+            end);
+    if (!are_defined(arguments))
+        return warn(
+            "Using non-full backward hooks on a Module that does not take as input a single Tensor "
+            "or a tuple of Tensors is deprecated and will be removed in future versions. This hook "
+            "will be missing some of the grad_input. ",
+            end);
+    std::vector<Node const*> makers, of_arguments, next;
+    auto const add = [](std::vector<Node const*>& to, Node const* node) {
+        if (node && std::ranges::find(to, node) == to.end()) to.push_back(node);
+    };
+    for (auto const& t : results) add(makers, t.grad_fn());
+    for (auto const& t : arguments) add(of_arguments, t.grad_fn());
+    for (auto const& edge : last.next_edges()) add(next, edge.function.get());
+    if (makers.size() > 1)
+        return warn("Using a non-full backward hook when outputs are generated by different "
+                    "autograd Nodes is deprecated and will be removed in future versions. This "
+                    "hook will be missing some grad_output. ",
+            end);
+    std::sort(of_arguments.begin(), of_arguments.end(),
+        std::less<Node const*>()); // std::ranges would ask for operator< by name, and find that of
+                                   // tensors
+    std::sort(next.begin(), next.end(), std::less<Node const*>());
+    if (of_arguments != next)
+        warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is "
+             "deprecated and will be removed in future versions. This hook will be missing some "
+             "grad_input. ",
+            end);
+}
+
+XGRAD_FUNCTION void hook_last_node(AnyModule& m, ModuleCall const& call) {
+    auto const hooks = m.made_hooks();
+    auto const slots = hooks->backward.slots();
+    auto const first = call.first_result();
+    if (slots.empty() || !first.defined() || !first.grad_fn()) return;
+    for (auto const& slot : slots)
+        first.grad_fn()->register_hook([slot, hooks](Gradients const& grad_inputs,
+                                           Gradients const& grad_outputs) -> Gradients {
+            if (slot->removed) return {};
+            if (!hooks->module)
+                fail<GraphError>("a module with backward hooks was destroyed before the backward "
+                                 "pass: keep it until then");
+            auto after =
+                ModuleHooks::BackwardHooks::hook(*slot)(*hooks->module, grad_inputs, grad_outputs);
+            if (!after) return {};
+            xgrad::detail::check_hook_count(after->size(), grad_inputs.size());
+            return *std::move(after);
+        });
+    warn_of_last_node(*first.grad_fn(), call);
+}
+
+XGRAD_FUNCTION void call_with_hooks(AnyModule& m, ModuleCall& call) {
+    auto const hooks = m.made_hooks(); // a hook may destroy or replace the module
+    auto& all = ModuleHooks::of_all_modules();
+    auto const visit = [&](auto list, AnyModule& on) {
+        (all.*list).for_each([&](auto const& hook) { hook(on, call); });
+        ((*hooks).*list).for_each([&](auto const& hook) { hook(on, call); });
+    };
+    try {
+        visit(&ModuleHooks::forward_pre, m);
+        auto const backward = std::make_shared<BackwardHooksOfCall>(m);
+        if (backward->any()) {
+            auto arguments = call.arguments();
+            backward->wrap_arguments(arguments);
+            call.set_arguments(arguments, "a backward hook");
+        }
+        call.forward();
+        visit(&ModuleHooks::forward, m);
+        if (backward->any()) {
+            if (!call.returns_tensors())
+                warn("For backward hooks to be called, module output should be a Tensor or a tuple "
+                     "of Tensors");
+            auto results = call.results();
+            backward->wrap_results(results);
+            call.set_results(results, "a backward hook");
+        }
+        if (hooks->backward_kind == ModuleHooks::BackwardKind::of_last_node)
+            hook_last_node(m, call);
+    } catch (...) {
+        call.failed = true;
+        auto const call_rest = [&](ModuleHooks const& of) {
+            of.forward.for_each([&](auto const& hook) {
+                try {
+                    hook(m, call);
+                } catch (std::exception const& e) {
+                    warn("module forward hook with always_call=True raised an exception that was "
+                         "silenced as another error was raised in forward: ",
+                        e.what());
+                }
+            });
+        };
+        call_rest(all);
+        call_rest(*hooks);
+        throw;
+    }
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_BACKWARD_HOOKS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
+
+// ======== xgrad/impl/nn/convolution_lines.ipp
+// Bodies of convolution_lines.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION std::size_t Tile::rows_of(Phase const& phase) const {
+    return phase.count > row ? std::min(rows, phase.count - row) : 0;
+}
+
+XGRAD_FUNCTION std::size_t Tile::columns_of(Phase const& phase) const {
+    return phase.count > column ? std::min(columns, phase.count - column) : 0;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_LINES_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
+
+// ======== xgrad/impl/nn/convolution_plan.ipp
+// Bodies of convolution_plan.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Shape ConvGeometry::shape(
+    std::size_t first, std::size_t second, std::size_t height, std::size_t width) const {
+    return axes == 1 ? Shape{first, second, width} : Shape{first, second, height, width};
+}
+
+XGRAD_FUNCTION void AxisPlan::add(Phase phase) {
+    length = std::max(length, phase.count);
+    for (auto const& tap : phase.taps) {
+        furthest = std::max(furthest, tap.offset);
+        length = std::max(length, tap.offset + phase.count);
+    }
+    phases.push_back(std::move(phase));
+}
+
+XGRAD_FUNCTION std::size_t AxisPlan::max_results() const {
+    std::size_t most = 0;
+    for (auto const& phase : phases) most = std::max(most, phase.count);
+    return most;
+}
+
+XGRAD_FUNCTION AxisPlan output_plan(AxisGeometry const& s) {
+    AxisPlan plan{
+        .extent = s.extent, .before = s.padding, .stride = stride_of(s), .kernel = s.kernel};
+    Phase all{0, 1, s.windows, {}};
+    for (std::size_t i = 0; i < s.kernel; ++i) {
+        std::size_t const at = i * s.dilation, remainder = at % plan.stride;
+        auto const part =
+            static_cast<std::size_t>(std::ranges::find(plan.parts, remainder) - plan.parts.begin());
+        if (part == plan.parts.size()) plan.parts.push_back(remainder);
+        all.taps.push_back({i, part, at / plan.stride});
+    }
+    plan.add(std::move(all));
+    return plan;
+}
+
+XGRAD_FUNCTION AxisPlan input_plan(AxisGeometry const& s) {
+    std::size_t const stride = stride_of(s), phases = std::min(stride, s.extent);
+    auto const each_tap = [&](std::size_t pixel,
+                              auto f) { // f(tap, window that the pixel reads; may be < 0)
+        for (std::size_t i = 0; i < s.kernel; ++i)
+            if (auto const at = i * s.dilation; at % stride == (pixel + s.padding) % stride)
+                f(i, static_cast<std::ptrdiff_t>((pixel + s.padding) / stride) -
+                         static_cast<std::ptrdiff_t>(at / stride));
+    };
+    std::ptrdiff_t before = 0;
+    for (std::size_t pixel = 0; pixel < phases; ++pixel)
+        each_tap(
+            pixel, [&](std::size_t, std::ptrdiff_t window) { before = std::max(before, -window); });
+    AxisPlan plan{.extent = s.windows,
+        .before = static_cast<std::size_t>(before),
+        .stride = 1,
+        .kernel = s.kernel,
+        .parts = {0}};
+    for (std::size_t pixel = 0; pixel < phases; ++pixel) {
+        Phase phase{pixel, stride, (s.extent - 1 - pixel) / stride + 1, {}};
+        each_tap(pixel, [&](std::size_t i, std::ptrdiff_t window) {
+            phase.taps.push_back({i, 0, static_cast<std::size_t>(before + window)});
+        });
+        plan.add(std::move(phase));
+    }
+    return plan;
+}
+
+XGRAD_FUNCTION TileSize tile_size(
+    AxisPlan const& rows, AxisPlan const& columns, std::size_t bytes) {
+    using xgrad::detail::kernel::divided_up;
+    auto const evenly = [](std::size_t all, std::size_t most) {
+        return divided_up(all, divided_up(all, most));
+    };
+    std::size_t const all_rows = std::max<std::size_t>(1, rows.max_results()),
+                      all_columns = std::max<std::size_t>(1, columns.max_results());
+    std::size_t const positions = tile_bytes / std::max<std::size_t>(1, bytes),
+                      fitting = positions / std::max<std::size_t>(1, columns.length),
+                      least = std::min(all_rows, rows.furthest + 1);
+    if (fitting >= least + rows.furthest)
+        return {evenly(all_rows, std::min(all_rows, fitting - rows.furthest)), all_columns};
+    std::size_t const min_columns =
+        std::min(all_columns, std::max<std::size_t>(256, 4 * columns.furthest));
+    return {least, evenly(all_columns,
+                       std::clamp(positions / (least + rows.furthest), min_columns, all_columns))};
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_CONVOLUTION_PLAN_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
+
+// ======== xgrad/impl/nn/embedding.ipp
+// Bodies of embedding.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION std::int64_t padding_row(
+    std::string_view name, std::optional<std::int64_t> index, std::size_t count) {
+    auto const n = static_cast<std::int64_t>(count);
+    if (index && (*index < -n || *index >= n))
+        xgrad::detail::fail<IndexError>(
+            name, ": padding_idx ", *index, " must be within ", n, " rows");
+    return !index ? -1 : *index < 0 ? *index + n : *index;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_EMBEDDING_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
+
+// ======== xgrad/impl/nn/functional.ipp
+// Bodies of functional.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Axes softmax_axis(std::string_view name, Shape const& shape, std::ptrdiff_t axis) {
+    auto const at = xgrad::detail::normalize_axis(name, axis, shape, shape.empty());
+    return shape.empty() ? Axes{} : Axes{static_cast<std::ptrdiff_t>(at)};
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_FUNCTIONAL_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
+
+// ======== xgrad/impl/nn/initializers.ipp
+// Bodies of initializers.hpp.
+
+namespace xgrad::nn::init {
+
+XGRAD_FUNCTION double calculate_gain(
+    Choice<Nonlinearity> nonlinearity, std::optional<double> param) {
+    double const slope = param.value_or(0.01);
+    switch (nonlinearity) {
+    case Nonlinearity::tanh:
+        return 5. / 3;
+    case Nonlinearity::relu:
+        return std::numbers::sqrt2;
+    case Nonlinearity::leaky_relu:
+        return std::sqrt(2 / (1 + slope * slope));
+    case Nonlinearity::selu:
+        return 0.75;
+    default:
+        return 1;
+    }
+}
+
+} // namespace xgrad::nn::init
+
+namespace xgrad::nn::init::detail {
+
+XGRAD_FUNCTION Fans fans(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name,
+            ": Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, of "
+            "shape ",
+            shape);
+    double field = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) field *= static_cast<double>(shape[d]);
+    return {static_cast<double>(shape[1]) * field, static_cast<double>(shape[0]) * field};
+}
+
+} // namespace xgrad::nn::init::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_INITIALIZERS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
+
+// ======== xgrad/impl/nn/live_modules.ipp
+// Bodies of live_modules.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION void LiveModules::move(AnyModule const* from, AnyModule const* to) noexcept {
+    std::lock_guard const lock(mutex_);
+    auto entry = all_.extract(from);
+    if (!entry) return; // moved from before
+    entry.value() = to;
+    all_.insert(std::move(entry));
+}
+
+XGRAD_FUNCTION AnyModule const* LiveModules::first_in(std::uintptr_t begin, std::uintptr_t end) {
+    std::lock_guard const lock(mutex_);
+    auto const found = all_.lower_bound(reinterpret_cast<AnyModule const*>(begin));
+    return found != all_.end() && reinterpret_cast<std::uintptr_t>(*found) < end ? *found : nullptr;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_LIVE_MODULES_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
+
+// ======== xgrad/impl/nn/load_report.ipp
+// Bodies of load_report.hpp.
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION bool LoadReport::complete() const noexcept {
+    return missing.empty() && unexpected.empty() && mismatched.empty();
+}
+
+XGRAD_FUNCTION std::string LoadReport::message(std::string_view module_class) const {
+    std::string text = "Error(s) in loading state_dict for " + std::string(module_class) + ":";
+    auto const list = [&](char const* what, std::vector<std::string> const& names) {
+        for (auto const& name : names) {
+            if (name == names.front())
+                text.append("\n\t").append(what).append(" key(s) in state_dict: ");
+            else text += ", ";
+            text += '"' + name + '"';
+        }
+    };
+    list("Missing", missing);
+    list("Unexpected", unexpected);
+    for (auto const& name : mismatched) text += "\n\t" + name;
+    return text;
+}
+
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_LOAD_REPORT_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
+
+// ======== xgrad/impl/nn/module_hooks.ipp
+// Bodies of module_hooks.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION bool ModuleCall::begin(xgrad::detail::Identity hook, bool always) {
+    if (failed && !always) return false;
+    for (auto const other : called_)
+        if (other == hook) return false;
+    if (always) called_.push_back(hook);
+    return true;
+}
+
+XGRAD_FUNCTION bool ModuleHooks::any() const {
+    return forward_pre.any() || forward.any() || backward_pre.any() || backward.any();
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_HOOKS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
+
+// ======== xgrad/impl/nn/module_text.ipp
+// Bodies of module_text.hpp.
+
+namespace xgrad::nn {
+
+XGRAD_FUNCTION void AnyModule::print(std::string const& indent, std::string& out) const {
+    out += std::string(kind()) + "(" + extra_repr();
+    bool has_children = false;
+    for (auto const& m : members_) {
+        if (m.kind != Kind::module) continue;
+        if (!std::exchange(has_children, true) && out.back() != '(') out += ",";
+        out += "\n" + indent + "  (" + m.name + "): ";
+        module_of(m).print(indent + "  ", out);
+    }
+    out += has_children ? "\n" + indent + ")" : ")";
+    if (auto const n = parameter_count())
+        out += ", " + std::to_string(n) + (n == 1 ? " parameter" : " parameters");
+}
+
+} // namespace xgrad::nn
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_MODULE_TEXT_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
+
+// ======== xgrad/impl/nn/normalization.ipp
+// Bodies of normalization.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION StandardizeGeometry channel_geometry(std::string_view name, Shape const& shape) {
+    if (shape.size() < 2)
+        xgrad::detail::fail<ShapeError>(name, ": expected at least 2D input (got ", shape.size(),
+            "D input), not of shape ", shape);
+    std::size_t positions = 1;
+    for (std::size_t d = 2; d < shape.size(); ++d) positions *= shape[d];
+    return {.samples = shape[0], .groups = shape[1], .positions = positions};
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_NORMALIZATION_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
+
+// ======== xgrad/impl/nn/pooling.ipp
+// Bodies of pooling.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION std::vector<std::int64_t> columns_in_turn(Windows const& w) {
+    std::vector<std::int64_t> all;
+    for (std::size_t turn = 0, most = 1; turn < most; ++turn)
+        for (auto const& c : w.columns) {
+            std::size_t const count = (c.stop - c.start + c.step - 1) / c.step;
+            most = std::max(most, count);
+            all.push_back(static_cast<std::int64_t>(c.start + std::min(turn, count - 1) * c.step));
+        }
+    return all;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
+
+// ======== xgrad/impl/nn/pooling_windows.ipp
+// Bodies of pooling_windows.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION Shape Windows::pooled(Shape shape) const {
+    shape.back() = columns.size();
+    if (axes == 2) shape[shape.size() - 2] = rows.size();
+    return shape;
+}
+
+XGRAD_FUNCTION Shape Windows::unpooled(Shape shape) const {
+    shape.back() = width;
+    if (axes == 2) shape[shape.size() - 2] = height;
+    return shape;
+}
+
+XGRAD_FUNCTION std::vector<AxisWindow> sliding_windows(
+    std::string_view name, Shape const& shape, PoolAxis const& axis) {
+    AxisGeometry const& s = axis.geometry;
+    if (2 * s.padding > s.kernel)
+        xgrad::detail::fail<ShapeError>(name,
+            ": pad should be at most half of kernel size, but got padding ", s.padding,
+            " and kernel size ", s.kernel);
+    std::size_t const available = s.padded() + (axis.ceil_mode ? s.stride - 1 : 0);
+    std::size_t count =
+        available >= s.reach() && s.extent > 0 ? (available - s.reach()) / s.stride + 1 : 0;
+    if (axis.ceil_mode && count > 0 && (count - 1) * s.stride >= s.extent + s.padding) --count;
+    if (count == 0)
+        xgrad::detail::fail<ShapeError>(name, ": a window of ", s.reach(),
+            " positions does not fit an extent of ", s.extent, " with padding ", s.padding,
+            ", in shape ", shape);
+    std::vector<AxisWindow> windows(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::size_t const from = i * s.stride, to = std::min(from + s.reach(),
+                                                   s.padded()); // from the start of the padding
+        std::size_t const skipped =
+            from < s.padding ? (s.padding - from + s.dilation - 1) / s.dilation : 0;
+        auto& w = windows[i];
+        w.start = from + skipped * s.dilation - s.padding;
+        w.stop = std::max(w.start, std::min(to, s.extent + s.padding) - s.padding);
+        if (w.start >= w.stop)
+            xgrad::detail::fail<ShapeError>(name, ": a window of kernel size ", s.kernel,
+                " and dilation ", s.dilation, " sees nothing but padding");
+        w.step = s.dilation;
+        w.weight = 1 / static_cast<double>(axis.count_include_pad ? to - from : w.stop - w.start);
+    }
+    return windows;
+}
+
+XGRAD_FUNCTION std::vector<AxisWindow> adaptive_windows(std::size_t extent, std::size_t count) {
+    std::vector<AxisWindow> windows(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        auto& w = windows[i];
+        w.start = i * extent / count;
+        w.stop = ((i + 1) * extent + count - 1) / count;
+        w.weight = 1 / static_cast<double>(w.stop - w.start);
+    }
+    return windows;
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_POOLING_WINDOWS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
+
+// ======== xgrad/impl/nn/standardize.ipp
+// Bodies of standardize.hpp.
+
+namespace xgrad::nn::detail {
+
+XGRAD_FUNCTION double StandardizeGeometry::count() const {
+    return static_cast<double>(channels * positions) *
+           static_cast<double>(over_samples ? samples : 1);
+}
+
+} // namespace xgrad::nn::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_STANDARDIZE_IPP
+#ifdef XGRAD_SEPARATE_COMPILATION
+
+// ======== xgrad/impl/nn/instances.inc
+// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once: in other
+// files they are declared. nn.hpp includes this file last.
+#ifdef XGRAD_IMPLEMENTATION
+#    define XGRAD_INSTANCE template
+#else
+#    define XGRAD_INSTANCE extern template
+#endif
+
+namespace xgrad::detail::kernel {
+XGRAD_INSTANCE CorrelationLoops<float> const& best_correlation_loops();
+XGRAD_INSTANCE CorrelationLoops<double> const& best_correlation_loops();
+} // namespace xgrad::detail::kernel
+
+namespace xgrad {
+#define XGRAD_INSTANCES(T)                                                                         \
+    XGRAD_INSTANCE void uniform_(Tensor<T>, double, double);                                       \
+    XGRAD_INSTANCE void normal_(Tensor<T>, double, double);
+XGRAD_INSTANCES(float)
+XGRAD_INSTANCES(double)
+XGRAD_INSTANCES(std::complex<float>)
+XGRAD_INSTANCES(std::complex<double>)
+#undef XGRAD_INSTANCES
+} // namespace xgrad
+
+namespace xgrad::nn {
+
+#define XGRAD_INSTANCES(T)                                                                         \
+    XGRAD_INSTANCE Tensor<T> functional::linear(                                                   \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&);                                     \
+    XGRAD_INSTANCE Tensor<T> functional::bilinear(                                                 \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, Tensor<T> const&);                   \
+    XGRAD_INSTANCE Tensor<T> functional::conv1d(                                                   \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, ConvOptions<1> const&);              \
+    XGRAD_INSTANCE Tensor<T> functional::conv2d(                                                   \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, ConvOptions<2> const&);              \
+    XGRAD_INSTANCE Tensor<T> functional::conv_transpose1d(                                         \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, ConvTransposeOptions<1> const&);     \
+    XGRAD_INSTANCE Tensor<T> functional::conv_transpose2d(                                         \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, ConvTransposeOptions<2> const&);     \
+    XGRAD_INSTANCE Tensor<T> functional::avg_pool1d(                                               \
+        Tensor<T> const&, PerAxis<1>, AvgPoolOptions<1> const&);                                   \
+    XGRAD_INSTANCE Tensor<T> functional::avg_pool2d(                                               \
+        Tensor<T> const&, PerAxis<2>, AvgPoolOptions<2> const&);                                   \
+    XGRAD_INSTANCE Tensor<T> functional::embedding(                                                \
+        Tensor<std::int64_t> const&, Tensor<T> const&, std::optional<std::int64_t>);
+XGRAD_INSTANCES(float)
+XGRAD_INSTANCES(double)
+XGRAD_INSTANCES(std::complex<float>)
+XGRAD_INSTANCES(std::complex<double>)
+#undef XGRAD_INSTANCES
+
+#define XGRAD_INSTANCES(T)                                                                         \
+    XGRAD_INSTANCE Tensor<T> functional::max_pool1d(                                               \
+        Tensor<T> const&, PerAxis<1>, MaxPoolOptions<1> const&);                                   \
+    XGRAD_INSTANCE Tensor<T> functional::max_pool2d(                                               \
+        Tensor<T> const&, PerAxis<2>, MaxPoolOptions<2> const&);                                   \
+    XGRAD_INSTANCE Tensor<T> functional::batch_norm(Tensor<T> const&, Tensor<T>, Tensor<T>,        \
+        Tensor<T> const&, Tensor<T> const&, Flag, double, double);                                 \
+    XGRAD_INSTANCE Tensor<T> functional::group_norm(                                               \
+        Tensor<T> const&, std::size_t, Tensor<T> const&, Tensor<T> const&, double);                \
+    XGRAD_INSTANCE Tensor<T> functional::layer_norm(                                               \
+        Tensor<T> const&, Shape const&, Tensor<T> const&, Tensor<T> const&, double);               \
+    XGRAD_INSTANCE Tensor<T> functional::scaled_dot_product_attention(                             \
+        Tensor<T> const&, Tensor<T> const&, Tensor<T> const&, AttentionOptions<T> const&);         \
+    XGRAD_INSTANCE Tensor<T> functional::nll_loss(                                                 \
+        Tensor<T> const&, Tensor<std::int64_t> const&, ClassLossOptions<T> const&);                \
+    XGRAD_INSTANCE Tensor<T> functional::cross_entropy(                                            \
+        Tensor<T> const&, Tensor<std::int64_t> const&, ClassLossOptions<T> const&);                \
+    XGRAD_INSTANCE Tensor<T> functional::cross_entropy(                                            \
+        Tensor<T> const&, Tensor<T> const&, ClassLossOptions<T> const&);                           \
+    XGRAD_INSTANCE Tensor<T> functional::binary_cross_entropy_with_logits(Tensor<T> const&,        \
+        Tensor<T> const&, Choice<Reduction>, Tensor<T> const&, Tensor<T> const&);                  \
+    XGRAD_INSTANCE Tensor<T> functional::binary_cross_entropy(                                     \
+        Tensor<T> const&, Tensor<T> const&, Choice<Reduction>, Tensor<T> const&);                  \
+    XGRAD_INSTANCE Tensor<T> functional::kl_div(                                                   \
+        Tensor<T> const&, Tensor<T> const&, Choice<Reduction>, Flag);
+XGRAD_INSTANCES(float)
+XGRAD_INSTANCES(double)
+#undef XGRAD_INSTANCES
+
+} // namespace xgrad::nn
+
+#undef XGRAD_INSTANCE
+#endif
+
+XGRAD_HAS_BODIES_HERE(nn_hpp)
+
+
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_NN_IPP
+#endif

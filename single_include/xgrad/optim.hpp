@@ -33,7 +33,11 @@
 
 #ifndef XGRAD_SINGLE_HEADER_OPTIM
 #define XGRAD_SINGLE_HEADER_OPTIM
+#pragma push_macro("XGRAD_INSIDE")
+#undef XGRAD_INSIDE
+#define XGRAD_INSIDE
 #include <xgrad/xgrad.hpp>
+#pragma pop_macro("XGRAD_INSIDE")
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_HPP
 
@@ -46,11 +50,6 @@
 // The headers that programs include begin with this file and end with end_headers.inc; so both are
 // read many times.
 //
-// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
-// files of a library are compiled with -fvisibility=hidden.
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
-#    pragma GCC visibility push(default)
-#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
 // X11.
@@ -133,6 +132,37 @@
 #undef Status
 #undef Success
 
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
 
@@ -151,15 +181,88 @@
 // ======== xgrad/optim/optimizer.hpp
 // Optimizer: updates parameters from their gradients. Each algorithm is a rule (its options, the
 // names of its state tensors, the update of one parameter). Optimizing<Rule> is the optimiser:
-// parameter groups with options of their own, and the state.
+// parameter groups with options of their own, and the state. Hooks run around step(), state_dict()
+// and load_state_dict() of any optimiser.
 //
 // Shapes: a gradient has the shape of its parameter, and so have state tensors; those of a complex
 // parameter are real, with a last axis of 2.
 // Gradients: read from .grad; a parameter without one is skipped, and so is a leaf that requires
-// none, as in PyTorch. An update is not recorded, and counts as a change in place.
+// none, as in PyTorch. Where no parameter has one, step() warns once. An update is not recorded,
+// and counts as a change in place.
 // Errors: a parameter that is no leaf is a GraphError, one of integers a TypeError; one that is
 // undefined or given twice, an empty list, options out of range, and a state of another optimiser
 // are an Error; a group or parameter that is not there is an IndexError.
+
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HOOKS_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HOOKS_HPP
+
+// ======== xgrad/optim/optimizer_hooks.hpp
+// Hooks of optimisers: the lists of one optimiser, the global lists, and what a hook may look like.
+//
+// Shapes: none are needed.
+// Gradients: none are recorded.
+// Errors: a hook with other parameters or another result does not compile.
+
+namespace xgrad::optim {
+
+class Optimizer;
+
+/// How a hook on an optimiser is registered.
+struct HookOptions {
+    bool prepend = false; // runs before the hooks that are registered already
+};
+
+namespace detail {
+
+/// The hooks of one optimiser, or the global ones.
+struct OptimizerHooks {
+    using OptimizerHook = xgrad::detail::HookList<void(Optimizer&)>;
+    using StateHook = xgrad::detail::HookList<void(Optimizer&, StateDict&)>;
+
+    OptimizerHook step_pre, step_post, state_dict_pre, load_state_dict_post;
+    StateHook state_dict_post, load_state_dict_pre;
+
+    static OptimizerHooks& of_all_optimizers() {
+        static OptimizerHooks hooks;
+        return hooks;
+    }
+};
+
+template <class F, class O = Optimizer>
+HookHandle add_hook(OptimizerHooks::OptimizerHook& list, F f, HookOptions options = {}) {
+    constexpr bool takes = std::is_invocable_v<F&, O&>;
+    static_assert(takes, "a hook of an optimizer takes an Optimizer&");
+    if constexpr (takes) {
+        constexpr bool fits = std::is_void_v<std::invoke_result_t<F&, O&>>;
+        static_assert(fits, "this hook of an optimizer returns nothing");
+        if constexpr (fits) return list.add(std::move(f), options.prepend);
+    }
+    return {};
+}
+template <class F, class O = Optimizer>
+HookHandle add_state_hook(OptimizerHooks::StateHook& list, F f, HookOptions options) {
+    constexpr bool takes = std::is_invocable_v<F&, O&, StateDict&>;
+    static_assert(
+        takes, "a hook on the state of an optimizer takes an Optimizer& and a StateDict&");
+    if constexpr (takes) {
+        using Returned = std::invoke_result_t<F&, O&, StateDict&>;
+        constexpr bool fits =
+            std::is_void_v<Returned> || std::is_convertible_v<Returned, StateDict>;
+        static_assert(fits, "a hook on the state of an optimizer returns nothing, or the StateDict "
+                            "to go on with");
+        if constexpr (std::is_void_v<Returned>) return list.add(std::move(f), options.prepend);
+        else if constexpr (fits)
+            return list.add(
+                [f = std::move(f)](O& o, StateDict& state) mutable { state = f(o, state); },
+                options.prepend);
+    }
+    return {};
+}
+
+} // namespace detail
+
+} // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HOOKS_HPP
 
 namespace xgrad::optim {
 
@@ -192,18 +295,20 @@ public:
     virtual ~Optimizer() = default;
 
     /// Updates each parameter that has a gradient. The update is not recorded and counts as a
-    /// change in place.
-    virtual void step() = 0;
+    /// change in place. Where no parameter has a gradient, a warning says so, once.
+    void step();
     /// Calls a closure that computes gradients and returns the loss, then updates. Returns that
     /// loss.
     template <class F>
         requires std::invocable<F&>
     auto step(F&& closure) {
+        before_step();
         auto loss = [&] {
             EnableGradGuard const on;
             return closure();
         }();
-        step();
+        do_step();
+        after_step();
         return loss;
     }
     /// Clears the gradients of all parameters.
@@ -222,14 +327,63 @@ public:
 
     /// Copies of the state of all parameters and the options of all groups. An optimiser for the
     /// same parameters that loads them continues exactly as this one would.
-    virtual StateDict state_dict() const = 0;
+    StateDict state_dict() const;
     /// Throws Error, and changes nothing, if the state belongs to another algorithm or to other
     /// parameters.
-    virtual void load_state_dict(StateDict const& state) = 0;
+    void load_state_dict(StateDict const& state);
+
+    /// A hook before step(), and before the closure that it calls, or after step(): f(optimizer).
+    template <class F> HookHandle register_step_pre_hook(F f) {
+        return detail::add_hook(hooks_.made()->step_pre, std::move(f));
+    }
+    template <class F> HookHandle register_step_post_hook(F f) {
+        return detail::add_hook(hooks_.made()->step_post, std::move(f));
+    }
+    /// A hook before state_dict(): f(optimizer).
+    template <class F> HookHandle register_state_dict_pre_hook(F f, HookOptions options = {}) {
+        return detail::add_hook(hooks_.made()->state_dict_pre, std::move(f), options);
+    }
+    /// A hook after state_dict(): f(optimizer, state), which may change the state, or return
+    /// another one.
+    template <class F> HookHandle register_state_dict_post_hook(F f, HookOptions options = {}) {
+        return detail::add_state_hook(hooks_.made()->state_dict_post, std::move(f), options);
+    }
+    /// A hook before load_state_dict(): f(optimizer, state) with a copy of the state, of which the
+    /// tensors are those of the caller. It may change the copy, or return another state to load.
+    template <class F> HookHandle register_load_state_dict_pre_hook(F f, HookOptions options = {}) {
+        return detail::add_state_hook(hooks_.made()->load_state_dict_pre, std::move(f), options);
+    }
+    /// A hook after load_state_dict(): f(optimizer).
+    template <class F>
+    HookHandle register_load_state_dict_post_hook(F f, HookOptions options = {}) {
+        return detail::add_hook(hooks_.made()->load_state_dict_post, std::move(f), options);
+    }
+
+protected:
+    /// What step(), state_dict() and load_state_dict() do between their hooks.
+    virtual void do_step() = 0;
+    virtual StateDict do_state_dict() const = 0;
+    virtual void do_load_state_dict(StateDict const& state) = 0;
+
+    /// Run the hooks of a step: global hooks first before it, last after it.
+    void before_step();
+    void after_step();
 
 private:
+    void warn_without_gradients();
+
     std::vector<double> initial_lr_;
+    bool has_warned_ = false;
+    xgrad::detail::MadeOnce<detail::OptimizerHooks> hooks_;
 };
+
+/// A hook before or after step() of every optimiser: f(Optimizer&).
+template <class F> HookHandle register_optimizer_step_pre_hook(F f) {
+    return detail::add_hook(detail::OptimizerHooks::of_all_optimizers().step_pre, std::move(f));
+}
+template <class F> HookHandle register_optimizer_step_post_hook(F f) {
+    return detail::add_hook(detail::OptimizerHooks::of_all_optimizers().step_post, std::move(f));
+}
 
 namespace detail {
 
@@ -287,9 +441,7 @@ public:
         for (auto& g : groups) add_param_group(std::move(g));
     }
 
-    using Optimizer::step;
-    void step() override;
-    /// Updates one parameter. Its index counts through all groups.
+    /// Updates one parameter, without hooks. Its index counts through all groups.
     void step_parameter(std::size_t parameter);
 
     /// Adds parameters with options of their own. Throws where one is no leaf or is in a group
@@ -311,10 +463,10 @@ public:
         return detail::element_of(states_, parameter, "parameter");
     }
 
-    StateDict state_dict() const override;
-    void load_state_dict(StateDict const& state) override;
-
 private:
+    void do_step() override;
+    StateDict do_state_dict() const override;
+    void do_load_state_dict(StateDict const& state) override;
     static void update(AnyTensor const& p, ParameterState& state, Options const& options);
     static std::string at(char const* what, std::size_t i, std::string_view name) {
         return what + std::to_string(i) + "." + std::string(name);
@@ -328,7 +480,7 @@ private:
     std::vector<ParameterState> states_;
 };
 
-template <class Rule> void Optimizing<Rule>::step() {
+template <class Rule> void Optimizing<Rule>::do_step() {
     NoGradGuard const off;
     std::size_t i = 0;
     for (auto const& group : groups_)
@@ -359,7 +511,7 @@ template <class Rule> void Optimizing<Rule>::add_param_group(Group group) {
     states_.insert(states_.end(), n, fresh);
 }
 
-template <class Rule> StateDict Optimizing<Rule>::state_dict() const {
+template <class Rule> StateDict Optimizing<Rule>::do_state_dict() const {
     StateDict all;
     for (std::size_t i = 0; i < states_.size(); ++i) {
         all.set(
@@ -378,7 +530,7 @@ template <class Rule> StateDict Optimizing<Rule>::state_dict() const {
     return all;
 }
 
-template <class Rule> void Optimizing<Rule>::load_state_dict(StateDict const& state) {
+template <class Rule> void Optimizing<Rule>::do_load_state_dict(StateDict const& state) {
     auto states = states_;
     auto groups = groups_;
     std::size_t used = 0, i = 0;
@@ -440,75 +592,6 @@ Tensor<T> penalized(Tensor<T> const& gradient, Tensor<T> const& parameter, Optio
 
 } // namespace xgrad::optim
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
-
-// ======== xgrad/impl/optim/optimizer.ipp
-// Bodies of optimizer.hpp.
-
-namespace xgrad::optim {
-
-XGRAD_FUNCTION void Optimizer::zero_grad() {
-    for (std::size_t k = 0; k < group_count(); ++k)
-        for (auto const& p : parameters(k)) p.impl().grad = nullptr;
-}
-
-XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
-    while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
-    return initial_lr_[group];
-}
-
-} // namespace xgrad::optim
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION AnyTensor number_tensor(double v) {
-    return xgrad::detail::type_info<double>.filled(Shape{}, v);
-}
-
-XGRAD_FUNCTION double number_in(StateDict const& state, std::string const& name) {
-    auto const* const t = state.find(name);
-    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
-        fail("load_state_dict: there is no number '", name, "'");
-    return t->as<double>().item();
-}
-
-XGRAD_FUNCTION void check_parameters(
-    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
-    if (fresh.empty()) fail("optimizer got an empty parameter list");
-    for (auto const& p : fresh) {
-        if (!p.defined())
-            xgrad::detail::fail_undefined(
-                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
-        if (!is_differentiable(p.dtype()))
-            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
-        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
-        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
-            fail("optimizer: some parameters appear more than once, or in more than one parameter "
-                 "group");
-        all.push_back(p);
-    }
-}
-
-XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
-    Shape shape = t.shape();
-    if (is_complex(t.dtype())) shape.push_back(2);
-    return shape;
-}
-
-XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
-    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
-}
-
-XGRAD_FUNCTION void check_fraction(char const* what, double v) {
-    if (!(v >= 0 && v < 1))
-        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
-}
-
-} // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_OPTIMIZER_HPP
 
 namespace xgrad::optim {
@@ -552,26 +635,6 @@ using Adagrad = Optimizing<detail::AdagradRule>;
 
 } // namespace xgrad::optim
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
-
-// ======== xgrad/impl/optim/adagrad.ipp
-// Bodies of adagrad.hpp.
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
-    check_not_negative("learning rate", o.lr);
-    check_not_negative("lr_decay value", o.lr_decay);
-    check_not_negative("weight_decay value", o.weight_decay);
-    check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
-    check_not_negative("epsilon value", o.eps);
-}
-
-} // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_ADAGRAD_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_ADAM_HPP
@@ -693,57 +756,6 @@ void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound);
 
 } // namespace xgrad::optim
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
-
-// ======== xgrad/impl/optim/clip.ipp
-// Bodies of clip.hpp.
-
-namespace xgrad::optim {
-
-XGRAD_FUNCTION double clip_grad_norm_(
-    std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
-    if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
-    bool const largest = p == std::numeric_limits<double>::infinity();
-    double total = 0;
-    std::vector<AnyTensor> gradients;
-    for (auto const& t : parameters)
-        if (t.impl().grad) gradients.emplace_back(t.impl().grad);
-    for (auto const& g : gradients) {
-        double const one = xgrad::detail::sum_of_powers(g, p);
-        if (!largest) total += one;
-        else total = one > total || one != one ? one : total;
-    }
-    if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
-    if (error_if_nonfinite && !std::isfinite(total))
-        xgrad::detail::fail(
-            "The total norm of the gradients is non-finite, so it cannot be clipped");
-    double const factor = max_norm / (total + 1e-6);
-    if (factor >= 1) return total;
-    for (auto const& g : gradients) xgrad::detail::check_in_place(g, "clip_grad_norm_", false);
-    for (auto const& g : gradients) {
-        g.impl().array.storage->bump();
-        g.impl().type->multiply_in_place(g, factor);
-    }
-    return total;
-}
-
-XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
-    if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
-    NoGradGuard const off;
-    for (auto const& t : parameters)
-        if (t.impl().grad)
-            xgrad::detail::with_type(
-                AnyTensor(t.impl().grad), [&]<Scalar T>(Tensor<T> const& gradient) {
-                    if constexpr (Differentiable<T>)
-                        detail::as_real(gradient).clamp_(-bound, bound);
-                });
-}
-
-} // namespace xgrad::optim
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_CLIP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
@@ -839,28 +851,6 @@ LinePoint strong_wolfe(F evaluate, LinePoint const& start, double t, double narr
 
 } // namespace xgrad::optim::detail
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
-
-// ======== xgrad/impl/optim/line_search.ipp
-// Bodies of line_search.hpp.
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION double cubic_minimum(
-    LinePoint const& p, LinePoint const& q, double low, double high) {
-    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
-                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
-    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
-                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
-    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
-    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
-}
-
-} // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_LINE_SEARCH_HPP
 
 namespace xgrad::optim {
@@ -900,10 +890,7 @@ public:
     }
 
     /// Throws Error: L-BFGS needs a closure.
-    void step() override {
-        detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for "
-                     "it is called several times");
-    }
+    void step() { Optimizer::step(); }
     /// Iterates until one of the options ends it. Returns the first loss that the closure returned.
     template <class F>
         requires std::invocable<F&>
@@ -916,8 +903,10 @@ public:
             if constexpr (requires { loss.item(); }) return static_cast<double>(loss.item());
             else return static_cast<double>(loss);
         };
+        before_step();
         auto first = call();
         iterate(as_double(first), [&] { return as_double(call()); });
+        after_step();
         return first;
     }
 
@@ -934,10 +923,14 @@ public:
     std::int64_t iterations() const noexcept { return state_.iterations; }
     std::int64_t evaluations() const noexcept { return state_.evaluations; }
 
-    XGRAD_FUNCTION StateDict state_dict() const override;
-    XGRAD_FUNCTION void load_state_dict(StateDict const& state) override;
-
 private:
+    void do_step() override {
+        detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for "
+                     "it is called several times");
+    }
+    XGRAD_FUNCTION StateDict do_state_dict() const override;
+    XGRAD_FUNCTION void do_load_state_dict(StateDict const& state) override;
+
     using Vector = std::vector<double>;
     /// A step, the change of the gradient along it, and their inner product.
     struct Pair {
@@ -996,222 +989,6 @@ private:
 
 } // namespace xgrad::optim
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
-
-// ======== xgrad/impl/optim/lbfgs.ipp
-// Bodies of lbfgs.hpp.
-
-namespace xgrad::optim {
-
-XGRAD_FUNCTION StateDict LBFGS::state_dict() const {
-    StateDict all;
-    auto options = options_;
-    each_option(options, [&](char const* name, auto const& v) {
-        all.set(std::string("options.") + name, detail::number_tensor(static_cast<double>(v)));
-    });
-    all.set("iterations", detail::number_tensor(static_cast<double>(state_.iterations)));
-    all.set("evaluations", detail::number_tensor(static_cast<double>(state_.evaluations)));
-    all.set("scale", detail::number_tensor(state_.scale));
-    all.set("step", vector_tensor(state_.step));
-    all.set("gradient", vector_tensor(state_.gradient));
-    for (std::size_t i = 0; i < state_.history.size(); ++i) {
-        all.set(at(i, "step"), vector_tensor(state_.history[i].step));
-        all.set(at(i, "change"), vector_tensor(state_.history[i].change));
-    }
-    return all;
-}
-
-XGRAD_FUNCTION void LBFGS::load_state_dict(StateDict const& state) {
-    auto options = options_;
-    State fresh;
-    std::size_t used = 5;
-    each_option(options, [&](char const* name, auto& v) {
-        v = detail::value_in<std::remove_reference_t<decltype(v)>>(
-            state, std::string("options.") + name),
-        ++used;
-    });
-    check(options);
-    fresh.iterations = detail::value_in<std::int64_t>(state, "iterations");
-    fresh.evaluations = detail::value_in<std::int64_t>(state, "evaluations");
-    fresh.scale = detail::number_in(state, "scale");
-    fresh.step = vector_in(state, "step"), fresh.gradient = vector_in(state, "gradient");
-    if (!fresh.step.empty() && fresh.gradient.empty())
-        detail::fail("load_state_dict: there is a 'step', but no 'gradient' at its beginning");
-    for (std::size_t i = 0; state.contains(at(i, "step")); ++i, used += 2) {
-        Pair pair{vector_in(state, at(i, "step")), vector_in(state, at(i, "change"))};
-        if (pair.step.empty() || pair.change.empty())
-            detail::fail(
-                "load_state_dict: '", at(i, "step"), "' or '", at(i, "change"), "' is empty");
-        pair.curvature = dot(pair.step, pair.change);
-        fresh.history.push_back(std::move(pair));
-    }
-    if (used != state.size())
-        detail::fail("load_state_dict: the state has entries that this optimizer does not "
-                     "know; it belongs to another one");
-    options_ = options;
-    state_ = std::move(fresh);
-}
-
-XGRAD_FUNCTION void LBFGS::check(Options const& o) {
-    detail::check_not_negative("learning rate", o.lr);
-    if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1)
-        detail::fail(
-            "LBFGS: max_iter and history_size must be positive, and max_eval not negative");
-    if (o.line_search_fn != LineSearch::none && o.line_search_fn != LineSearch::strong_wolfe)
-        detail::fail("LBFGS: there is no such line search");
-}
-
-XGRAD_FUNCTION AnyTensor LBFGS::vector_tensor(Vector const& v) {
-    auto const t = Tensor<double>::empty(Shape{v.size()});
-    std::copy(v.begin(), v.end(), t.array_of().begin());
-    return t;
-}
-
-XGRAD_FUNCTION auto LBFGS::vector_in(StateDict const& state, std::string const& name) const
-    -> Vector {
-    std::size_t n = 0;
-    for (auto const& p : parameters_) n += xgrad::numel(detail::real_shape(p));
-    auto const* const t = state.find(name);
-    if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 ||
-        (t->numel() != n && t->numel() != 0))
-        detail::fail("load_state_dict: '", name, "' is no vector of ", n, " numbers");
-    auto const a = xgrad::detail::contiguous(t->as<double>().array_of());
-    return {a.begin(), a.end()};
-}
-
-XGRAD_FUNCTION double LBFGS::dot(Vector const& a, Vector const& b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-    return sum;
-}
-
-XGRAD_FUNCTION double LBFGS::largest(Vector const& v) {
-    double most = 0;
-    for (double const x : v) most = std::abs(x) > most || x != x ? std::abs(x) : most;
-    return most;
-}
-
-XGRAD_FUNCTION void LBFGS::add(Vector& y, double a, Vector const& x) {
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
-}
-
-XGRAD_FUNCTION auto LBFGS::gathered(bool gradients) const -> Vector {
-    Vector all;
-    for (auto const& p : parameters_) {
-        auto const source = gradients ? AnyTensor(p.impl().grad) : p;
-        if (!source.defined()) all.resize(all.size() + xgrad::numel(detail::real_shape(p)));
-        else
-            xgrad::detail::with_type(source, [&]<Scalar T>(Tensor<T> const& t) {
-                if constexpr (Differentiable<T>)
-                    for (auto const v : xgrad::detail::contiguous(detail::as_real(t).array_of()))
-                        all.push_back(static_cast<double>(v));
-            });
-    }
-    return all;
-}
-
-XGRAD_FUNCTION void LBFGS::move(Vector const& x, double t, Vector const& d) const {
-    std::size_t i = 0;
-    for (auto const& p : parameters_) {
-        p.impl().array.storage->bump();
-        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
-            if constexpr (Differentiable<T>) {
-                auto const values = detail::as_real(parameter);
-                xgrad::detail::Array<precision_of<T>> fresh(values.shape());
-                for (auto& v : fresh)
-                    v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
-                xgrad::detail::copy_elements(values.array_of(), fresh);
-            }
-        });
-    }
-}
-
-XGRAD_FUNCTION void LBFGS::remember(Vector const& gradient) {
-    if (state_.step.empty()) return;
-    Pair pair{std::exchange(state_.step, {}), gradient};
-    add(pair.change, -1, state_.gradient);
-    pair.curvature = dot(pair.step, pair.change);
-    if (!(pair.curvature > 1e-10)) return;
-    while (state_.history.size() >= static_cast<std::size_t>(options_.history_size))
-        state_.history.pop_front();
-    state_.scale = pair.curvature / dot(pair.change, pair.change);
-    state_.history.push_back(std::move(pair));
-}
-
-XGRAD_FUNCTION auto LBFGS::direction(Vector const& gradient) const -> Vector {
-    Vector d(gradient.size()), parts(state_.history.size());
-    add(d, -1, gradient);
-    for (std::size_t i = state_.history.size(); i-- > 0;) {
-        auto const& pair = state_.history[i];
-        parts[i] = dot(pair.step, d) / pair.curvature;
-        add(d, -parts[i], pair.change);
-    }
-    for (double& v : d) v *= state_.scale;
-    for (std::size_t i = 0; i < state_.history.size(); ++i) {
-        auto const& pair = state_.history[i];
-        add(d, parts[i] - dot(pair.change, d) / pair.curvature, pair.step);
-    }
-    return d;
-}
-
-XGRAD_FUNCTION void LBFGS::iterate(double loss, std::function<double()> const& closure) {
-    NoGradGuard const off;
-    auto const o = options_;
-    std::int64_t const max_evaluations = o.max_eval ? o.max_eval : o.max_iter * 5 / 4;
-    std::int64_t evaluations = 1;
-    ++state_.evaluations;
-    Vector gradient = gathered(true);
-    for (std::int64_t n = 1; largest(gradient) > o.tolerance_grad; ++n) {
-        remember(gradient);
-        Vector const d = direction(gradient), x = gathered(false);
-        double length = o.lr;
-        if (state_.iterations == 0) {
-            double sum = 0;
-            for (double const v : gradient) sum += std::abs(v);
-            length *= std::min(1., 1 / sum);
-        }
-        double const slope = dot(gradient, d), before = loss;
-        ++state_.iterations;
-        state_.gradient = gradient;
-        if (!(slope <= -o.tolerance_change)) return;
-        auto const evaluate = [&](double t) {
-            move(x, t, d);
-            double const value = closure();
-            ++evaluations, ++state_.evaluations;
-            detail::LinePoint p{t, value, 0, gathered(true)};
-            p.slope = dot(p.gradient, d);
-            return p;
-        };
-        try {
-            if (o.line_search_fn == LineSearch::strong_wolfe) {
-                auto found = detail::strong_wolfe(
-                    evaluate, {0, loss, slope, gradient}, length, o.tolerance_change / largest(d));
-                length = found.t, loss = found.value, gradient = std::move(found.gradient);
-                move(x, length, d);
-                // no further evaluation: the next step() may have other data
-            } else if (n == o.max_iter) move(x, length, d);
-            else {
-                auto reached = evaluate(length);
-                loss = reached.value, gradient = std::move(reached.gradient);
-            }
-        } catch (...) {
-            move(x, 0, d);
-            throw;
-        }
-        state_.step.assign(d.size(), 0.);
-        add(state_.step, length, d);
-        if (n == o.max_iter || evaluations >= max_evaluations ||
-            largest(state_.step) <= o.tolerance_change ||
-            std::abs(loss - before) < o.tolerance_change)
-            return;
-    }
-}
-
-} // namespace xgrad::optim
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_LBFGS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
@@ -1276,26 +1053,6 @@ using RMSprop = Optimizing<detail::RMSpropRule>;
 
 } // namespace xgrad::optim
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
-
-// ======== xgrad/impl/optim/rmsprop.ipp
-// Bodies of rmsprop.hpp.
-
-namespace xgrad::optim::detail {
-
-XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
-    check_not_negative("learning rate", o.lr);
-    check_not_negative("epsilon value", o.eps);
-    check_not_negative("momentum value", o.momentum);
-    check_not_negative("weight_decay value", o.weight_decay);
-    check_not_negative("alpha value", o.alpha);
-}
-
-} // namespace xgrad::optim::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_OPTIM_RMSPROP_HPP
 #ifndef XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
 #define XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
@@ -1575,7 +1332,767 @@ private:
 
 } // namespace xgrad::optim
 
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
+
+// ======== xgrad/optim/sgd.hpp
+// SGD: gradient descent with momentum.
+//
+// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
+// axis of 2.
+// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
+// numbers, as in PyTorch.
+// Errors: a negative option, and nesterov without a momentum or with dampening, are an Error;
+// otherwise those of optimizer.hpp.
+
+namespace xgrad::optim {
+
+/// Options of SGD.
+struct SGDOptions {
+    /// `lr` is the learning rate. `momentum` is the factor of the step before; 0 means none. A new
+    /// gradient is added to it times 1 - `dampening`. `weight_decay` times the parameter is added
+    /// to the gradient. A negative lr, momentum or weight_decay is an Error.
+    double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
+    /// `nesterov` takes Nesterov's momentum; it is an Error without momentum or with dampening.
+    /// With `maximize` the loss is increased.
+    bool nesterov = false, maximize = false;
+};
+
+namespace detail {
+/// With g = gradient + weight_decay p: b = momentum b + (1 - dampening) g (g itself in the first
+/// step), p -= lr b; with Nesterov's momentum p -= lr (g + momentum b).
+struct SGDRule {
+    using Options = SGDOptions;
+    static constexpr std::array tensors{"momentum_buffer"};
+
+    template <RealScalar T>
+    static void update(
+        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
+        auto const g = penalized(gradient, p, o);
+        if (o.momentum == 0) return void(p -= o.lr * g);
+        bool const first = !state.has(0);
+        auto b = state.tensor(0, p);
+        if (first) b.copy_(g);
+        else b.copy_(o.momentum * b + (1 - o.dampening) * g);
+        if (o.nesterov) p -= o.lr * (g + o.momentum * b);
+        else p -= o.lr * b;
+    }
+    static void check(Options const& o);
+    static double* momentum(Options& o) { return &o.momentum; }
+    template <class F> static void each_option(Options& o, F f) {
+        f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening),
+            f("weight_decay", o.weight_decay), f("nesterov", o.nesterov), f("maximize", o.maximize);
+    }
+};
+} // namespace detail
+
+/// Stochastic gradient descent: `optim::SGD optimizer(net.parameters(), {.lr = 0.1, .momentum =
+/// 0.9});`
+using SGD = Optimizing<detail::SGDRule>;
+
+} // namespace xgrad::optim
+
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
+#ifndef XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
+#define XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
+
+// ======== xgrad/optim/step_in_backward.hpp
+// Updates inside backward(): each parameter is updated as soon as its gradient is complete, which
+// is then freed.
+//
+// Shapes: parameters keep theirs.
+// Gradients: each is freed after its update, so that .grad is undefined after backward().
+// Errors: a parameter that requires no gradient is a GraphError. What an update throws leaves
+// backward(). A second pass over a graph whose parameters were updated throws VersionError where it
+// needs their old values.
+
+namespace xgrad::optim {
+
+/// From now on each backward() updates the parameters, so that the gradients of all of them never
+/// exist at the same time. Do not call step() and zero_grad(). Gradients cannot be accumulated over
+/// several passes, and clip_grad_norm_() sees none. A graph whose parameters were updated cannot be
+/// used again. The optimiser must outlive the hooks, which the handle removes.
+template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>& optimizer) {
+    auto const handles = std::make_shared<std::vector<HookHandle>>();
+    HookHandle all([handles] {
+        for (auto& handle : *handles) handle.remove();
+    });
+    std::size_t i = 0;
+    try {
+        for (std::size_t g = 0; g < optimizer.group_count(); ++g)
+            for (auto const& p : optimizer.parameters(g)) {
+                xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> parameter) {
+                    if constexpr (Differentiable<T>)
+                        handles->push_back(parameter.register_post_accumulate_grad_hook(
+                            [&optimizer, i](Tensor<T> const& leaf) {
+                                optimizer.step_parameter(i);
+                                leaf.impl().grad = nullptr;
+                            }));
+                });
+                ++i;
+            }
+    } catch (...) {
+        all.remove();
+        throw;
+    }
+    return all;
+}
+
+} // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
+#ifdef XGRAD_SEPARATE_COMPILATION
+
+// ======== xgrad/impl/optim/instances.inc
+// Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once: in other
+// files they are declared. optim.hpp includes this file last.
 #ifdef XGRAD_IMPLEMENTATION
+#    define XGRAD_INSTANCE template
+#else
+#    define XGRAD_INSTANCE extern template
+#endif
+
+namespace xgrad::optim {
+
+XGRAD_INSTANCE class Optimizing<detail::AdagradRule>;
+XGRAD_INSTANCE class Optimizing<detail::AdamRule<AdamOptions, false>>;
+XGRAD_INSTANCE class Optimizing<detail::AdamRule<AdamWOptions, true>>;
+XGRAD_INSTANCE class Optimizing<detail::RMSpropRule>;
+XGRAD_INSTANCE class Optimizing<detail::SGDRule>;
+
+} // namespace xgrad::optim
+
+#undef XGRAD_INSTANCE
+#endif
+
+XGRAD_HAS_BODIES_ELSEWHERE(optim_hpp)
+
+
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+
+#endif  // XGRAD_SINGLE_XGRAD_OPTIM_HPP
+
+#endif  // XGRAD_SINGLE_HEADER_OPTIM
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_IPP
+
+// ======== xgrad/impl/optim.ipp
+// The bodies of optim.hpp, which includes this file where it includes its bodies: core/config.hpp.
+
+
+// ======== xgrad/core/begin_bodies.inc
+// What the files that list the bodies of a header begin with. They end with end_headers.inc.
+
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+#ifndef XGRAD_IMPLEMENTATION
+#    define XGRAD_IMPLEMENTATION
+#endif
+
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
+
+// ======== xgrad/impl/optim/adagrad.ipp
+// Bodies of adagrad.hpp.
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION void AdagradRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("lr_decay value", o.lr_decay);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("initial_accumulator_value value", o.initial_accumulator_value);
+    check_not_negative("epsilon value", o.eps);
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_ADAGRAD_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
+
+// ======== xgrad/impl/optim/clip.ipp
+// Bodies of clip.hpp.
+
+namespace xgrad::optim {
+
+XGRAD_FUNCTION double clip_grad_norm_(
+    std::vector<AnyTensor> const& parameters, double max_norm, double p, bool error_if_nonfinite) {
+    if (!(p > 0)) xgrad::detail::fail("clip_grad_norm_: p must be positive, and may be infinity");
+    bool const largest = p == std::numeric_limits<double>::infinity();
+    double total = 0;
+    std::vector<AnyTensor> gradients;
+    for (auto const& t : parameters)
+        if (t.impl().grad) gradients.emplace_back(t.impl().grad);
+    for (auto const& g : gradients) {
+        double const one = xgrad::detail::sum_of_powers(g, p);
+        if (!largest) total += one;
+        else total = one > total || one != one ? one : total;
+    }
+    if (!largest) total = p == 2 ? std::sqrt(total) : std::pow(total, 1 / p);
+    if (error_if_nonfinite && !xgrad::detail::is_finite(total))
+        xgrad::detail::fail(
+            "The total norm of the gradients is non-finite, so it cannot be clipped");
+    double const factor = max_norm / (total + 1e-6);
+    if (factor >= 1) return total;
+    for (auto const& g : gradients) xgrad::detail::check_in_place(g, "clip_grad_norm_", false);
+    for (auto const& g : gradients) {
+        g.impl().array.storage->bump();
+        g.impl().type->multiply_in_place(g, factor);
+    }
+    return total;
+}
+
+XGRAD_FUNCTION void clip_grad_value_(std::vector<AnyTensor> const& parameters, double bound) {
+    if (!(bound >= 0)) xgrad::detail::fail("clip_grad_value_: the bound must not be negative");
+    NoGradGuard const off;
+    for (auto const& t : parameters)
+        if (t.impl().grad)
+            xgrad::detail::with_type(
+                AnyTensor(t.impl().grad), [&]<Scalar T>(Tensor<T> const& gradient) {
+                    if constexpr (Differentiable<T>)
+                        detail::as_real(gradient).clamp_(-bound, bound);
+                });
+}
+
+} // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_CLIP_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
+
+// ======== xgrad/impl/optim/lbfgs.ipp
+// Bodies of lbfgs.hpp.
+
+namespace xgrad::optim {
+
+XGRAD_FUNCTION StateDict LBFGS::do_state_dict() const {
+    StateDict all;
+    auto options = options_;
+    each_option(options, [&](char const* name, auto const& v) {
+        all.set(std::string("options.") + name, detail::number_tensor(static_cast<double>(v)));
+    });
+    all.set("iterations", detail::number_tensor(static_cast<double>(state_.iterations)));
+    all.set("evaluations", detail::number_tensor(static_cast<double>(state_.evaluations)));
+    all.set("scale", detail::number_tensor(state_.scale));
+    all.set("step", vector_tensor(state_.step));
+    all.set("gradient", vector_tensor(state_.gradient));
+    for (std::size_t i = 0; i < state_.history.size(); ++i) {
+        all.set(at(i, "step"), vector_tensor(state_.history[i].step));
+        all.set(at(i, "change"), vector_tensor(state_.history[i].change));
+    }
+    return all;
+}
+
+XGRAD_FUNCTION void LBFGS::do_load_state_dict(StateDict const& state) {
+    auto options = options_;
+    State fresh;
+    std::size_t used = 5;
+    each_option(options, [&](char const* name, auto& v) {
+        v = detail::value_in<std::remove_reference_t<decltype(v)>>(
+            state, std::string("options.") + name),
+        ++used;
+    });
+    check(options);
+    fresh.iterations = detail::value_in<std::int64_t>(state, "iterations");
+    fresh.evaluations = detail::value_in<std::int64_t>(state, "evaluations");
+    fresh.scale = detail::number_in(state, "scale");
+    fresh.step = vector_in(state, "step"), fresh.gradient = vector_in(state, "gradient");
+    if (!fresh.step.empty() && fresh.gradient.empty())
+        detail::fail("load_state_dict: there is a 'step', but no 'gradient' at its beginning");
+    for (std::size_t i = 0; state.contains(at(i, "step")); ++i, used += 2) {
+        Pair pair{vector_in(state, at(i, "step")), vector_in(state, at(i, "change"))};
+        if (pair.step.empty() || pair.change.empty())
+            detail::fail(
+                "load_state_dict: '", at(i, "step"), "' or '", at(i, "change"), "' is empty");
+        pair.curvature = dot(pair.step, pair.change);
+        fresh.history.push_back(std::move(pair));
+    }
+    if (used != state.size())
+        detail::fail("load_state_dict: the state has entries that this optimizer does not "
+                     "know; it belongs to another one");
+    options_ = options;
+    state_ = std::move(fresh);
+}
+
+XGRAD_FUNCTION void LBFGS::check(Options const& o) {
+    detail::check_not_negative("learning rate", o.lr);
+    if (o.max_iter < 1 || o.max_eval < 0 || o.history_size < 1)
+        detail::fail(
+            "LBFGS: max_iter and history_size must be positive, and max_eval not negative");
+    if (o.line_search_fn != LineSearch::none && o.line_search_fn != LineSearch::strong_wolfe)
+        detail::fail("LBFGS: there is no such line search");
+}
+
+XGRAD_FUNCTION AnyTensor LBFGS::vector_tensor(Vector const& v) {
+    auto const t = Tensor<double>::empty(Shape{v.size()});
+    std::copy(v.begin(), v.end(), t.array_of().begin());
+    return t;
+}
+
+XGRAD_FUNCTION auto LBFGS::vector_in(StateDict const& state, std::string const& name) const
+    -> Vector {
+    std::size_t n = 0;
+    for (auto const& p : parameters_) n += xgrad::numel(detail::real_shape(p));
+    auto const* const t = state.find(name);
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->dim() != 1 ||
+        (t->numel() != n && t->numel() != 0))
+        detail::fail("load_state_dict: '", name, "' is no vector of ", n, " numbers");
+    auto const a = xgrad::detail::contiguous(t->as<double>().array_of());
+    return {a.begin(), a.end()};
+}
+
+XGRAD_FUNCTION double LBFGS::dot(Vector const& a, Vector const& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+}
+
+XGRAD_FUNCTION double LBFGS::largest(Vector const& v) {
+    double most = 0;
+    for (double const x : v) most = std::abs(x) > most || x != x ? std::abs(x) : most;
+    return most;
+}
+
+XGRAD_FUNCTION void LBFGS::add(Vector& y, double a, Vector const& x) {
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] += a * x[i];
+}
+
+XGRAD_FUNCTION auto LBFGS::gathered(bool gradients) const -> Vector {
+    Vector all;
+    for (auto const& p : parameters_) {
+        auto const source = gradients ? AnyTensor(p.impl().grad) : p;
+        if (!source.defined()) all.resize(all.size() + xgrad::numel(detail::real_shape(p)));
+        else
+            xgrad::detail::with_type(source, [&]<Scalar T>(Tensor<T> const& t) {
+                if constexpr (Differentiable<T>)
+                    for (auto const v : xgrad::detail::contiguous(detail::as_real(t).array_of()))
+                        all.push_back(static_cast<double>(v));
+            });
+    }
+    return all;
+}
+
+XGRAD_FUNCTION void LBFGS::move(Vector const& x, double t, Vector const& d) const {
+    std::size_t i = 0;
+    for (auto const& p : parameters_) {
+        p.impl().array.storage->bump();
+        xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> const& parameter) {
+            if constexpr (Differentiable<T>) {
+                auto const values = detail::as_real(parameter);
+                xgrad::detail::Array<precision_of<T>> fresh(values.shape());
+                for (auto& v : fresh)
+                    v = static_cast<precision_of<T>>(t == 0 ? x[i] : x[i] + t * d[i]), ++i;
+                xgrad::detail::copy_elements(values.array_of(), fresh);
+            }
+        });
+    }
+}
+
+XGRAD_FUNCTION void LBFGS::remember(Vector const& gradient) {
+    if (state_.step.empty()) return;
+    Pair pair{std::exchange(state_.step, {}), gradient};
+    add(pair.change, -1, state_.gradient);
+    pair.curvature = dot(pair.step, pair.change);
+    if (!(pair.curvature > 1e-10)) return;
+    while (state_.history.size() >= static_cast<std::size_t>(options_.history_size))
+        state_.history.pop_front();
+    state_.scale = pair.curvature / dot(pair.change, pair.change);
+    state_.history.push_back(std::move(pair));
+}
+
+XGRAD_FUNCTION auto LBFGS::direction(Vector const& gradient) const -> Vector {
+    Vector d(gradient.size()), parts(state_.history.size());
+    add(d, -1, gradient);
+    for (std::size_t i = state_.history.size(); i-- > 0;) {
+        auto const& pair = state_.history[i];
+        parts[i] = dot(pair.step, d) / pair.curvature;
+        add(d, -parts[i], pair.change);
+    }
+    for (double& v : d) v *= state_.scale;
+    for (std::size_t i = 0; i < state_.history.size(); ++i) {
+        auto const& pair = state_.history[i];
+        add(d, parts[i] - dot(pair.change, d) / pair.curvature, pair.step);
+    }
+    return d;
+}
+
+XGRAD_FUNCTION void LBFGS::iterate(double loss, std::function<double()> const& closure) {
+    NoGradGuard const off;
+    auto const o = options_;
+    std::int64_t const max_evaluations = o.max_eval ? o.max_eval : o.max_iter * 5 / 4;
+    std::int64_t evaluations = 1;
+    ++state_.evaluations;
+    Vector gradient = gathered(true);
+    for (std::int64_t n = 1; largest(gradient) > o.tolerance_grad; ++n) {
+        remember(gradient);
+        Vector const d = direction(gradient), x = gathered(false);
+        double length = o.lr;
+        if (state_.iterations == 0) {
+            double sum = 0;
+            for (double const v : gradient) sum += std::abs(v);
+            length *= std::min(1., 1 / sum);
+        }
+        double const slope = dot(gradient, d), before = loss;
+        ++state_.iterations;
+        state_.gradient = gradient;
+        if (!(slope <= -o.tolerance_change)) return;
+        auto const evaluate = [&](double t) {
+            move(x, t, d);
+            double const value = closure();
+            ++evaluations, ++state_.evaluations;
+            detail::LinePoint p{t, value, 0, gathered(true)};
+            p.slope = dot(p.gradient, d);
+            return p;
+        };
+        try {
+            if (o.line_search_fn == LineSearch::strong_wolfe) {
+                auto found = detail::strong_wolfe(
+                    evaluate, {0, loss, slope, gradient}, length, o.tolerance_change / largest(d));
+                length = found.t, loss = found.value, gradient = std::move(found.gradient);
+                move(x, length, d);
+                // no further evaluation: the next step() may have other data
+            } else if (n == o.max_iter) move(x, length, d);
+            else {
+                auto reached = evaluate(length);
+                loss = reached.value, gradient = std::move(reached.gradient);
+            }
+        } catch (...) {
+            move(x, 0, d);
+            throw;
+        }
+        state_.step.assign(d.size(), 0.);
+        add(state_.step, length, d);
+        if (n == o.max_iter || evaluations >= max_evaluations ||
+            largest(state_.step) <= o.tolerance_change ||
+            std::abs(loss - before) < o.tolerance_change)
+            return;
+    }
+}
+
+} // namespace xgrad::optim
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LBFGS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
+
+// ======== xgrad/impl/optim/line_search.ipp
+// Bodies of line_search.hpp.
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION double cubic_minimum(
+    LinePoint const& p, LinePoint const& q, double low, double high) {
+    auto const& [a, b] = p.t <= q.t ? std::pair<LinePoint const&, LinePoint const&>(p, q)
+                                    : std::pair<LinePoint const&, LinePoint const&>(q, p);
+    double const u = a.slope + b.slope - 3 * (a.value - b.value) / (a.t - b.t),
+                 square = u * u - a.slope * b.slope, w = std::sqrt(square);
+    double const least = b.t - (b.t - a.t) * ((b.slope + w - u) / (b.slope - a.slope + 2 * w));
+    return square >= 0 && least == least ? std::min(std::max(least, low), high) : (low + high) / 2;
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_LINE_SEARCH_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
+
+// ======== xgrad/impl/optim/optimizer.ipp
+// Bodies of optimizer.hpp.
+
+namespace xgrad::optim {
+
+XGRAD_FUNCTION void Optimizer::step() {
+    before_step();
+    do_step();
+    after_step();
+}
+
+XGRAD_FUNCTION void Optimizer::before_step() {
+    auto const run = [this](auto const& hook) { hook(*this); };
+    detail::OptimizerHooks::of_all_optimizers().step_pre.for_each(run);
+    if (auto const* const own = hooks_.get()) own->step_pre.for_each(run);
+}
+
+XGRAD_FUNCTION void Optimizer::after_step() {
+    if (!has_warned_) warn_without_gradients();
+    auto const run = [this](auto const& hook) { hook(*this); };
+    if (auto const* const own = hooks_.get()) own->step_post.for_each(run);
+    detail::OptimizerHooks::of_all_optimizers().step_post.for_each(run);
+}
+
+XGRAD_FUNCTION void Optimizer::warn_without_gradients() {
+    std::size_t n = 0;
+    for (std::size_t k = 0; k < group_count(); ++k)
+        for (auto const& p : parameters(k)) {
+            if (p.impl().grad) return;
+            ++n;
+        }
+    has_warned_ = true;
+    xgrad::detail::warn("optimizer: step() changed nothing, since none of its ", n,
+        " parameters has a gradient. Call backward() before step(), and zero_grad() not between "
+        "them. A copy of a module has parameters of its own, which this optimizer does not know: a "
+        "lambda captures the module by reference, [&net], and a function takes it by reference");
+}
+
+XGRAD_FUNCTION StateDict Optimizer::state_dict() const {
+    auto const* const own = hooks_.get();
+    auto& self = const_cast<Optimizer&>(*this);
+    if (own) own->state_dict_pre.for_each([&](auto const& hook) { hook(self); });
+    StateDict state = do_state_dict();
+    if (own) own->state_dict_post.for_each([&](auto const& hook) { hook(self, state); });
+    return state;
+}
+
+XGRAD_FUNCTION void Optimizer::load_state_dict(StateDict const& state) {
+    auto const* const own = hooks_.get();
+    if (!own) return do_load_state_dict(state);
+    StateDict changed = state;
+    own->load_state_dict_pre.for_each([&](auto const& hook) { hook(*this, changed); });
+    do_load_state_dict(changed);
+    own->load_state_dict_post.for_each([&](auto const& hook) { hook(*this); });
+}
+
+XGRAD_FUNCTION void Optimizer::zero_grad() {
+    for (std::size_t k = 0; k < group_count(); ++k)
+        for (auto const& p : parameters(k)) p.impl().grad = nullptr;
+}
+
+XGRAD_FUNCTION double Optimizer::initial_lr(std::size_t group) {
+    while (initial_lr_.size() <= group) initial_lr_.push_back(lr(initial_lr_.size()));
+    return initial_lr_[group];
+}
+
+} // namespace xgrad::optim
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION AnyTensor number_tensor(double v) {
+    return xgrad::detail::type_info<double>.filled(Shape{}, v);
+}
+
+XGRAD_FUNCTION double number_in(StateDict const& state, std::string const& name) {
+    auto const* const t = state.find(name);
+    if (!t || !t->defined() || t->dtype() != DType::float64 || t->numel() != 1)
+        fail("load_state_dict: there is no number '", name, "'");
+    return t->as<double>().item();
+}
+
+XGRAD_FUNCTION void check_parameters(
+    std::vector<AnyTensor> const& fresh, std::vector<AnyTensor> all) {
+    if (fresh.empty()) fail("optimizer got an empty parameter list");
+    for (auto const& p : fresh) {
+        if (!p.defined())
+            xgrad::detail::fail_undefined(
+                "optimizer", "parameter", static_cast<std::size_t>(&p - fresh.data()));
+        if (!is_differentiable(p.dtype()))
+            fail<TypeError>("optimizer: a tensor of type ", name(p.dtype()), " cannot be trained");
+        if (!p.is_leaf()) fail<GraphError>("can't optimize a non-leaf Tensor");
+        if (std::ranges::any_of(all, [&](AnyTensor const& other) { return other.is_same(p); }))
+            fail("optimizer: some parameters appear more than once, or in more than one parameter "
+                 "group");
+        all.push_back(p);
+    }
+}
+
+XGRAD_FUNCTION Shape real_shape(AnyTensor const& t) {
+    Shape shape = t.shape();
+    if (is_complex(t.dtype())) shape.push_back(2);
+    return shape;
+}
+
+XGRAD_FUNCTION void check_not_negative(char const* what, double v) {
+    if (!(v >= 0)) fail("Invalid ", what, ": it must not be negative, and is ", std::to_string(v));
+}
+
+XGRAD_FUNCTION void check_fraction(char const* what, double v) {
+    if (!(v >= 0 && v < 1))
+        fail("Invalid ", what, ": it must lie in [0, 1), and is ", std::to_string(v));
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_OPTIMIZER_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
+
+// ======== xgrad/impl/optim/rmsprop.ipp
+// Bodies of rmsprop.hpp.
+
+namespace xgrad::optim::detail {
+
+XGRAD_FUNCTION void RMSpropRule::check(Options const& o) {
+    check_not_negative("learning rate", o.lr);
+    check_not_negative("epsilon value", o.eps);
+    check_not_negative("momentum value", o.momentum);
+    check_not_negative("weight_decay value", o.weight_decay);
+    check_not_negative("alpha value", o.alpha);
+}
+
+} // namespace xgrad::optim::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_RMSPROP_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
 
@@ -1804,76 +2321,13 @@ XGRAD_FUNCTION double ReduceLROnPlateau::worst() const noexcept {
 
 XGRAD_FUNCTION bool ReduceLROnPlateau::improves(double v) const {
     double const t = options_.threshold;
-    if (options_.threshold_mode == ThresholdMode::abs || std::isinf(best_))
+    if (options_.threshold_mode == ThresholdMode::abs || xgrad::detail::is_infinite(best_))
         return maximizes() ? v > best_ + t : v < best_ - t;
     return maximizes() ? v > best_ * (1 + t) : v < best_ * (1 - t);
 }
 
 } // namespace xgrad::optim
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SCHEDULE_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_OPTIM_SCHEDULE_HPP
-#ifndef XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
-#define XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
-
-// ======== xgrad/optim/sgd.hpp
-// SGD: gradient descent with momentum.
-//
-// Shapes: a state tensor has the shape of its parameter; that of a complex one is real, with a last
-// axis of 2.
-// Gradients: read from .grad; the update records none. Complex parameters count as pairs of real
-// numbers, as in PyTorch.
-// Errors: a negative option, and nesterov without a momentum or with dampening, are an Error;
-// otherwise those of optimizer.hpp.
-
-namespace xgrad::optim {
-
-/// Options of SGD.
-struct SGDOptions {
-    /// `lr` is the learning rate. `momentum` is the factor of the step before; 0 means none. A new
-    /// gradient is added to it times 1 - `dampening`. `weight_decay` times the parameter is added
-    /// to the gradient. A negative lr, momentum or weight_decay is an Error.
-    double lr = 1e-3, momentum = 0, dampening = 0, weight_decay = 0;
-    /// `nesterov` takes Nesterov's momentum; it is an Error without momentum or with dampening.
-    /// With `maximize` the loss is increased.
-    bool nesterov = false, maximize = false;
-};
-
-namespace detail {
-/// With g = gradient + weight_decay p: b = momentum b + (1 - dampening) g (g itself in the first
-/// step), p -= lr b; with Nesterov's momentum p -= lr (g + momentum b).
-struct SGDRule {
-    using Options = SGDOptions;
-    static constexpr std::array tensors{"momentum_buffer"};
-
-    template <RealScalar T>
-    static void update(
-        Tensor<T>& p, Tensor<T> const& gradient, ParameterState& state, Options const& o) {
-        auto const g = penalized(gradient, p, o);
-        if (o.momentum == 0) return void(p -= o.lr * g);
-        bool const first = !state.has(0);
-        auto b = state.tensor(0, p);
-        if (first) b.copy_(g);
-        else b.copy_(o.momentum * b + (1 - o.dampening) * g);
-        if (o.nesterov) p -= o.lr * (g + o.momentum * b);
-        else p -= o.lr * b;
-    }
-    static void check(Options const& o);
-    static double* momentum(Options& o) { return &o.momentum; }
-    template <class F> static void each_option(Options& o, F f) {
-        f("lr", o.lr), f("momentum", o.momentum), f("dampening", o.dampening),
-            f("weight_decay", o.weight_decay), f("nesterov", o.nesterov), f("maximize", o.maximize);
-    }
-};
-} // namespace detail
-
-/// Stochastic gradient descent: `optim::SGD optimizer(net.parameters(), {.lr = 0.1, .momentum =
-/// 0.9});`
-using SGD = Optimizing<detail::SGDRule>;
-
-} // namespace xgrad::optim
-
-#ifdef XGRAD_IMPLEMENTATION
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
 
@@ -1892,63 +2346,11 @@ XGRAD_FUNCTION void SGDRule::check(Options const& o) {
 
 } // namespace xgrad::optim::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_SGD_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_OPTIM_SGD_HPP
-#ifndef XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
-#define XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
-
-// ======== xgrad/optim/step_in_backward.hpp
-// Updates inside backward(): each parameter is updated as soon as its gradient is complete, which
-// is then freed.
-//
-// Shapes: parameters keep theirs.
-// Gradients: each is freed after its update, so that .grad is undefined after backward().
-// Errors: a parameter that requires no gradient is a GraphError. What an update throws leaves
-// backward(). A second pass over a graph whose parameters were updated throws VersionError where it
-// needs their old values.
-
-namespace xgrad::optim {
-
-/// From now on each backward() updates the parameters, so that the gradients of all of them never
-/// exist at the same time. Do not call step() and zero_grad(). Gradients cannot be accumulated over
-/// several passes, and clip_grad_norm_() sees none. A graph whose parameters were updated cannot be
-/// used again. The optimiser must outlive the hooks, which the handle removes.
-template <class Rule> [[nodiscard]] HookHandle step_in_backward(Optimizing<Rule>& optimizer) {
-    auto const handles = std::make_shared<std::vector<HookHandle>>();
-    HookHandle all([handles] {
-        for (auto& handle : *handles) handle.remove();
-    });
-    std::size_t i = 0;
-    try {
-        for (std::size_t g = 0; g < optimizer.group_count(); ++g)
-            for (auto const& p : optimizer.parameters(g)) {
-                xgrad::detail::with_type(p, [&]<Scalar T>(Tensor<T> parameter) {
-                    if constexpr (Differentiable<T>)
-                        handles->push_back(parameter.register_post_accumulate_grad_hook(
-                            [&optimizer, i](Tensor<T> const& leaf) {
-                                optimizer.step_parameter(i);
-                                leaf.impl().grad = nullptr;
-                            }));
-                });
-                ++i;
-            }
-    } catch (...) {
-        all.remove();
-        throw;
-    }
-    return all;
-}
-
-} // namespace xgrad::optim
-#endif  // XGRAD_SINGLE_XGRAD_OPTIM_STEP_IN_BACKWARD_HPP
 #ifdef XGRAD_SEPARATE_COMPILATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
 
-// ======== xgrad/impl/optim/instances.ipp
+// ======== xgrad/impl/optim/instances.inc
 // Instances of templates that a program with XGRAD_SEPARATE_COMPILATION compiles once: in other
 // files they are declared. optim.hpp includes this file last.
-
 #ifdef XGRAD_IMPLEMENTATION
 #    define XGRAD_INSTANCE template
 #else
@@ -1966,12 +2368,18 @@ XGRAD_INSTANCE class Optimizing<detail::SGDRule>;
 } // namespace xgrad::optim
 
 #undef XGRAD_INSTANCE
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_INSTANCES_IPP
 #endif
+
+XGRAD_HAS_BODIES_HERE(optim_hpp)
 
 
 // ======== xgrad/core/end_headers.inc
 // Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
 #    pragma GCC visibility pop
 #endif
@@ -2014,6 +2422,9 @@ XGRAD_INSTANCE class Optimizing<detail::SGDRule>;
 #pragma pop_macro("None")
 #pragma pop_macro("Status")
 #pragma pop_macro("Success")
-#endif  // XGRAD_SINGLE_XGRAD_OPTIM_HPP
-
-#endif  // XGRAD_SINGLE_HEADER_OPTIM
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPTIM_IPP
+#endif

@@ -33,7 +33,11 @@
 
 #ifndef XGRAD_SINGLE_HEADER_PACKAGE
 #define XGRAD_SINGLE_HEADER_PACKAGE
+#pragma push_macro("XGRAD_INSIDE")
+#undef XGRAD_INSIDE
+#define XGRAD_INSIDE
 #include <xgrad/xgrad.hpp>
+#pragma pop_macro("XGRAD_INSIDE")
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_HPP
 
@@ -46,11 +50,6 @@
 // The headers that programs include begin with this file and end with end_headers.inc; so both are
 // read many times.
 //
-// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
-// files of a library are compiled with -fvisibility=hidden.
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
-#    pragma GCC visibility push(default)
-#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
 // X11.
@@ -132,6 +131,37 @@
 #undef None
 #undef Status
 #undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
 
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_EXPORTER_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_EXPORTER_HPP
@@ -298,83 +328,6 @@ private:
 } // namespace detail
 } // namespace xgrad::package
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
-
-// ======== xgrad/impl/package/names.ipp
-// Bodies of names.hpp.
-
-namespace xgrad::package {
-
-XGRAD_FUNCTION Pattern::Pattern(std::string text, char separator)
-    : text_(std::move(text)), separator_(separator) {
-    segments_ = split(text_);
-    for (auto const segment : segments_) {
-        if (segment.empty())
-            detail::fail<PackageError>("the pattern '", text_, "' has an empty segment");
-        if (segment.find("**") != segment.npos && segment != "**")
-            detail::fail<PackageError>("the pattern '", text_, "': ** must be a whole segment");
-    }
-}
-
-XGRAD_FUNCTION auto Pattern::split(std::string_view s) const -> Segments {
-    Segments all;
-    detail::every_segment(s, separator_, [&](std::string_view segment) {
-        all.push_back(segment);
-        return true;
-    });
-    return all;
-}
-
-XGRAD_FUNCTION bool Pattern::matches(std::size_t i, Segments const& name, std::size_t j) const {
-    for (; i < segments_.size(); ++i, ++j) {
-        if (segments_[i] == "**") {
-            while (i + 1 < segments_.size() && segments_[i + 1] == "**") ++i;
-            for (; j <= name.size(); ++j)
-                if (matches(i + 1, name, j)) return true;
-            return false;
-        }
-        if (j == name.size() || !matches_segment(segments_[i], name[j])) return false;
-    }
-    return j == name.size();
-}
-
-XGRAD_FUNCTION bool Pattern::matches_segment(std::string_view pattern, std::string_view text) {
-    std::size_t p = 0, t = 0, star = pattern.npos, taken = 0;
-    while (t < text.size()) {
-        if (p < pattern.size() && pattern[p] == '*') star = p++, taken = t;
-        else if (p < pattern.size() && pattern[p] == text[t]) ++p, ++t;
-        else if (star != pattern.npos) p = star + 1, t = ++taken;
-        else return false;
-    }
-    return pattern.find_first_not_of('*', p) == pattern.npos;
-}
-
-} // namespace xgrad::package
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION Glob::Glob(Patterns const& include, Patterns const& exclude, char separator) {
-    for (auto const& text : include) include_.emplace_back(text, separator);
-    for (auto const& text : exclude) exclude_.emplace_back(text, separator);
-}
-
-XGRAD_FUNCTION std::string Glob::text() const {
-    std::string all;
-    for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
-    return all;
-}
-
-XGRAD_FUNCTION bool Glob::any(std::vector<Pattern> const& patterns, std::string_view name) {
-    for (auto const& p : patterns)
-        if (p.matches(name)) return true;
-    return false;
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_NAMES_HPP
 
 namespace xgrad::package {
@@ -397,7 +350,8 @@ public:
     struct Node {
         std::optional<Action> action;
         bool is_resource = false;
-        std::vector<std::string> targets;
+        std::vector<std::string> targets; // in the order in which they were added
+        std::set<std::string, std::less<>> known_targets;
     };
 
     Node& add(std::string const& name);
@@ -409,8 +363,10 @@ public:
     /// Every way from one name to another that passes no name twice.
     std::vector<std::vector<std::string>> all_paths(
         std::string const& from, std::string const& to) const;
-    /// "acme.model -> acme.Net -> acme.Logger": a shortest way from a resource to a name.
-    std::string path_to(std::string const& name) const;
+    /// Shortest paths from a resource to each of these names, "acme.model -> acme.Net ->
+    /// acme.Logger"; of a long one the last names.
+    std::vector<std::string> paths_to(std::vector<std::string> const& names) const;
+    std::string path_to(std::string const& name) const { return paths_to({name})[0]; }
     /// All names that can be reached from one, that one left out. Cycles do no harm.
     std::vector<std::string> reachable(std::string const& from) const;
     /// In the language of Graphviz.
@@ -430,133 +386,6 @@ std::string tree_of(std::vector<std::string> files, std::string const& root);
 } // namespace detail
 } // namespace xgrad::package
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
-
-// ======== xgrad/impl/package/dependencies.ipp
-// Bodies of dependencies.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION auto Dependencies::add(std::string const& name) -> Node& {
-    auto const [at, fresh] = nodes_.try_emplace(name);
-    if (fresh) order_.push_back(name);
-    return at->second;
-}
-
-XGRAD_FUNCTION void Dependencies::add_edge(std::string const& from, std::string const& to) {
-    add(to);
-    auto& targets = add(from).targets;
-    if (std::ranges::find(targets, to) == targets.end()) targets.push_back(to);
-}
-
-XGRAD_FUNCTION auto Dependencies::find(std::string const& name) const -> Node const* {
-    auto const at = nodes_.find(name);
-    return at == nodes_.end() ? nullptr : &at->second;
-}
-
-XGRAD_FUNCTION std::vector<std::string> Dependencies::names(Action action) const {
-    std::vector<std::string> found;
-    for (auto const& name : order_)
-        if (nodes_.at(name).action == action) found.push_back(name);
-    return found;
-}
-
-XGRAD_FUNCTION std::vector<std::vector<std::string>> Dependencies::all_paths(
-    std::string const& from, std::string const& to) const {
-    std::vector<std::vector<std::string>> found;
-    std::vector<std::string> path;
-    if (nodes_.contains(from) && nodes_.contains(to)) extend(path, from, to, found);
-    return found;
-}
-
-XGRAD_FUNCTION std::string Dependencies::path_to(std::string const& name) const {
-    std::map<std::string, std::string> before;
-    std::vector<std::string> queue;
-    for (auto const& start : order_)
-        if (nodes_.at(start).is_resource && (start != name || !nodes_.at(name).action))
-            queue.push_back(start), before[start] = "";
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-        auto const at = queue[i];
-        if (at == name) break;
-        for (auto const& next : nodes_.at(at).targets)
-            if (before.try_emplace(next, at).second) queue.push_back(next);
-    }
-    std::string text = name;
-    for (auto at = before.find(name); at != before.end() && !at->second.empty();
-         at = before.find(at->second))
-        text = at->second + " -> " + text;
-    return text;
-}
-
-XGRAD_FUNCTION std::vector<std::string> Dependencies::reachable(std::string const& from) const {
-    std::vector<std::string> queue{from};
-    std::set<std::string> seen{from};
-    for (std::size_t i = 0; i < queue.size(); ++i) {
-        auto const* const node = find(queue[i]);
-        if (!node) continue;
-        auto const targets = node->targets;
-        for (auto const& next : targets)
-            if (seen.insert(next).second) queue.push_back(next);
-    }
-    queue.erase(queue.begin());
-    return queue;
-}
-
-XGRAD_FUNCTION std::string Dependencies::dot() const {
-    std::string text = "digraph dependencies {\n  rankdir = LR;\n  node [shape = box];\n";
-    for (auto const& name : order_) {
-        auto const& node = nodes_.at(name);
-        text += "  " + data::detail::json(name) + " [";
-        if (node.is_resource) text += "shape = folder";
-        else if (node.action)
-            text += "label = \"" + name + "\\n" + std::string(name_of(*node.action)) + '"';
-        else text += "style = dashed";
-        text += "];\n";
-    }
-    for (auto const& name : order_)
-        for (auto const& target : nodes_.at(name).targets)
-            text += "  " + data::detail::json(name) + " -> " + data::detail::json(target) + ";\n";
-    return text + "}\n";
-}
-
-XGRAD_FUNCTION void Dependencies::extend(std::vector<std::string>& path, std::string const& at,
-    std::string const& to, std::vector<std::vector<std::string>>& found) const {
-    path.push_back(at);
-    if (at == to) found.push_back(path);
-    else
-        for (auto const& next : nodes_.at(at).targets)
-            if (std::ranges::find(path, next) == path.end()) extend(path, next, to, found);
-    path.pop_back();
-}
-
-XGRAD_FUNCTION std::string tree_of(std::vector<std::string> files, std::string const& root) {
-    std::ranges::sort(files);
-    std::string text = root + '\n';
-    std::vector<std::string> open; // the folders of the line before
-    for (auto const& file : files) {
-        std::vector<std::string> parts;
-        every_segment(file, '/', [&](std::string_view part) {
-            parts.emplace_back(part);
-            return true;
-        });
-        std::size_t common = 0;
-        while (common < open.size() && common + 1 < parts.size() && open[common] == parts[common])
-            ++common;
-        open.resize(common);
-        for (auto i = common; i < parts.size(); ++i) {
-            text +=
-                std::string(2 * (i + 1), ' ') + parts[i] + (i + 1 < parts.size() ? "/\n" : "\n");
-            if (i + 1 < parts.size()) open.push_back(parts[i]);
-        }
-    }
-    return text;
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_DEPENDENCIES_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
@@ -659,8 +488,8 @@ template <class X> Json to_json(X const& x) {
             fail<PackageError>("the integer ", x, " is too large to be stored");
         return static_cast<std::int64_t>(x);
     } else if constexpr (std::floating_point<X>) {
-        if (std::isnan(x)) return "nan";
-        if (std::isinf(x)) return x > 0 ? "inf" : "-inf";
+        if (xgrad::detail::is_nan(x)) return "nan";
+        if (xgrad::detail::is_infinite(x)) return x > 0 ? "inf" : "-inf";
         return static_cast<double>(x);
     } else if constexpr (std::is_enum_v<X>)
         return to_json(static_cast<std::underlying_type_t<X>>(x));
@@ -1015,62 +844,6 @@ double size_of_weighted_binary_cross_entropy(
 } // namespace detail
 } // namespace xgrad::package
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
-
-// ======== xgrad/impl/package/layer_arguments.ipp
-// Bodies of layer_arguments.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool) {
-    return (extent(in1) * extent(in2) + 1) * extent(out);
-}
-
-XGRAD_FUNCTION double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o) {
-    return (2. * o.affine + 2. * o.track_running_stats) * extent(features) + 1;
-}
-
-XGRAD_FUNCTION double size_of_shape(Shape const& shape) {
-    double size = 1;
-    for (auto const n : shape) size *= extent(n);
-    return size;
-}
-
-XGRAD_FUNCTION double size_of_attention(
-    std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o) {
-    auto const of = [embed](std::size_t dim) { return extent(dim ? dim : embed); };
-    return extent(embed) * (2 * extent(embed) + of(o.kdim) + of(o.vdim) + 4);
-}
-
-XGRAD_FUNCTION double size_of_encoder_layer(
-    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o) {
-    return size_of_attention(d_model, nhead, {}) +
-           extent(d_model) * (2 * extent(o.dim_feedforward) + 5) + extent(o.dim_feedforward);
-}
-
-XGRAD_FUNCTION double size_of_encoder(std::size_t d_model, std::size_t nhead,
-    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
-    return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
-}
-
-XGRAD_FUNCTION double size_of_shapes(std::vector<Shape> const& shapes) {
-    double size = 0;
-    for (auto const& shape : shapes) size += size_of_shape(shape);
-    return size;
-}
-XGRAD_FUNCTION double size_of_weighted_bce(nn::Reduction, std::optional<Shape> const& weight) {
-    return weight ? size_of_shape(*weight) : 0;
-}
-XGRAD_FUNCTION double size_of_weighted_binary_cross_entropy(
-    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
-    return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_LAYER_ARGUMENTS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_TYPE_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_TYPE_HPP
@@ -1170,73 +943,6 @@ private:
 
 } // namespace xgrad::package::detail
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
-
-// ======== xgrad/impl/package/registry.ipp
-// Bodies of registry.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION auto TypeEntry::call(std::type_info const& signature) const noexcept
-    -> nn::ModuleContainer::AnyFunction {
-    for (auto const& c : calls)
-        if (*c.signature == signature) return c.function;
-    return nullptr;
-}
-
-XGRAD_FUNCTION std::string TypeEntry::title(std::string_view name, std::optional<DType> dtype) {
-    std::string text(name);
-    return dtype ? text + " (" + std::string(xgrad::name(*dtype)) + ")" : text;
-}
-
-XGRAD_FUNCTION void Registry::add(TypeEntry entry) {
-    std::lock_guard const lock(mutex_);
-    entries_.push_back(std::make_unique<TypeEntry const>(std::move(entry)));
-}
-
-XGRAD_FUNCTION TypeEntry const* Registry::find(
-    std::string_view name, std::optional<DType> dtype) const {
-    TypeEntry const* found = nullptr;
-    std::lock_guard const lock(mutex_);
-    for (auto const& e : entries_) {
-        if (e->name != name || e->dtype != dtype) continue;
-        if (found && *found->type != *e->type)
-            fail<PackageError>("the name '", e->title(), "' was given to two C++ types");
-        found = e.get();
-    }
-    return found;
-}
-
-XGRAD_FUNCTION TypeEntry const* Registry::find(nn::AnyModule const& m) const {
-    std::lock_guard const lock(mutex_);
-    for (auto const& e : entries_)
-        if (e->is_type_of(m)) return e.get();
-    return nullptr;
-}
-
-XGRAD_FUNCTION auto Registry::find_call(nn::AnyModule const& m,
-    std::type_info const& signature) const -> nn::ModuleContainer::AnyFunction {
-    if (auto const* const e = find(m))
-        if (auto const call = e->call(signature)) return call;
-    std::lock_guard const lock(mutex_);
-    for (auto const& c : calls_)
-        if (*c.call.signature == signature && (typeid(m) == *c.type || typeid(m) == *c.child_type))
-            return c.call.function;
-    return nullptr;
-}
-
-XGRAD_FUNCTION bool Registry::knows(std::string_view name) const {
-    std::lock_guard const lock(mutex_);
-    for (auto const& e : entries_)
-        if (e->name == name) return true;
-    return false;
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_REGISTRY_HPP
 
 namespace xgrad::package {
@@ -1443,16 +1149,20 @@ template <class M, Name name, class... Parts> struct Type {
         constexpr bool is_module = std::derived_from<M, nn::AnyModule>;
         static_assert(is_module,
             "package::Type: only a module, derived from nn::Module, has a type in packages");
-        constexpr bool is_named = detail::is_type_name(name.view());
+        constexpr bool is_named = detail::is_dotted(name.view());
         static_assert(is_named, "package::Type: a name is identifiers with dots between them, such "
                                 "as \"acme.vision.Block\"");
+        constexpr bool has_dot = !is_named || detail::is_type_name(name.view());
+        static_assert(has_dot,
+            "package::Type: this name has no dot; the name of the project stands "
+            "before that of the type, as in \"acme.Net\"");
         constexpr bool is_free = !name.view().starts_with("xgrad.");
         static_assert(
             is_free, "package::Type: names that begin with \"xgrad.\" are those of the library");
         constexpr bool are_parts = (detail::is_part<Parts> && ...);
         static_assert(are_parts, "package::Type: after the name stand Argument, Call, DependsOn, "
                                  "Make, StateSize or NameOnly");
-        if constexpr (is_module && is_named && is_free && are_parts) check_arguments();
+        if constexpr (is_module && is_named && has_dot && is_free && are_parts) check_arguments();
     }
 
 private:
@@ -1718,42 +1428,6 @@ template <Differentiable T> void register_layer_calls() {
 
 } // namespace xgrad::package
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
-
-// ======== xgrad/impl/package/layers.ipp
-// Bodies of layers.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION Registry& registry() {
-    [[maybe_unused]] static bool const added = (add_layers(Registry::program()), true);
-    return Registry::program();
-}
-
-XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> make_container(
-    std::string_view name, std::optional<DType> dtype) {
-    if (name == "xgrad.nn.ModuleList" && !dtype)
-        return std::make_unique<nn::ModuleList<nn::AnyModule>>();
-    if (name != "xgrad.nn.Sequential" || !dtype) return nullptr;
-    switch (*dtype) {
-    case DType::float32:
-        return std::make_unique<nn::Sequential<float>>();
-    case DType::float64:
-        return std::make_unique<nn::Sequential<double>>();
-    case DType::complex64:
-        return std::make_unique<nn::Sequential<std::complex<float>>>();
-    case DType::complex128:
-        return std::make_unique<nn::Sequential<std::complex<double>>>();
-    default:
-        return nullptr;
-    }
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_LAYERS_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_STAND_INS_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_STAND_INS_HPP
@@ -1880,8 +1554,12 @@ constexpr std::string_view name_of(ResourceKind k) noexcept {
 std::vector<std::string> files_of(ResourceKind kind, std::string const& base);
 /// "acme/vision/model" for the resource `model` of the package acme.vision.
 std::string base_of(std::string_view by, std::string_view package, std::string_view resource);
-/// Whether `path` is that of a module, or of something inside it.
-bool is_within(std::string_view path, std::string_view module);
+/// Paths of modules, such as "encoder.0".
+using ModulePaths = std::set<std::string, std::less<>>;
+/// Whether `path` is that of one of these modules, or of something inside one.
+bool is_within_any(std::string_view path, ModulePaths const& modules);
+/// The path of a module in a package has at most so many bytes.
+inline constexpr std::size_t max_path_bytes = 4096;
 inline std::string join(std::string const& path, std::string const& name) {
     return path.empty() ? name : path + "." + name;
 }
@@ -1915,118 +1593,12 @@ template <class Interned> Json to_json(ModuleRecord const& r, Interned const& in
     return json;
 }
 
-/// Reads what to_json() wrote. `where` begins the messages of errors.
-ModuleRecord record_from(Json const& json, std::string const& where);
+/// Reads what to_json() wrote. `file` begins the messages of errors, `path` is that of the module.
+ModuleRecord record_from(Json const& json, std::string const& file, std::string const& path = "");
 
 } // namespace detail
 } // namespace xgrad::package
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
-
-// ======== xgrad/impl/package/saved_record.ipp
-// Bodies of saved_record.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION std::vector<std::string> files_of(ResourceKind kind, std::string const& base) {
-    switch (kind) {
-    case ResourceKind::module:
-        return {base + ".json", base + ".safetensors"};
-    case ResourceKind::tensor:
-    case ResourceKind::tensors:
-        return {base + ".safetensors"};
-    default:
-        return {base};
-    }
-}
-
-XGRAD_FUNCTION std::string base_of(
-    std::string_view by, std::string_view package, std::string_view resource) {
-    if (!is_dotted(package))
-        fail<PackageError>(by,
-            ": the name of a package is identifiers with dots between them, not '", package, "'");
-    bool good = !resource.empty() && resource != "." && resource != ".." &&
-                data::detail::utf8_until(resource) == resource.size();
-    for (char const c : resource)
-        good = good && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != '\\' && c != ':';
-    if (!good)
-        fail<PackageError>(
-            by, ": '", resource, "' cannot be the name of a resource, which is that of a file");
-    std::string base(package);
-    std::ranges::replace(base, '.', '/');
-    return base + '/' + std::string(resource);
-}
-
-XGRAD_FUNCTION bool is_within(std::string_view path, std::string_view module) {
-    return module.empty() || path == module ||
-           (path.starts_with(module) && path[module.size()] == '.');
-}
-
-XGRAD_FUNCTION ModuleRecord record_of(nn::AnyModule& m) {
-    ModuleRecord r;
-    r.kind = m.kind();
-    if (auto const* const container = dynamic_cast<nn::ModuleContainer const*>(&m)) {
-        r.type = "xgrad.nn." + std::string(container->container_kind());
-        r.dtype = container->container_dtype();
-    } else if (auto const* const generic = dynamic_cast<GenericModule const*>(&m)) {
-        r.type = generic->type();
-        r.dtype = generic->dtype();
-        r.arguments = generic->arguments();
-    } else if (auto const* const mock = dynamic_cast<Mock const*>(&m)) {
-        r.type = mock->name();
-        r.can_be_interned = false;
-    } else if (auto const* const entry = registry().find(m)) {
-        r.type = entry->name;
-        r.dtype = entry->dtype;
-        r.depends_on.assign(entry->depends_on.begin(), entry->depends_on.end());
-        if (entry->arguments) r.arguments = entry->arguments(m);
-        else r.can_be_interned = false;
-    }
-    for (auto const& [name, module] : m.named_children()) {
-        r.modules.push_back(record_of(*module));
-        r.modules.back().name = name;
-    }
-    return r;
-}
-
-XGRAD_FUNCTION std::optional<DType> dtype_named(std::string_view text) {
-    for (auto const t : {DType::boolean, DType::int64, DType::float32, DType::float64,
-             DType::complex64, DType::complex128})
-        if (name(t) == text) return t;
-    return {};
-}
-
-XGRAD_FUNCTION ModuleRecord record_from(Json const& json, std::string const& where) {
-    ModuleRecord r;
-    auto const* const members = json.get_if<Json::Object>();
-    if (!members) fail<data::FormatError>(where, ": here should be a module");
-    for (auto const& [key, value] : *members) {
-        if (key == "type") r.type = from_json<std::string>(value, where + ", type");
-        else if (key == "arguments") r.arguments = value;
-        else if (key == "dtype") {
-            r.dtype = dtype_named(from_json<std::string>(value, where + ", dtype"));
-            if (!r.dtype) fail<data::FormatError>(where, ": the dtype is not known");
-        } else if (key == "modules") {
-            auto const* const modules = value.get_if<Json::Object>();
-            if (!modules) fail<data::FormatError>(where, ": here should be the modules inside");
-            for (auto const& [name, module] : *modules) {
-                if (name.empty() || name.find('.') != name.npos)
-                    fail<data::FormatError>(where, ": no module can have the name '", name, "'");
-                r.modules.push_back(record_from(module, where + "." + name));
-                r.modules.back().name = name;
-            }
-        } else fail<data::FormatError>(where, ": the key '", key, "' is not known");
-    }
-    if (!is_type_name(r.type))
-        fail<data::FormatError>(where, ": '", r.type, "' cannot be the name of a type");
-    return r;
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_SAVED_RECORD_HPP
 
 namespace xgrad::package {
@@ -2173,14 +1745,14 @@ private:
         return graph_.find(type)->action == Action::intern;
     }
     /// The paths of the modules of which only the name is stored.
-    void find_left_out(detail::ModuleRecord const& m, std::string const& path,
-        std::vector<std::string>& found) const;
-    static bool is_within_any(std::string_view name, std::vector<std::string> const& modules);
-    Json to_json(Resource const& r, std::vector<std::string> const& left_out) const;
+    void find_left_out(
+        detail::ModuleRecord const& m, std::string const& path, detail::ModulePaths& found) const;
+    Json to_json(Resource const& r, detail::ModulePaths const& left_out) const;
 
     std::filesystem::path path_;
     std::vector<Rule> rules_;
     std::vector<std::unique_ptr<Resource>> resources_;
+    std::set<std::string> files_; // of resources_
     xgrad::detail::HookList<Hook> hooks_[3];
     detail::Dependencies graph_;
     std::set<std::string> undecided_;
@@ -2191,266 +1763,6 @@ private:
 
 } // namespace xgrad::package
 
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
-
-// ======== xgrad/impl/package/exporter.ipp
-// Bodies of exporter.hpp.
-
-namespace xgrad::package {
-
-XGRAD_FUNCTION void PackageExporter::save_module(
-    std::string_view package, std::string_view resource, nn::AnyModule const& module) {
-    auto& m = const_cast<nn::AnyModule&>(module); // which is only read: AnyModule lists what is
-                                                  // inside as modules that can be changed
-    Resource r = start("save_module", package, resource, ResourceKind::module);
-    r.module = detail::record_of(m);
-    r.state = m.state_dict();
-    for (auto const& [name, p] : m.named_parameters()) {
-        r.parameters.push_back(name);
-        if (!p.requires_grad()) r.frozen.push_back(name);
-    }
-    for (auto const& [name, each] : m.named_modules())
-        if (!each->is_training()) r.evaluating.push_back(name);
-    finish(std::move(r));
-}
-
-XGRAD_FUNCTION void PackageExporter::save_tensor(
-    std::string_view package, std::string_view resource, AnyTensor const& tensor) {
-    if (!tensor.defined()) detail::fail<PackageError>("save_tensor: the tensor is undefined");
-    Resource r = start("save_tensor", package, resource, ResourceKind::tensor);
-    r.state.set("tensor", xgrad::detail::value_copy(tensor));
-    finish(std::move(r));
-}
-
-XGRAD_FUNCTION void PackageExporter::save_tensors(
-    std::string_view package, std::string_view resource, StateDict const& tensors) {
-    Resource r = start("save_tensors", package, resource, ResourceKind::tensors);
-    for (auto const& [name, tensor] : tensors) r.state.set(name, xgrad::detail::value_copy(tensor));
-    finish(std::move(r));
-}
-
-XGRAD_FUNCTION void PackageExporter::save_text(
-    std::string_view package, std::string_view resource, std::string_view text) {
-    if (data::detail::utf8_until(text) != text.size())
-        detail::fail<PackageError>("save_text: the text is not UTF-8");
-    Resource r = start("save_text", package, resource, ResourceKind::text);
-    r.bytes = text;
-    finish(std::move(r));
-}
-
-XGRAD_FUNCTION void PackageExporter::save_binary(
-    std::string_view package, std::string_view resource, std::span<std::byte const> bytes) {
-    Resource r = start("save_binary", package, resource, ResourceKind::binary);
-    r.bytes.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
-    finish(std::move(r));
-}
-
-XGRAD_FUNCTION void PackageExporter::close() {
-    if (closed_) detail::fail<PackageError>("PackageExporter: close() was called before");
-    closed_ = true;
-    for (std::size_t i = 0; i < resources_.size(); ++i) { // hooks may add some
-        auto const& r = *resources_[i];
-        graph_.add(r.name).is_resource = true;
-        if (r.kind == ResourceKind::module) visit(r.module, r.name, "");
-    }
-    check();
-    write();
-}
-
-XGRAD_FUNCTION std::string PackageExporter::file_structure(
-    Patterns const& include, Patterns const& exclude) const {
-    detail::Glob const glob(include, exclude, '/');
-    std::vector<std::string> files{std::string(detail::manifest_file)};
-    for (auto const& r : resources_)
-        for (auto& file : detail::files_of(r->kind, r->base)) files.push_back(std::move(file));
-    std::erase_if(files, [&](std::string const& file) { return !glob.matches(file); });
-    return detail::tree_of(std::move(files), path_.filename().string());
-}
-
-XGRAD_FUNCTION void PackageExporter::add_rule(
-    Action action, Patterns const& names, RuleOptions const& options) {
-    if (names.empty()) detail::fail<PackageError>("PackageExporter: a rule needs a pattern");
-    rules_.push_back({action, detail::Glob(names, options.exclude), options.allow_empty});
-}
-
-XGRAD_FUNCTION auto PackageExporter::start(std::string_view by, std::string_view package,
-    std::string_view resource, ResourceKind kind) const -> Resource {
-    auto base = detail::base_of(by, package, resource);
-    for (auto const& file : detail::files_of(kind, base))
-        for (auto const& other : resources_)
-            for (auto const& there : detail::files_of(other->kind, other->base))
-                if (there == file)
-                    detail::fail<PackageError>(by, ": the package has a file '", file, "' already");
-    return {.name = std::string(package) + "." + std::string(resource),
-        .base = std::move(base),
-        .kind = kind};
-}
-
-XGRAD_FUNCTION void PackageExporter::finish(Resource r) {
-    if (written_) detail::fail<PackageError>("PackageExporter: nothing can be saved after close()");
-    resources_.push_back(std::make_unique<Resource>(std::move(r)));
-}
-
-XGRAD_FUNCTION void PackageExporter::visit(
-    detail::ModuleRecord const& m, std::string const& from, std::string const& path) {
-    if (m.type.empty()) {
-        unnamed_.push_back("'" + path + "' (" + m.kind + ") in " + graph_.path_to(from));
-        return;
-    }
-    graph_.add_edge(from, m.type);
-    if (decide(m.type) != Action::intern) return;
-    if (!m.can_be_interned) add_problem(Problem::only_a_name, m.type);
-    for (auto const& name : m.depends_on) {
-        graph_.add_edge(m.type, name);
-        if (decide(name) == Action::intern) beside_.push_back(name);
-    }
-    for (auto const& inside : m.modules) visit(inside, m.type, detail::join(path, inside.name));
-}
-
-XGRAD_FUNCTION std::optional<Action> PackageExporter::decide(std::string const& name) {
-    if (auto const decided = graph_.add(name).action) return decided;
-    if (!undecided_.insert(name).second) return {};
-    for (std::size_t i = 0; i < rules_.size(); ++i) {
-        if (!rules_[i].names.matches(name)) continue;
-        rules_[i].matched = true;
-        auto const action = rules_[i].action;
-        undecided_.erase(name);
-        graph_.add(name).action = action;
-        if (action == Action::deny) add_problem(Problem::denied, name);
-        else
-            hooks_[static_cast<std::size_t>(action)].for_each(
-                [&](auto const& hook) { hook(*this, name); });
-        return action;
-    }
-    add_problem(Problem::no_rule, name);
-    return {};
-}
-
-XGRAD_FUNCTION void PackageExporter::add_problem(Problem p, std::string const& name) {
-    auto const problem = std::pair(p, name);
-    if (std::ranges::find(problems_, problem) == problems_.end()) problems_.push_back(problem);
-}
-
-XGRAD_FUNCTION void PackageExporter::check() {
-    for (auto const& name : beside_) {
-        bool const saved =
-            std::ranges::any_of(resources_, [&](auto const& r) { return r->name == name; });
-        if (!saved && !detail::registry().knows(name)) add_problem(Problem::nothing_saved, name);
-    }
-    std::string text;
-    static constexpr std::pair<Problem, std::string_view> reasons[] = {
-        {Problem::no_rule, "no rule matches; intern, extern or mock them"},
-        {Problem::denied, "denied by a rule"},
-        {Problem::only_a_name, "interned, but the type has only a name"},
-        {Problem::nothing_saved, "interned, but nothing was saved under this name"},
-    };
-    for (auto const& [problem, reason] : reasons) {
-        bool first = true;
-        for (auto const& [p, name] : problems_) {
-            if (p != problem) continue;
-            if (std::exchange(first, false)) text += "\n* " + std::string(reason) + ':';
-            text += "\n    " + name + " (" + graph_.path_to(name) + ")";
-        }
-    }
-    for (auto const& each : unnamed_)
-        text += (&each == &unnamed_.front() ? "\n* modules whose C++ types have no name; give "
-                                              "them one by package::Type:\n    "
-                                            : "\n    ") +
-                each;
-    if (!text.empty())
-        detail::fail<PackageError>(path_.string(), ": the package cannot be written:", text);
-    for (auto const& rule : rules_)
-        if (!rule.allow_empty && !rule.matched)
-            detail::fail<EmptyMatchError>(path_.string(), ": the rule ",
-                detail::name_of(rule.action), "(", rule.names.text(), ") matched nothing");
-}
-
-XGRAD_FUNCTION void PackageExporter::write() {
-    data::AtomicFile file(path_);
-    data::detail::ZipWriter zip(file);
-    zip.add(std::string(detail::manifest_file), data::to_text(manifest()));
-    for (auto const& r : resources_) write(*r, zip);
-    zip.finish();
-    file.commit();
-    written_ = true;
-}
-
-XGRAD_FUNCTION Json PackageExporter::manifest() const {
-    Json json;
-    json.set("format", format_version);
-    json.set("xgrad", XGRAD_VERSION_STRING);
-    auto const targets = [](detail::Dependencies::Node const& node) {
-        Json::Array all;
-        for (auto const& target : node.targets) all.push_back(target);
-        return all;
-    };
-    Json::Object dependencies, resources;
-    for (auto const& name : graph_.names()) {
-        auto const& node = *graph_.find(name);
-        if (node.action)
-            dependencies.emplace_back(name, Json::Object{{"action", detail::name_of(*node.action)},
-                                                {"depends_on", targets(node)}});
-    }
-    for (auto const& r : resources_)
-        resources.emplace_back(r->base, Json::Object{{"kind", detail::name_of(r->kind)},
-                                            {"depends_on", targets(*graph_.find(r->name))}});
-    json.set("dependencies", std::move(dependencies));
-    json.set("resources", std::move(resources));
-    return json;
-}
-
-XGRAD_FUNCTION void PackageExporter::write(Resource const& r, data::detail::ZipWriter& zip) const {
-    auto const files = detail::files_of(r.kind, r.base);
-    if (r.kind == ResourceKind::text || r.kind == ResourceKind::binary)
-        return zip.add(files[0], r.bytes);
-    std::vector<std::string> left_out;
-    if (r.kind == ResourceKind::module) {
-        find_left_out(r.module, "", left_out);
-        zip.add(files[0], data::to_text(to_json(r, left_out)));
-    }
-    StateDict state;
-    for (auto const& [name, tensor] : r.state)
-        if (!is_within_any(name, left_out)) state.set(name, tensor);
-    auto const image = data::detail::safetensors_image(state, {});
-    std::vector<std::span<std::byte const>> pieces;
-    for (auto const& values : image.values) pieces.push_back(image.bytes(values));
-    zip.add(files.back(), image.head, pieces);
-}
-
-XGRAD_FUNCTION void PackageExporter::find_left_out(
-    detail::ModuleRecord const& m, std::string const& path, std::vector<std::string>& found) const {
-    if (!is_interned(m.type)) return found.push_back(path);
-    for (auto const& inside : m.modules)
-        find_left_out(inside, detail::join(path, inside.name), found);
-}
-
-XGRAD_FUNCTION bool PackageExporter::is_within_any(
-    std::string_view name, std::vector<std::string> const& modules) {
-    return std::ranges::any_of(modules, [&](auto const& m) { return detail::is_within(name, m); });
-}
-
-XGRAD_FUNCTION Json PackageExporter::to_json(
-    Resource const& r, std::vector<std::string> const& left_out) const {
-    auto const list = [&](std::vector<std::string> const& names) {
-        Json::Array all;
-        for (auto const& name : names)
-            if (!is_within_any(name, left_out)) all.push_back(name);
-        return all;
-    };
-    Json json;
-    json.set("module",
-        detail::to_json(r.module, [this](std::string const& type) { return is_interned(type); }));
-    json.set("parameters", list(r.parameters))
-        .set("frozen", list(r.frozen))
-        .set("evaluating", list(r.evaluating));
-    return json;
-}
-
-} // namespace xgrad::package
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
-#endif
 #endif  // XGRAD_SINGLE_XGRAD_PACKAGE_EXPORTER_HPP
 #ifndef XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
 #define XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
@@ -2539,7 +1851,468 @@ private:
 
 } // namespace xgrad::package::detail
 
-#ifdef XGRAD_IMPLEMENTATION
+#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_ARCHIVE_HPP
+
+namespace xgrad::package::detail {
+
+class Provided {
+public:
+    template <class X> void add(std::string const& name, X object) {
+        if constexpr (std::derived_from<X, nn::AnyModule>) {
+            auto const shared = std::make_shared<X const>(std::move(object));
+            put<X>(name, [shared] { return shared->clone_any(); });
+        } else {
+            check(name);
+            entries_[name] = {
+                .object = std::make_any<X>(std::move(object)), .type = {}, .make = {}};
+        }
+    }
+    template <class F> void add_factory(std::string const& name, F make) {
+        constexpr bool takes = std::is_invocable_v<F&>;
+        static_assert(takes, "PackageImporter: a factory takes no arguments");
+        if constexpr (takes) {
+            using Made = std::remove_cvref_t<std::invoke_result_t<F&>>;
+            constexpr bool by_pointer = requires(Made m) {
+                { *m } -> std::convertible_to<nn::AnyModule&>;
+            };
+            constexpr bool fits = by_pointer || std::derived_from<Made, nn::AnyModule>;
+            static_assert(
+                fits, "PackageImporter: a factory returns a module, or a std::unique_ptr of one");
+            if constexpr (by_pointer)
+                put<std::remove_cvref_t<decltype(*std::declval<Made>())>>(
+                    name, [make = std::move(make)]() mutable {
+                        return std::unique_ptr<nn::AnyModule>(make());
+                    });
+            else if constexpr (fits)
+                put<Made>(name,
+                    [make = std::move(make)]() mutable { return std::make_unique<Made>(make()); });
+        }
+    }
+
+    bool provides(std::string const& name) const {
+        return entries_.contains(name) || type_named(name);
+    }
+    /// A module for an external name.
+    std::unique_ptr<nn::AnyModule> make(std::string const& name, std::string const& where) const;
+    template <class X> X const& object(std::string const& name) const {
+        auto const at = entries_.find(name);
+        if (at == entries_.end())
+            fail<PackageError>("PackageImporter: nothing is provided as '", name, "'");
+        if (auto const* const found = std::any_cast<X>(&at->second.object)) return *found;
+        fail<PackageError>("PackageImporter: what is provided as '", name, "' is of another type");
+    }
+    /// What is known of the type of a module; null where it is neither provided nor registered.
+    TypeEntry const* type_of(nn::AnyModule const& m) const;
+    nn::ModuleContainer::AnyFunction find_call(
+        nn::AnyModule const& m, std::type_info const& signature) const;
+
+private:
+    struct Entry {
+        std::any object;
+        std::optional<TypeEntry> type;
+        std::function<std::unique_ptr<nn::AnyModule>()> make;
+    };
+
+    static void check(std::string const& name);
+    template <class M>
+    void put(std::string const& name, std::function<std::unique_ptr<nn::AnyModule>()> make) {
+        check(name);
+        Entry e;
+        if constexpr (!std::same_as<M, nn::AnyModule>) {
+            e.type = unnamed_entry<M>();
+            add_known_call<M>(*e.type);
+        }
+        e.make = std::move(make);
+        entries_[name] = std::move(e);
+    }
+    /// A type of this program that is constructed from nothing.
+    static TypeEntry const* type_named(std::string const& name);
+
+    std::map<std::string, Entry> entries_;
+};
+
+} // namespace xgrad::package::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_PROVIDED_HPP
+
+namespace xgrad::package::detail {
+
+/// A module resource as it was read, before anything is made of it.
+struct StoredModule {
+    ModuleRecord module;
+    StateDict state;
+    std::set<std::string, std::less<>> parameters, frozen, evaluating;
+    std::map<std::string, std::size_t, std::less<>> elements; // of each tensor of the state
+    std::string where;
+
+    StoredModule(Archive const& archive, Archive::Resource const& r);
+    /// Calls f(the rest of the name, elements) for each tensor of a module and of those inside it.
+    template <class F> void for_each_within(std::string const& path, F f) const {
+        auto const prefix = path.empty() ? path : path + ".";
+        for (auto at = elements.lower_bound(prefix);
+             at != elements.end() && at->first.starts_with(prefix); ++at)
+            f(std::string_view(at->first).substr(prefix.size()), at->second);
+    }
+};
+
+class ModuleBuilder {
+public:
+    ModuleBuilder(Archive const& archive, Provided const& provided, StoredModule const& stored)
+        : archive_(archive), provided_(provided), stored_(stored) {}
+
+    /// The module of the resource. `container` is an empty one of the type that is wanted, or null.
+    std::unique_ptr<nn::AnyModule> root(std::unique_ptr<nn::AnyModule> container);
+
+    /// Parameters and buffers, which of them are trained, and which modules are training.
+    void load_state(nn::AnyModule& module) const;
+
+private:
+    [[noreturn]] void wrong(std::string const& path, std::string const& what) const {
+        fail<data::FormatError>(where(path), ": ", what);
+    }
+    std::string where(std::string const& path) const;
+    static std::string title(ModuleRecord const& r) { return TypeEntry::title(r.type, r.dtype); }
+    static std::string title(nn::AnyModule const& m, TypeEntry const* e);
+
+    Action action_of(ModuleRecord const& r, std::string const& path) const;
+    double elements_within(std::string const& path) const;
+
+    std::unique_ptr<nn::AnyModule> build(ModuleRecord const& r, std::string const& path);
+
+    std::unique_ptr<nn::AnyModule> build_generic(ModuleRecord const& r, std::string const& path);
+
+    static bool is_container_of(nn::AnyModule& m, ModuleRecord const& r);
+    /// Whether the modules inside have these names.
+    static bool has_modules(std::vector<nn::NamedModule> const& children, ModuleRecord const& r);
+
+    /// Makes the modules inside m what the package says.
+    void fill(nn::AnyModule& m, ModuleRecord const& r, std::string const& path);
+    void refill(nn::ModuleContainer& container, ModuleRecord const& r, std::string const& path);
+    /// Whether the module has the type that the package says, and that is interned.
+    bool is_stored_as(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) const;
+    /// Makes a module that another one holds by value what the package says.
+    void fit(nn::AnyModule& m, ModuleRecord const& r, std::string const& path);
+    static bool has_arguments(nn::AnyModule& m, ModuleRecord const& r);
+
+    Archive const& archive_;
+    Provided const& provided_;
+    StoredModule const& stored_;
+    ModulePaths left_out_;
+};
+
+} // namespace xgrad::package::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_BUILDER_HPP
+
+namespace xgrad::package {
+
+/// Options of PackageImporter.
+struct ImporterOptions {
+    /// Which external names this program may be asked for; without it, all.
+    std::function<bool(std::string const& name)> allowed = {};
+};
+
+/// A resource of a package; its kind is "module", "tensor", "tensors", "text" or "binary".
+struct ResourceInfo {
+    /// A resource is found by the names `package` and `resource`; `kind` says what it is.
+    std::string package, resource, kind;
+};
+
+/// Loads what a package holds. External names are looked for among what the program provides. A
+/// file that is not what it should be is a data::FormatError, and a newer format a PackageError
+/// that says so; nothing is half loaded.
+class PackageImporter {
+public:
+    /// Opens a file, or bytes in memory, which must outlive the importer.
+    explicit PackageImporter(data::Input in, ImporterOptions options = {})
+        : archive_(std::move(in)), options_(std::move(options)) {}
+
+    /// Provides a module for an external name; each module that is loaded gets a copy of it.
+    /// Anything else is an object of the program, which object() returns.
+    template <class X> void provide(std::string const& name, X object) {
+        provided_.add(name, std::move(object));
+    }
+    /// Provides what makes the module of an external name: a function that returns a module, or a
+    /// std::unique_ptr of one.
+    template <class F> void provide_factory(std::string const& name, F make) {
+        provided_.add_factory(name, std::move(make));
+    }
+    /// An object that was provided for a name that modules depend on. Throws an nn::UncallableError
+    /// where it was mocked.
+    template <class X> X const& object(std::string const& name) const {
+        auto const* const node = archive_.dependencies().find(name);
+        if (node && node->action == Action::mock)
+            detail::fail<nn::UncallableError>(Mock(name, archive_.name()).why_uncallable());
+        return provided_.object<X>(name);
+    }
+
+    /// The module of a type that is not known here: a Mock, a GenericModule where this program does
+    /// not have the type, or the type itself; module_at() finds what is inside. Loading draws no
+    /// random numbers from the calling thread's generator.
+    std::unique_ptr<nn::AnyModule> load_module(
+        std::string_view package, std::string_view resource) {
+        return load(package, resource, nullptr);
+    }
+    /// A module of type M.
+    template <std::derived_from<nn::AnyModule> M>
+    M load_module(std::string_view package, std::string_view resource) {
+        std::unique_ptr<nn::AnyModule> any;
+        if constexpr (std::derived_from<M, nn::ModuleContainer>) {
+            if constexpr (requires {
+                              []<Differentiable T>(nn::Sequential<T>*) {}(static_cast<M*>(nullptr));
+                          })
+                []<Differentiable T>(nn::Sequential<T>*) { register_layer_calls<T>(); }(
+                    static_cast<M*>(nullptr));
+            any = load(package, resource, std::make_unique<M>());
+        } else any = load(package, resource, nullptr);
+        if (auto* const m = dynamic_cast<M*>(any.get())) return std::move(*m);
+        detail::fail<PackageError>(archive_.name(), ": '", package, ".", resource, "' is no ",
+            xgrad::detail::type_name<M>, " here: it is a ", any->kind());
+    }
+    AnyTensor load_tensor(std::string_view package, std::string_view resource) const;
+    /// With elements of type T: precision is converted, and real numbers become complex; nothing
+    /// else does.
+    template <Scalar T>
+    Tensor<T> load_tensor(std::string_view package, std::string_view resource) const {
+        return data::detail::converted<T>(load_tensor(package, resource), archive_.name());
+    }
+    StateDict load_tensors(std::string_view package, std::string_view resource) const;
+    std::string load_text(std::string_view package, std::string_view resource) const;
+    std::vector<std::byte> load_binary(std::string_view package, std::string_view resource) const;
+
+    /// True where the package has the resource.
+    bool has_resource(std::string_view package, std::string_view resource) const {
+        return archive_.find(package, resource) != nullptr;
+    }
+    /// All resources, in alphabetical order.
+    std::vector<ResourceInfo> resources() const;
+    std::int64_t format() const noexcept { return archive_.format(); }
+    /// The version of xgrad that wrote the package, "0.1.0".
+    std::string const& xgrad_version() const noexcept { return archive_.xgrad_version(); }
+    std::vector<std::string> interned() const {
+        return archive_.dependencies().names(Action::intern);
+    }
+    std::vector<std::string> externed() const {
+        return archive_.dependencies().names(Action::extern_);
+    }
+    std::vector<std::string> mocked() const { return archive_.dependencies().names(Action::mock); }
+    /// As those of PackageExporter.
+    std::string dependency_graph() const { return archive_.dependencies().dot(); }
+    std::vector<std::vector<std::string>> all_paths(
+        std::string const& from, std::string const& to) const {
+        return archive_.dependencies().all_paths(from, to);
+    }
+    std::string file_structure(Patterns const& include = "**", Patterns const& exclude = {}) const {
+        return archive_.file_structure(include, exclude);
+    }
+
+private:
+    std::unique_ptr<nn::AnyModule> load(std::string_view package, std::string_view resource,
+        std::unique_ptr<nn::AnyModule> container);
+    /// Names all external names that are missing at once, before anything is constructed.
+    void check_externals(std::string const& resource) const;
+
+    detail::Archive archive_;
+    ImporterOptions options_;
+    detail::Provided provided_;
+};
+
+} // namespace xgrad::package
+
+#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
+
+XGRAD_HAS_BODIES_ELSEWHERE(package_hpp)
+
+
+// ======== xgrad/core/end_headers.inc
+// Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility pop
+#endif
+#pragma pop_macro("A")
+#pragma pop_macro("B")
+#pragma pop_macro("C")
+#pragma pop_macro("D")
+#pragma pop_macro("E")
+#pragma pop_macro("F")
+#pragma pop_macro("G")
+#pragma pop_macro("H")
+#pragma pop_macro("I")
+#pragma pop_macro("J")
+#pragma pop_macro("K")
+#pragma pop_macro("L")
+#pragma pop_macro("M")
+#pragma pop_macro("N")
+#pragma pop_macro("O")
+#pragma pop_macro("P")
+#pragma pop_macro("Q")
+#pragma pop_macro("R")
+#pragma pop_macro("S")
+#pragma pop_macro("T")
+#pragma pop_macro("U")
+#pragma pop_macro("V")
+#pragma pop_macro("W")
+#pragma pop_macro("X")
+#pragma pop_macro("Y")
+#pragma pop_macro("Z")
+#pragma pop_macro("B1")
+#pragma pop_macro("abs")
+#pragma pop_macro("far")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("round")
+#pragma pop_macro("small")
+#pragma pop_macro("interface")
+#pragma pop_macro("Bool")
+#pragma pop_macro("None")
+#pragma pop_macro("Status")
+#pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+
+#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_HPP
+
+#endif  // XGRAD_SINGLE_HEADER_PACKAGE
+#if defined(XGRAD_IMPLEMENTATION) && !(defined(XGRAD_SEPARATE_COMPILATION) && defined(XGRAD_INSIDE))
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IPP
+
+// ======== xgrad/impl/package.ipp
+// The bodies of package.hpp, which includes this file where it includes its bodies:
+// core/config.hpp.
+
+
+// ======== xgrad/core/begin_bodies.inc
+// What the files that list the bodies of a header begin with. They end with end_headers.inc.
+
+// ======== xgrad/core/begin_headers.inc
+// The headers that programs include begin with this file and end with end_headers.inc; so both are
+// read many times.
+//
+// Puts macros aside that other headers define and that would change names of ours: the I of
+// <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
+// X11.
+#pragma push_macro("A")
+#pragma push_macro("B")
+#pragma push_macro("C")
+#pragma push_macro("D")
+#pragma push_macro("E")
+#pragma push_macro("F")
+#pragma push_macro("G")
+#pragma push_macro("H")
+#pragma push_macro("I")
+#pragma push_macro("J")
+#pragma push_macro("K")
+#pragma push_macro("L")
+#pragma push_macro("M")
+#pragma push_macro("N")
+#pragma push_macro("O")
+#pragma push_macro("P")
+#pragma push_macro("Q")
+#pragma push_macro("R")
+#pragma push_macro("S")
+#pragma push_macro("T")
+#pragma push_macro("U")
+#pragma push_macro("V")
+#pragma push_macro("W")
+#pragma push_macro("X")
+#pragma push_macro("Y")
+#pragma push_macro("Z")
+#pragma push_macro("B1")
+#pragma push_macro("abs")
+#pragma push_macro("far")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("round")
+#pragma push_macro("small")
+#pragma push_macro("interface")
+#pragma push_macro("Bool")
+#pragma push_macro("None")
+#pragma push_macro("Status")
+#pragma push_macro("Success")
+#undef A
+#undef B
+#undef C
+#undef D
+#undef E
+#undef F
+#undef G
+#undef H
+#undef I
+#undef J
+#undef K
+#undef L
+#undef M
+#undef N
+#undef O
+#undef P
+#undef Q
+#undef R
+#undef S
+#undef T
+#undef U
+#undef V
+#undef W
+#undef X
+#undef Y
+#undef Z
+#undef B1
+#undef abs
+#undef far
+#undef max
+#undef min
+#undef near
+#undef round
+#undef small
+#undef interface
+#undef Bool
+#undef None
+#undef Status
+#undef Success
+
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+#ifndef XGRAD_IMPLEMENTATION
+#    define XGRAD_IMPLEMENTATION
+#endif
+
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_ARCHIVE_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_ARCHIVE_IPP
 
@@ -2677,208 +2450,6 @@ XGRAD_FUNCTION void Archive::check_files() const {
 
 } // namespace xgrad::package::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_ARCHIVE_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_ARCHIVE_HPP
-
-namespace xgrad::package::detail {
-
-class Provided {
-public:
-    template <class X> void add(std::string const& name, X object) {
-        if constexpr (std::derived_from<X, nn::AnyModule>) {
-            auto const shared = std::make_shared<X const>(std::move(object));
-            put<X>(name, [shared] { return shared->clone_any(); });
-        } else {
-            check(name);
-            entries_[name] = {
-                .object = std::make_any<X>(std::move(object)), .type = {}, .make = {}};
-        }
-    }
-    template <class F> void add_factory(std::string const& name, F make) {
-        constexpr bool takes = std::is_invocable_v<F&>;
-        static_assert(takes, "PackageImporter: a factory takes no arguments");
-        if constexpr (takes) {
-            using Made = std::remove_cvref_t<std::invoke_result_t<F&>>;
-            constexpr bool by_pointer = requires(Made m) {
-                { *m } -> std::convertible_to<nn::AnyModule&>;
-            };
-            constexpr bool fits = by_pointer || std::derived_from<Made, nn::AnyModule>;
-            static_assert(
-                fits, "PackageImporter: a factory returns a module, or a std::unique_ptr of one");
-            if constexpr (by_pointer)
-                put<std::remove_cvref_t<decltype(*std::declval<Made>())>>(
-                    name, [make = std::move(make)]() mutable {
-                        return std::unique_ptr<nn::AnyModule>(make());
-                    });
-            else if constexpr (fits)
-                put<Made>(name,
-                    [make = std::move(make)]() mutable { return std::make_unique<Made>(make()); });
-        }
-    }
-
-    bool provides(std::string const& name) const {
-        return entries_.contains(name) || type_named(name);
-    }
-    /// A module for an external name.
-    std::unique_ptr<nn::AnyModule> make(std::string const& name, std::string const& where) const;
-    template <class X> X const& object(std::string const& name) const {
-        auto const at = entries_.find(name);
-        if (at == entries_.end())
-            fail<PackageError>("PackageImporter: nothing is provided as '", name, "'");
-        if (auto const* const found = std::any_cast<X>(&at->second.object)) return *found;
-        fail<PackageError>("PackageImporter: what is provided as '", name, "' is of another type");
-    }
-    /// What is known of the type of a module; null where it is neither provided nor registered.
-    TypeEntry const* type_of(nn::AnyModule const& m) const;
-    nn::ModuleContainer::AnyFunction find_call(
-        nn::AnyModule const& m, std::type_info const& signature) const;
-
-private:
-    struct Entry {
-        std::any object;
-        std::optional<TypeEntry> type;
-        std::function<std::unique_ptr<nn::AnyModule>()> make;
-    };
-
-    static void check(std::string const& name);
-    template <class M>
-    void put(std::string const& name, std::function<std::unique_ptr<nn::AnyModule>()> make) {
-        check(name);
-        Entry e;
-        if constexpr (!std::same_as<M, nn::AnyModule>) {
-            e.type = unnamed_entry<M>();
-            add_known_call<M>(*e.type);
-        }
-        e.make = std::move(make);
-        entries_[name] = std::move(e);
-    }
-    /// A type of this program that is constructed from nothing.
-    static TypeEntry const* type_named(std::string const& name);
-
-    std::map<std::string, Entry> entries_;
-};
-
-} // namespace xgrad::package::detail
-
-#ifdef XGRAD_IMPLEMENTATION
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
-
-// ======== xgrad/impl/package/provided.ipp
-// Bodies of provided.hpp.
-
-namespace xgrad::package::detail {
-
-XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> Provided::make(
-    std::string const& name, std::string const& where) const {
-    if (auto const at = entries_.find(name); at != entries_.end()) {
-        if (!at->second.make)
-            fail<PackageError>(where, ": what is provided as '", name, "' is no module");
-        if (auto made = at->second.make()) return made;
-        fail<PackageError>(where, ": the factory of '", name, "' returned no module");
-    }
-    return type_named(name)->make(Json::Object(), where, 0);
-}
-
-XGRAD_FUNCTION TypeEntry const* Provided::type_of(nn::AnyModule const& m) const {
-    for (auto const& [name, e] : entries_)
-        if (e.type && e.type->is_type_of(m)) return &*e.type;
-    return registry().find(m);
-}
-
-XGRAD_FUNCTION auto Provided::find_call(nn::AnyModule const& m,
-    std::type_info const& signature) const -> nn::ModuleContainer::AnyFunction {
-    for (auto const& [name, e] : entries_)
-        if (e.type && e.type->is_type_of(m))
-            if (auto const call = e.type->call(signature)) return call;
-    return registry().find_call(m, signature);
-}
-
-XGRAD_FUNCTION void Provided::check(std::string const& name) {
-    if (!is_dotted(name))
-        fail<PackageError>(
-            "PackageImporter: '", name, "' cannot be the name of something external");
-}
-
-XGRAD_FUNCTION TypeEntry const* Provided::type_named(std::string const& name) {
-    auto const* const e = registry().find(name, {});
-    return e && e->make && e->without_arguments ? e : nullptr;
-}
-
-} // namespace xgrad::package::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_PROVIDED_HPP
-
-namespace xgrad::package::detail {
-
-/// A module resource as it was read, before anything is made of it.
-struct StoredModule {
-    ModuleRecord module;
-    StateDict state;
-    std::set<std::string, std::less<>> parameters, frozen, evaluating;
-    std::map<std::string, std::size_t, std::less<>> elements; // of each tensor of the state
-    std::string where;
-
-    StoredModule(Archive const& archive, Archive::Resource const& r);
-    /// Calls f(the rest of the name, elements) for each tensor of a module and of those inside it.
-    template <class F> void for_each_within(std::string const& path, F f) const {
-        auto const prefix = path.empty() ? path : path + ".";
-        for (auto at = elements.lower_bound(prefix);
-             at != elements.end() && at->first.starts_with(prefix); ++at)
-            f(std::string_view(at->first).substr(prefix.size()), at->second);
-    }
-};
-
-class ModuleBuilder {
-public:
-    ModuleBuilder(Archive const& archive, Provided const& provided, StoredModule const& stored)
-        : archive_(archive), provided_(provided), stored_(stored) {}
-
-    /// The module of the resource. `container` is an empty one of the type that is wanted, or null.
-    std::unique_ptr<nn::AnyModule> root(std::unique_ptr<nn::AnyModule> container);
-
-    /// Parameters and buffers, which of them are trained, and which modules are training.
-    void load_state(nn::AnyModule& module) const;
-
-private:
-    [[noreturn]] void wrong(std::string const& path, std::string const& what) const {
-        fail<data::FormatError>(where(path), ": ", what);
-    }
-    std::string where(std::string const& path) const;
-    static std::string title(ModuleRecord const& r) { return TypeEntry::title(r.type, r.dtype); }
-    static std::string title(nn::AnyModule const& m, TypeEntry const* e);
-
-    Action action_of(ModuleRecord const& r, std::string const& path) const;
-    bool is_left_out(std::string_view name) const;
-    double elements_within(std::string const& path) const;
-
-    std::unique_ptr<nn::AnyModule> build(ModuleRecord const& r, std::string const& path);
-
-    std::unique_ptr<nn::AnyModule> build_generic(ModuleRecord const& r, std::string const& path);
-
-    static bool is_container_of(nn::AnyModule& m, ModuleRecord const& r);
-    /// Whether the modules inside have these names.
-    static bool has_modules(std::vector<nn::NamedModule> const& children, ModuleRecord const& r);
-
-    /// Makes the modules inside m what the package says.
-    void fill(nn::AnyModule& m, ModuleRecord const& r, std::string const& path);
-    void refill(nn::ModuleContainer& container, ModuleRecord const& r, std::string const& path);
-    /// Whether the module has the type that the package says, and that is interned.
-    bool is_stored_as(nn::AnyModule& m, ModuleRecord const& r, std::string const& path) const;
-    /// Makes a module that another one holds by value what the package says.
-    void fit(nn::AnyModule& m, ModuleRecord const& r, std::string const& path);
-    static bool has_arguments(nn::AnyModule& m, ModuleRecord const& r);
-
-    Archive const& archive_;
-    Provided const& provided_;
-    StoredModule const& stored_;
-    std::vector<std::string> left_out_;
-};
-
-} // namespace xgrad::package::detail
-
-#ifdef XGRAD_IMPLEMENTATION
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_BUILDER_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_BUILDER_IPP
 
@@ -2919,9 +2490,11 @@ XGRAD_FUNCTION void ModuleBuilder::load_state(nn::AnyModule& module) const {
     if (!report.unexpected.empty())
         wrong("", "the module has no parameter or buffer '" + report.unexpected[0] + "'");
     for (auto const& name : report.missing)
-        if (!is_left_out(name)) wrong("", "the parameter or buffer '" + name + "' is not stored");
+        if (!is_within_any(name, left_out_))
+            wrong("", "the parameter or buffer '" + name + "' is not stored");
     for (auto const& [name, p] : module.named_parameters())
-        if (!is_left_out(name)) p.impl().requires_grad = !stored_.frozen.contains(name);
+        if (!is_within_any(name, left_out_))
+            p.impl().requires_grad = !stored_.frozen.contains(name);
     for (auto const& [name, m] : module.named_modules())
         m->train(!stored_.evaluating.contains(name));
 }
@@ -2941,10 +2514,6 @@ XGRAD_FUNCTION Action ModuleBuilder::action_of(
     return *node->action;
 }
 
-XGRAD_FUNCTION bool ModuleBuilder::is_left_out(std::string_view name) const {
-    return std::ranges::any_of(left_out_, [&](auto const& path) { return is_within(name, path); });
-}
-
 XGRAD_FUNCTION double ModuleBuilder::elements_within(std::string const& path) const {
     double sum = 0;
     stored_.for_each_within(
@@ -2955,7 +2524,7 @@ XGRAD_FUNCTION double ModuleBuilder::elements_within(std::string const& path) co
 XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> ModuleBuilder::build(
     ModuleRecord const& r, std::string const& path) {
     if (auto const action = action_of(r, path); action != Action::intern) {
-        left_out_.push_back(path);
+        left_out_.insert(path);
         if (action == Action::extern_) return provided_.make(r.type, where(path));
         return std::make_unique<Mock>(r.type, archive_.name());
     }
@@ -3069,125 +2638,399 @@ XGRAD_FUNCTION bool ModuleBuilder::has_arguments(nn::AnyModule& m, ModuleRecord 
 
 } // namespace xgrad::package::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_BUILDER_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_BUILDER_HPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
+
+// ======== xgrad/impl/package/dependencies.ipp
+// Bodies of dependencies.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION auto Dependencies::add(std::string const& name) -> Node& {
+    auto const [at, fresh] = nodes_.try_emplace(name);
+    if (fresh) order_.push_back(name);
+    return at->second;
+}
+
+XGRAD_FUNCTION void Dependencies::add_edge(std::string const& from, std::string const& to) {
+    add(to);
+    auto& node = add(from);
+    if (node.known_targets.insert(to).second) node.targets.push_back(to);
+}
+
+XGRAD_FUNCTION auto Dependencies::find(std::string const& name) const -> Node const* {
+    auto const at = nodes_.find(name);
+    return at == nodes_.end() ? nullptr : &at->second;
+}
+
+XGRAD_FUNCTION std::vector<std::string> Dependencies::names(Action action) const {
+    std::vector<std::string> found;
+    for (auto const& name : order_)
+        if (nodes_.at(name).action == action) found.push_back(name);
+    return found;
+}
+
+XGRAD_FUNCTION std::vector<std::vector<std::string>> Dependencies::all_paths(
+    std::string const& from, std::string const& to) const {
+    std::vector<std::vector<std::string>> found;
+    std::vector<std::string> path;
+    if (nodes_.contains(from) && nodes_.contains(to)) extend(path, from, to, found);
+    return found;
+}
+
+XGRAD_FUNCTION std::vector<std::string> Dependencies::paths_to(
+    std::vector<std::string> const& names) const {
+    constexpr int max_names = 20;
+    // The name before each on a shortest path to it, also for a resource on which another one
+    // depends; paths begin at all resources.
+    std::map<std::string_view, std::string_view> before;
+    std::vector<std::string_view> queue;
+    for (auto const& start : order_)
+        if (nodes_.at(start).is_resource) queue.push_back(start);
+    for (std::size_t i = 0; i < queue.size(); ++i)
+        for (auto const& next : nodes_.find(std::string(queue[i]))->second.targets)
+            if (before.try_emplace(next, queue[i]).second && !nodes_.at(next).is_resource)
+                queue.push_back(next);
+    std::vector<std::string> texts;
+    for (auto const& name : names) {
+        auto const* const node = find(name);
+        std::string text = name;
+        auto at = node && node->is_resource && !node->action ? before.end() : before.find(name);
+        for (int n = 1; at != before.end(); ++n) {
+            if (n == max_names) {
+                text = "... -> " + text;
+                break;
+            }
+            text = std::string(at->second) + " -> " + text;
+            bool const begins = find(std::string(at->second))->is_resource;
+            at = begins ? before.end() : before.find(at->second);
+        }
+        texts.push_back(std::move(text));
+    }
+    return texts;
+}
+
+XGRAD_FUNCTION std::vector<std::string> Dependencies::reachable(std::string const& from) const {
+    std::vector<std::string> queue{from};
+    std::set<std::string> seen{from};
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        auto const* const node = find(queue[i]);
+        if (!node) continue;
+        auto const targets = node->targets;
+        for (auto const& next : targets)
+            if (seen.insert(next).second) queue.push_back(next);
+    }
+    queue.erase(queue.begin());
+    return queue;
+}
+
+XGRAD_FUNCTION std::string Dependencies::dot() const {
+    std::string text = "digraph dependencies {\n  rankdir = LR;\n  node [shape = box];\n";
+    for (auto const& name : order_) {
+        auto const& node = nodes_.at(name);
+        text += "  " + data::detail::json(name) + " [";
+        if (node.is_resource) text += "shape = folder";
+        else if (node.action)
+            text += "label = \"" + name + "\\n" + std::string(name_of(*node.action)) + '"';
+        else text += "style = dashed";
+        text += "];\n";
+    }
+    for (auto const& name : order_)
+        for (auto const& target : nodes_.at(name).targets)
+            text += "  " + data::detail::json(name) + " -> " + data::detail::json(target) + ";\n";
+    return text + "}\n";
+}
+
+XGRAD_FUNCTION void Dependencies::extend(std::vector<std::string>& path, std::string const& at,
+    std::string const& to, std::vector<std::vector<std::string>>& found) const {
+    path.push_back(at);
+    if (at == to) found.push_back(path);
+    else
+        for (auto const& next : nodes_.at(at).targets)
+            if (std::ranges::find(path, next) == path.end()) extend(path, next, to, found);
+    path.pop_back();
+}
+
+XGRAD_FUNCTION std::string tree_of(std::vector<std::string> files, std::string const& root) {
+    std::ranges::sort(files);
+    std::string text = root + '\n';
+    std::vector<std::string> open; // the folders of the line before
+    for (auto const& file : files) {
+        std::vector<std::string> parts;
+        every_segment(file, '/', [&](std::string_view part) {
+            parts.emplace_back(part);
+            return true;
+        });
+        std::size_t common = 0;
+        while (common < open.size() && common + 1 < parts.size() && open[common] == parts[common])
+            ++common;
+        open.resize(common);
+        for (auto i = common; i < parts.size(); ++i) {
+            text +=
+                std::string(2 * (i + 1), ' ') + parts[i] + (i + 1 < parts.size() ? "/\n" : "\n");
+            if (i + 1 < parts.size()) open.push_back(parts[i]);
+        }
+    }
+    return text;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_DEPENDENCIES_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
+
+// ======== xgrad/impl/package/exporter.ipp
+// Bodies of exporter.hpp.
 
 namespace xgrad::package {
 
-/// Options of PackageImporter.
-struct ImporterOptions {
-    /// Which external names this program may be asked for; without it, all.
-    std::function<bool(std::string const& name)> allowed = {};
-};
+XGRAD_FUNCTION void PackageExporter::save_module(
+    std::string_view package, std::string_view resource, nn::AnyModule const& module) {
+    auto& m = const_cast<nn::AnyModule&>(module); // which is only read: AnyModule lists what is
+                                                  // inside as modules that can be changed
+    Resource r = start("save_module", package, resource, ResourceKind::module);
+    r.module = detail::record_of(m);
+    r.state = m.state_dict();
+    for (auto const& [name, p] : m.named_parameters()) {
+        r.parameters.push_back(name);
+        if (!p.requires_grad()) r.frozen.push_back(name);
+    }
+    for (auto const& [name, each] : m.named_modules())
+        if (!each->is_training()) r.evaluating.push_back(name);
+    finish(std::move(r));
+}
 
-/// A resource of a package; its kind is "module", "tensor", "tensors", "text" or "binary".
-struct ResourceInfo {
-    /// A resource is found by the names `package` and `resource`; `kind` says what it is.
-    std::string package, resource, kind;
-};
+XGRAD_FUNCTION void PackageExporter::save_tensor(
+    std::string_view package, std::string_view resource, AnyTensor const& tensor) {
+    if (!tensor.defined()) detail::fail<PackageError>("save_tensor: the tensor is undefined");
+    Resource r = start("save_tensor", package, resource, ResourceKind::tensor);
+    r.state.set("tensor", xgrad::detail::value_copy(tensor));
+    finish(std::move(r));
+}
 
-/// Loads what a package holds. External names are looked for among what the program provides. A
-/// file that is not what it should be is a data::FormatError, and a newer format a PackageError
-/// that says so; nothing is half loaded.
-class PackageImporter {
-public:
-    /// Opens a file, or bytes in memory, which must outlive the importer.
-    explicit PackageImporter(data::Input in, ImporterOptions options = {})
-        : archive_(std::move(in)), options_(std::move(options)) {}
+XGRAD_FUNCTION void PackageExporter::save_tensors(
+    std::string_view package, std::string_view resource, StateDict const& tensors) {
+    Resource r = start("save_tensors", package, resource, ResourceKind::tensors);
+    for (auto const& [name, tensor] : tensors) r.state.set(name, xgrad::detail::value_copy(tensor));
+    finish(std::move(r));
+}
 
-    /// Provides a module for an external name; each module that is loaded gets a copy of it.
-    /// Anything else is an object of the program, which object() returns.
-    template <class X> void provide(std::string const& name, X object) {
-        provided_.add(name, std::move(object));
-    }
-    /// Provides what makes the module of an external name: a function that returns a module, or a
-    /// std::unique_ptr of one.
-    template <class F> void provide_factory(std::string const& name, F make) {
-        provided_.add_factory(name, std::move(make));
-    }
-    /// An object that was provided for a name that modules depend on. Throws an nn::UncallableError
-    /// where it was mocked.
-    template <class X> X const& object(std::string const& name) const {
-        auto const* const node = archive_.dependencies().find(name);
-        if (node && node->action == Action::mock)
-            detail::fail<nn::UncallableError>(Mock(name, archive_.name()).why_uncallable());
-        return provided_.object<X>(name);
-    }
+XGRAD_FUNCTION void PackageExporter::save_text(
+    std::string_view package, std::string_view resource, std::string_view text) {
+    if (data::detail::utf8_until(text) != text.size())
+        detail::fail<PackageError>("save_text: the text is not UTF-8");
+    Resource r = start("save_text", package, resource, ResourceKind::text);
+    r.bytes = text;
+    finish(std::move(r));
+}
 
-    /// The module of a type that is not known here: a Mock, a GenericModule where this program does
-    /// not have the type, or the type itself; module_at() finds what is inside. Loading draws no
-    /// random numbers from the calling thread's generator.
-    std::unique_ptr<nn::AnyModule> load_module(
-        std::string_view package, std::string_view resource) {
-        return load(package, resource, nullptr);
-    }
-    /// A module of type M.
-    template <std::derived_from<nn::AnyModule> M>
-    M load_module(std::string_view package, std::string_view resource) {
-        std::unique_ptr<nn::AnyModule> any;
-        if constexpr (std::derived_from<M, nn::ModuleContainer>) {
-            if constexpr (requires {
-                              []<Differentiable T>(nn::Sequential<T>*) {}(static_cast<M*>(nullptr));
-                          })
-                []<Differentiable T>(nn::Sequential<T>*) { register_layer_calls<T>(); }(
-                    static_cast<M*>(nullptr));
-            any = load(package, resource, std::make_unique<M>());
-        } else any = load(package, resource, nullptr);
-        if (auto* const m = dynamic_cast<M*>(any.get())) return std::move(*m);
-        detail::fail<PackageError>(archive_.name(), ": '", package, ".", resource, "' is no ",
-            xgrad::detail::type_name<M>, " here: it is a ", any->kind());
-    }
-    AnyTensor load_tensor(std::string_view package, std::string_view resource) const;
-    /// With elements of type T: precision is converted, and real numbers become complex; nothing
-    /// else does.
-    template <Scalar T>
-    Tensor<T> load_tensor(std::string_view package, std::string_view resource) const {
-        return data::detail::converted<T>(load_tensor(package, resource), archive_.name());
-    }
-    StateDict load_tensors(std::string_view package, std::string_view resource) const;
-    std::string load_text(std::string_view package, std::string_view resource) const;
-    std::vector<std::byte> load_binary(std::string_view package, std::string_view resource) const;
+XGRAD_FUNCTION void PackageExporter::save_binary(
+    std::string_view package, std::string_view resource, std::span<std::byte const> bytes) {
+    Resource r = start("save_binary", package, resource, ResourceKind::binary);
+    r.bytes.assign(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    finish(std::move(r));
+}
 
-    /// True where the package has the resource.
-    bool has_resource(std::string_view package, std::string_view resource) const {
-        return archive_.find(package, resource) != nullptr;
+XGRAD_FUNCTION void PackageExporter::close() {
+    if (closed_) detail::fail<PackageError>("PackageExporter: close() was called before");
+    closed_ = true;
+    for (std::size_t i = 0; i < resources_.size(); ++i) { // hooks may add some
+        auto const& r = *resources_[i];
+        graph_.add(r.name).is_resource = true;
+        if (r.kind == ResourceKind::module) visit(r.module, r.name, "");
     }
-    /// All resources, in alphabetical order.
-    std::vector<ResourceInfo> resources() const;
-    std::int64_t format() const noexcept { return archive_.format(); }
-    /// The version of xgrad that wrote the package, "0.1.0".
-    std::string const& xgrad_version() const noexcept { return archive_.xgrad_version(); }
-    std::vector<std::string> interned() const {
-        return archive_.dependencies().names(Action::intern);
-    }
-    std::vector<std::string> externed() const {
-        return archive_.dependencies().names(Action::extern_);
-    }
-    std::vector<std::string> mocked() const { return archive_.dependencies().names(Action::mock); }
-    /// As those of PackageExporter.
-    std::string dependency_graph() const { return archive_.dependencies().dot(); }
-    std::vector<std::vector<std::string>> all_paths(
-        std::string const& from, std::string const& to) const {
-        return archive_.dependencies().all_paths(from, to);
-    }
-    std::string file_structure(Patterns const& include = "**", Patterns const& exclude = {}) const {
-        return archive_.file_structure(include, exclude);
-    }
+    check();
+    write();
+}
 
-private:
-    std::unique_ptr<nn::AnyModule> load(std::string_view package, std::string_view resource,
-        std::unique_ptr<nn::AnyModule> container);
-    /// Names all external names that are missing at once, before anything is constructed.
-    void check_externals(std::string const& resource) const;
+XGRAD_FUNCTION std::string PackageExporter::file_structure(
+    Patterns const& include, Patterns const& exclude) const {
+    detail::Glob const glob(include, exclude, '/');
+    std::vector<std::string> files{std::string(detail::manifest_file)};
+    for (auto const& r : resources_)
+        for (auto& file : detail::files_of(r->kind, r->base)) files.push_back(std::move(file));
+    std::erase_if(files, [&](std::string const& file) { return !glob.matches(file); });
+    return detail::tree_of(std::move(files), path_.filename().string());
+}
 
-    detail::Archive archive_;
-    ImporterOptions options_;
-    detail::Provided provided_;
-};
+XGRAD_FUNCTION void PackageExporter::add_rule(
+    Action action, Patterns const& names, RuleOptions const& options) {
+    if (names.empty()) detail::fail<PackageError>("PackageExporter: a rule needs a pattern");
+    rules_.push_back({action, detail::Glob(names, options.exclude), options.allow_empty});
+}
+
+XGRAD_FUNCTION auto PackageExporter::start(std::string_view by, std::string_view package,
+    std::string_view resource, ResourceKind kind) const -> Resource {
+    auto base = detail::base_of(by, package, resource);
+    for (auto const& file : detail::files_of(kind, base))
+        if (files_.contains(file))
+            detail::fail<PackageError>(by, ": the package has a file '", file, "' already");
+    return {.name = std::string(package) + "." + std::string(resource),
+        .base = std::move(base),
+        .kind = kind};
+}
+
+XGRAD_FUNCTION void PackageExporter::finish(Resource r) {
+    if (written_) detail::fail<PackageError>("PackageExporter: nothing can be saved after close()");
+    for (auto& file : detail::files_of(r.kind, r.base)) files_.insert(std::move(file));
+    resources_.push_back(std::make_unique<Resource>(std::move(r)));
+}
+
+XGRAD_FUNCTION void PackageExporter::visit(
+    detail::ModuleRecord const& m, std::string const& from, std::string const& path) {
+    if (path.size() > detail::max_path_bytes)
+        detail::fail<PackageError>(path_.string(), ": the path of a module has ", path.size(),
+            " bytes; a package can hold ", detail::max_path_bytes);
+    if (m.type.empty()) {
+        unnamed_.push_back("'" + path + "' (" + m.kind + ") in " + graph_.path_to(from));
+        return;
+    }
+    graph_.add_edge(from, m.type);
+    if (decide(m.type) != Action::intern) return;
+    if (!m.can_be_interned) add_problem(Problem::only_a_name, m.type);
+    for (auto const& name : m.depends_on) {
+        graph_.add_edge(m.type, name);
+        if (decide(name) == Action::intern) beside_.push_back(name);
+    }
+    for (auto const& inside : m.modules) visit(inside, m.type, detail::join(path, inside.name));
+}
+
+XGRAD_FUNCTION std::optional<Action> PackageExporter::decide(std::string const& name) {
+    if (auto const decided = graph_.add(name).action) return decided;
+    if (!undecided_.insert(name).second) return {};
+    for (std::size_t i = 0; i < rules_.size(); ++i) {
+        if (!rules_[i].names.matches(name)) continue;
+        rules_[i].matched = true;
+        auto const action = rules_[i].action;
+        undecided_.erase(name);
+        graph_.add(name).action = action;
+        if (action == Action::deny) add_problem(Problem::denied, name);
+        else
+            hooks_[static_cast<std::size_t>(action)].for_each(
+                [&](auto const& hook) { hook(*this, name); });
+        return action;
+    }
+    add_problem(Problem::no_rule, name);
+    return {};
+}
+
+XGRAD_FUNCTION void PackageExporter::add_problem(Problem p, std::string const& name) {
+    auto const problem = std::pair(p, name);
+    if (std::ranges::find(problems_, problem) == problems_.end()) problems_.push_back(problem);
+}
+
+XGRAD_FUNCTION void PackageExporter::check() {
+    for (auto const& name : beside_) {
+        bool const saved =
+            std::ranges::any_of(resources_, [&](auto const& r) { return r->name == name; });
+        if (!saved && !detail::registry().knows(name)) add_problem(Problem::nothing_saved, name);
+    }
+    std::string text;
+    static constexpr std::pair<Problem, std::string_view> reasons[] = {
+        {Problem::no_rule, "no rule matches; intern, extern or mock them"},
+        {Problem::denied, "denied by a rule"},
+        {Problem::only_a_name, "interned, but the type has only a name"},
+        {Problem::nothing_saved, "interned, but nothing was saved under this name"},
+    };
+    for (auto const& [problem, reason] : reasons) {
+        bool first = true;
+        for (auto const& [p, name] : problems_) {
+            if (p != problem) continue;
+            if (std::exchange(first, false)) text += "\n* " + std::string(reason) + ':';
+            text += "\n    " + name + " (" + graph_.path_to(name) + ")";
+        }
+    }
+    for (auto const& each : unnamed_)
+        text += (&each == &unnamed_.front() ? "\n* modules whose C++ types have no name; give "
+                                              "them one by package::Type:\n    "
+                                            : "\n    ") +
+                each;
+    if (!text.empty())
+        detail::fail<PackageError>(path_.string(), ": the package cannot be written:", text);
+    for (auto const& rule : rules_)
+        if (!rule.allow_empty && !rule.matched)
+            detail::fail<EmptyMatchError>(path_.string(), ": the rule ",
+                detail::name_of(rule.action), "(", rule.names.text(), ") matched nothing");
+}
+
+XGRAD_FUNCTION void PackageExporter::write() {
+    data::AtomicFile file(path_);
+    data::detail::ZipWriter zip(file);
+    zip.add(std::string(detail::manifest_file), data::to_text(manifest()));
+    for (auto const& r : resources_) write(*r, zip);
+    zip.finish();
+    file.commit();
+    written_ = true;
+}
+
+XGRAD_FUNCTION Json PackageExporter::manifest() const {
+    Json json;
+    json.set("format", format_version);
+    json.set("xgrad", XGRAD_VERSION_STRING);
+    auto const targets = [](detail::Dependencies::Node const& node) {
+        Json::Array all;
+        for (auto const& target : node.targets) all.push_back(target);
+        return all;
+    };
+    Json::Object dependencies, resources;
+    for (auto const& name : graph_.names()) {
+        auto const& node = *graph_.find(name);
+        if (node.action)
+            dependencies.emplace_back(name, Json::Object{{"action", detail::name_of(*node.action)},
+                                                {"depends_on", targets(node)}});
+    }
+    for (auto const& r : resources_)
+        resources.emplace_back(r->base, Json::Object{{"kind", detail::name_of(r->kind)},
+                                            {"depends_on", targets(*graph_.find(r->name))}});
+    json.set("dependencies", std::move(dependencies));
+    json.set("resources", std::move(resources));
+    return json;
+}
+
+XGRAD_FUNCTION void PackageExporter::write(Resource const& r, data::detail::ZipWriter& zip) const {
+    auto const files = detail::files_of(r.kind, r.base);
+    if (r.kind == ResourceKind::text || r.kind == ResourceKind::binary)
+        return zip.add(files[0], r.bytes);
+    detail::ModulePaths left_out;
+    if (r.kind == ResourceKind::module) {
+        find_left_out(r.module, "", left_out);
+        zip.add(files[0], data::to_text(to_json(r, left_out)));
+    }
+    StateDict state;
+    for (auto const& [name, tensor] : r.state)
+        if (!detail::is_within_any(name, left_out)) state.set(name, tensor);
+    auto const image = data::detail::safetensors_image(state, {});
+    std::vector<std::span<std::byte const>> pieces;
+    for (auto const& values : image.values) pieces.push_back(image.bytes(values));
+    zip.add(files.back(), image.head, pieces);
+}
+
+XGRAD_FUNCTION void PackageExporter::find_left_out(
+    detail::ModuleRecord const& m, std::string const& path, detail::ModulePaths& found) const {
+    if (!is_interned(m.type)) return void(found.insert(path));
+    for (auto const& inside : m.modules)
+        find_left_out(inside, detail::join(path, inside.name), found);
+}
+
+XGRAD_FUNCTION Json PackageExporter::to_json(
+    Resource const& r, detail::ModulePaths const& left_out) const {
+    auto const list = [&](std::vector<std::string> const& names) {
+        Json::Array all;
+        for (auto const& name : names)
+            if (!detail::is_within_any(name, left_out)) all.push_back(name);
+        return all;
+    };
+    Json json;
+    json.set("module",
+        detail::to_json(r.module, [this](std::string const& type) { return is_interned(type); }));
+    json.set("parameters", list(r.parameters))
+        .set("frozen", list(r.frozen))
+        .set("evaluating", list(r.evaluating));
+    return json;
+}
 
 } // namespace xgrad::package
-
-#ifdef XGRAD_IMPLEMENTATION
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_EXPORTER_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
 
@@ -3254,29 +3097,425 @@ XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> PackageImporter::load(
 
 XGRAD_FUNCTION void PackageImporter::check_externals(std::string const& resource) const {
     auto const& graph = archive_.dependencies();
-    std::string missing;
+    std::vector<std::string> missing;
     for (auto const& name : graph.reachable(resource)) {
         auto const* const node = graph.find(name);
         if (!node || node->action != Action::extern_) continue;
         if (options_.allowed && !options_.allowed(name))
             detail::fail<PackageError>(archive_.name(), ": needs the external '", name, "' (",
                 graph.path_to(name), "), which this importer does not allow");
-        if (!provided_.provides(name))
-            missing += "\n    " + name + " (" + graph.path_to(name) + ")";
+        if (!provided_.provides(name)) missing.push_back(name);
     }
-    if (!missing.empty())
-        detail::fail<PackageError>(archive_.name(),
-            ": needs what this program does not provide; call provide() for it first:", missing);
+    if (missing.empty()) return;
+    auto const paths = graph.paths_to(missing);
+    std::string text;
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        text += "\n    " + missing[i] + " (" + paths[i] + ")";
+    detail::fail<PackageError>(archive_.name(),
+        ": needs what this program does not provide; call provide() for it first:", text);
 }
 
 } // namespace xgrad::package
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IMPORTER_IPP
-#endif
-#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_IMPORTER_HPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
+
+// ======== xgrad/impl/package/layer_arguments.ipp
+// Bodies of layer_arguments.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION double size_of_bilinear(std::size_t in1, std::size_t in2, std::size_t out, bool) {
+    return (extent(in1) * extent(in2) + 1) * extent(out);
+}
+
+XGRAD_FUNCTION double size_of_batch_norm(std::size_t features, nn::BatchNormOptions const& o) {
+    return (2. * o.affine + 2. * o.track_running_stats) * extent(features) + 1;
+}
+
+XGRAD_FUNCTION double size_of_shape(Shape const& shape) {
+    double size = 1;
+    for (auto const n : shape) size *= extent(n);
+    return size;
+}
+
+XGRAD_FUNCTION double size_of_attention(
+    std::size_t embed, std::size_t, nn::MultiheadAttentionOptions const& o) {
+    auto const of = [embed](std::size_t dim) { return extent(dim ? dim : embed); };
+    return extent(embed) * (2 * extent(embed) + of(o.kdim) + of(o.vdim) + 4);
+}
+
+XGRAD_FUNCTION double size_of_encoder_layer(
+    std::size_t d_model, std::size_t nhead, nn::TransformerEncoderLayerOptions const& o) {
+    return size_of_attention(d_model, nhead, {}) +
+           extent(d_model) * (2 * extent(o.dim_feedforward) + 5) + extent(o.dim_feedforward);
+}
+
+XGRAD_FUNCTION double size_of_encoder(std::size_t d_model, std::size_t nhead,
+    nn::TransformerEncoderLayerOptions const& o, std::size_t num_layers, std::optional<double>) {
+    return extent(num_layers) * size_of_encoder_layer(d_model, nhead, o) + 2 * extent(d_model);
+}
+
+XGRAD_FUNCTION double size_of_shapes(std::vector<Shape> const& shapes) {
+    double size = 0;
+    for (auto const& shape : shapes) size += size_of_shape(shape);
+    return size;
+}
+XGRAD_FUNCTION double size_of_weighted_bce(nn::Reduction, std::optional<Shape> const& weight) {
+    return weight ? size_of_shape(*weight) : 0;
+}
+XGRAD_FUNCTION double size_of_weighted_binary_cross_entropy(
+    nn::Reduction, std::optional<Shape> const& weight, std::optional<Shape> const& pos_weight) {
+    return (weight ? size_of_shape(*weight) : 0) + (pos_weight ? size_of_shape(*pos_weight) : 0);
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYER_ARGUMENTS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
+
+// ======== xgrad/impl/package/layers.ipp
+// Bodies of layers.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION Registry& registry() {
+    [[maybe_unused]] static bool const added = (add_layers(Registry::program()), true);
+    return Registry::program();
+}
+
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> make_container(
+    std::string_view name, std::optional<DType> dtype) {
+    if (name == "xgrad.nn.ModuleList" && !dtype)
+        return std::make_unique<nn::ModuleList<nn::AnyModule>>();
+    if (name != "xgrad.nn.Sequential" || !dtype) return nullptr;
+    switch (*dtype) {
+    case DType::float32:
+        return std::make_unique<nn::Sequential<float>>();
+    case DType::float64:
+        return std::make_unique<nn::Sequential<double>>();
+    case DType::complex64:
+        return std::make_unique<nn::Sequential<std::complex<float>>>();
+    case DType::complex128:
+        return std::make_unique<nn::Sequential<std::complex<double>>>();
+    default:
+        return nullptr;
+    }
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_LAYERS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
+
+// ======== xgrad/impl/package/names.ipp
+// Bodies of names.hpp.
+
+namespace xgrad::package {
+
+XGRAD_FUNCTION Pattern::Pattern(std::string text, char separator)
+    : text_(std::move(text)), separator_(separator) {
+    segments_ = split(text_);
+    for (auto const segment : segments_) {
+        if (segment.empty())
+            detail::fail<PackageError>("the pattern '", text_, "' has an empty segment");
+        if (segment.find("**") != segment.npos && segment != "**")
+            detail::fail<PackageError>("the pattern '", text_, "': ** must be a whole segment");
+    }
+}
+
+XGRAD_FUNCTION auto Pattern::split(std::string_view s) const -> Segments {
+    Segments all;
+    detail::every_segment(s, separator_, [&](std::string_view segment) {
+        all.push_back(segment);
+        return true;
+    });
+    return all;
+}
+
+XGRAD_FUNCTION bool Pattern::matches(std::size_t i, Segments const& name, std::size_t j) const {
+    for (; i < segments_.size(); ++i, ++j) {
+        if (segments_[i] == "**") {
+            while (i + 1 < segments_.size() && segments_[i + 1] == "**") ++i;
+            for (; j <= name.size(); ++j)
+                if (matches(i + 1, name, j)) return true;
+            return false;
+        }
+        if (j == name.size() || !matches_segment(segments_[i], name[j])) return false;
+    }
+    return j == name.size();
+}
+
+XGRAD_FUNCTION bool Pattern::matches_segment(std::string_view pattern, std::string_view text) {
+    std::size_t p = 0, t = 0, star = pattern.npos, taken = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') star = p++, taken = t;
+        else if (p < pattern.size() && pattern[p] == text[t]) ++p, ++t;
+        else if (star != pattern.npos) p = star + 1, t = ++taken;
+        else return false;
+    }
+    return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
+} // namespace xgrad::package
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION Glob::Glob(Patterns const& include, Patterns const& exclude, char separator) {
+    for (auto const& text : include) include_.emplace_back(text, separator);
+    for (auto const& text : exclude) exclude_.emplace_back(text, separator);
+}
+
+XGRAD_FUNCTION std::string Glob::text() const {
+    std::string all;
+    for (auto const& p : include_) all += (all.empty() ? "\"" : ", \"") + p.text() + '"';
+    return all;
+}
+
+XGRAD_FUNCTION bool Glob::any(std::vector<Pattern> const& patterns, std::string_view name) {
+    for (auto const& p : patterns)
+        if (p.matches(name)) return true;
+    return false;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_NAMES_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
+
+// ======== xgrad/impl/package/provided.ipp
+// Bodies of provided.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION std::unique_ptr<nn::AnyModule> Provided::make(
+    std::string const& name, std::string const& where) const {
+    if (auto const at = entries_.find(name); at != entries_.end()) {
+        if (!at->second.make)
+            fail<PackageError>(where, ": what is provided as '", name, "' is no module");
+        if (auto made = at->second.make()) return made;
+        fail<PackageError>(where, ": the factory of '", name, "' returned no module");
+    }
+    return type_named(name)->make(Json::Object(), where, 0);
+}
+
+XGRAD_FUNCTION TypeEntry const* Provided::type_of(nn::AnyModule const& m) const {
+    for (auto const& [name, e] : entries_)
+        if (e.type && e.type->is_type_of(m)) return &*e.type;
+    return registry().find(m);
+}
+
+XGRAD_FUNCTION auto Provided::find_call(nn::AnyModule const& m,
+    std::type_info const& signature) const -> nn::ModuleContainer::AnyFunction {
+    for (auto const& [name, e] : entries_)
+        if (e.type && e.type->is_type_of(m))
+            if (auto const call = e.type->call(signature)) return call;
+    return registry().find_call(m, signature);
+}
+
+XGRAD_FUNCTION void Provided::check(std::string const& name) {
+    if (!is_dotted(name))
+        fail<PackageError>(
+            "PackageImporter: '", name, "' cannot be the name of something external");
+}
+
+XGRAD_FUNCTION TypeEntry const* Provided::type_named(std::string const& name) {
+    auto const* const e = registry().find(name, {});
+    return e && e->make && e->without_arguments ? e : nullptr;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_PROVIDED_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
+
+// ======== xgrad/impl/package/registry.ipp
+// Bodies of registry.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION auto TypeEntry::call(std::type_info const& signature) const noexcept
+    -> nn::ModuleContainer::AnyFunction {
+    for (auto const& c : calls)
+        if (*c.signature == signature) return c.function;
+    return nullptr;
+}
+
+XGRAD_FUNCTION std::string TypeEntry::title(std::string_view name, std::optional<DType> dtype) {
+    std::string text(name);
+    return dtype ? text + " (" + std::string(xgrad::name(*dtype)) + ")" : text;
+}
+
+XGRAD_FUNCTION void Registry::add(TypeEntry entry) {
+    std::lock_guard const lock(mutex_);
+    entries_.push_back(std::make_unique<TypeEntry const>(std::move(entry)));
+}
+
+XGRAD_FUNCTION TypeEntry const* Registry::find(
+    std::string_view name, std::optional<DType> dtype) const {
+    TypeEntry const* found = nullptr;
+    std::lock_guard const lock(mutex_);
+    for (auto const& e : entries_) {
+        if (e->name != name || e->dtype != dtype) continue;
+        if (found && *found->type != *e->type)
+            fail<PackageError>("the name '", e->title(), "' was given to two C++ types");
+        found = e.get();
+    }
+    return found;
+}
+
+XGRAD_FUNCTION TypeEntry const* Registry::find(nn::AnyModule const& m) const {
+    std::lock_guard const lock(mutex_);
+    for (auto const& e : entries_)
+        if (e->is_type_of(m)) return e.get();
+    return nullptr;
+}
+
+XGRAD_FUNCTION auto Registry::find_call(nn::AnyModule const& m,
+    std::type_info const& signature) const -> nn::ModuleContainer::AnyFunction {
+    if (auto const* const e = find(m))
+        if (auto const call = e->call(signature)) return call;
+    std::lock_guard const lock(mutex_);
+    for (auto const& c : calls_)
+        if (*c.call.signature == signature && (typeid(m) == *c.type || typeid(m) == *c.child_type))
+            return c.call.function;
+    return nullptr;
+}
+
+XGRAD_FUNCTION bool Registry::knows(std::string_view name) const {
+    std::lock_guard const lock(mutex_);
+    for (auto const& e : entries_)
+        if (e->name == name) return true;
+    return false;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_REGISTRY_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
+
+// ======== xgrad/impl/package/saved_record.ipp
+// Bodies of saved_record.hpp.
+
+namespace xgrad::package::detail {
+
+XGRAD_FUNCTION std::vector<std::string> files_of(ResourceKind kind, std::string const& base) {
+    switch (kind) {
+    case ResourceKind::module:
+        return {base + ".json", base + ".safetensors"};
+    case ResourceKind::tensor:
+    case ResourceKind::tensors:
+        return {base + ".safetensors"};
+    default:
+        return {base};
+    }
+}
+
+XGRAD_FUNCTION std::string base_of(
+    std::string_view by, std::string_view package, std::string_view resource) {
+    if (!is_dotted(package))
+        fail<PackageError>(by,
+            ": the name of a package is identifiers with dots between them, not '", package, "'");
+    bool good = !resource.empty() && resource != "." && resource != ".." &&
+                data::detail::utf8_until(resource) == resource.size();
+    for (char const c : resource)
+        good = good && static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != '\\' && c != ':';
+    if (!good)
+        fail<PackageError>(
+            by, ": '", resource, "' cannot be the name of a resource, which is that of a file");
+    std::string base(package);
+    std::ranges::replace(base, '.', '/');
+    return base + '/' + std::string(resource);
+}
+
+XGRAD_FUNCTION bool is_within_any(std::string_view path, ModulePaths const& modules) {
+    if (modules.empty()) return false;
+    for (auto end = path.size(); end != path.npos;) {
+        if (modules.contains(path.substr(0, end))) return true;
+        end = end ? path.rfind('.', end - 1) : path.npos;
+    }
+    return modules.contains("");
+}
+
+XGRAD_FUNCTION ModuleRecord record_of(nn::AnyModule& m) {
+    ModuleRecord r;
+    r.kind = m.kind();
+    if (auto const* const container = dynamic_cast<nn::ModuleContainer const*>(&m)) {
+        r.type = "xgrad.nn." + std::string(container->container_kind());
+        r.dtype = container->container_dtype();
+    } else if (auto const* const generic = dynamic_cast<GenericModule const*>(&m)) {
+        r.type = generic->type();
+        r.dtype = generic->dtype();
+        r.arguments = generic->arguments();
+    } else if (auto const* const mock = dynamic_cast<Mock const*>(&m)) {
+        r.type = mock->name();
+        r.can_be_interned = false;
+    } else if (auto const* const entry = registry().find(m)) {
+        r.type = entry->name;
+        r.dtype = entry->dtype;
+        r.depends_on.assign(entry->depends_on.begin(), entry->depends_on.end());
+        if (entry->arguments) r.arguments = entry->arguments(m);
+        else r.can_be_interned = false;
+    }
+    for (auto const& [name, module] : m.named_children()) {
+        r.modules.push_back(record_of(*module));
+        r.modules.back().name = name;
+    }
+    return r;
+}
+
+XGRAD_FUNCTION std::optional<DType> dtype_named(std::string_view text) {
+    for (auto const t : {DType::boolean, DType::int64, DType::float32, DType::float64,
+             DType::complex64, DType::complex128})
+        if (name(t) == text) return t;
+    return {};
+}
+
+XGRAD_FUNCTION ModuleRecord record_from(
+    Json const& json, std::string const& file, std::string const& path) {
+    auto const where = path.empty() ? file : file + "." + path;
+    ModuleRecord r;
+    auto const* const members = json.get_if<Json::Object>();
+    if (!members) fail<data::FormatError>(where, ": here should be a module");
+    for (auto const& [key, value] : *members) {
+        if (key == "type") r.type = from_json<std::string>(value, where + ", type");
+        else if (key == "arguments") r.arguments = value;
+        else if (key == "dtype") {
+            r.dtype = dtype_named(from_json<std::string>(value, where + ", dtype"));
+            if (!r.dtype) fail<data::FormatError>(where, ": the dtype is not known");
+        } else if (key == "modules") {
+            auto const* const modules = value.get_if<Json::Object>();
+            if (!modules) fail<data::FormatError>(where, ": here should be the modules inside");
+            for (auto const& [name, module] : *modules) {
+                if (name.empty() || name.find('.') != name.npos)
+                    fail<data::FormatError>(where, ": no module can have the name '", name, "'");
+                auto inside = join(path, name);
+                if (inside.size() > max_path_bytes)
+                    fail<data::FormatError>(file, ": the path of a module has ", inside.size(),
+                        " bytes, which is more than ", max_path_bytes);
+                r.modules.push_back(record_from(module, file, inside));
+                r.modules.back().name = name;
+            }
+        } else fail<data::FormatError>(where, ": the key '", key, "' is not known");
+    }
+    if (!is_type_name(r.type))
+        fail<data::FormatError>(where, ": '", r.type, "' cannot be the name of a type");
+    return r;
+}
+
+} // namespace xgrad::package::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_SAVED_RECORD_IPP
+
+XGRAD_HAS_BODIES_HERE(package_hpp)
 
 
 // ======== xgrad/core/end_headers.inc
 // Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
 #    pragma GCC visibility pop
 #endif
@@ -3319,6 +3558,9 @@ XGRAD_FUNCTION void PackageImporter::check_externals(std::string const& resource
 #pragma pop_macro("None")
 #pragma pop_macro("Status")
 #pragma pop_macro("Success")
-#endif  // XGRAD_SINGLE_XGRAD_PACKAGE_HPP
-
-#endif  // XGRAD_SINGLE_HEADER_PACKAGE
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_PACKAGE_IPP
+#endif

@@ -33,15 +33,18 @@
 
 #ifndef XGRAD_SINGLE_HEADER_XTENSOR_FUNCTIONS
 #define XGRAD_SINGLE_HEADER_XTENSOR_FUNCTIONS
+#pragma push_macro("XGRAD_INSIDE")
+#undef XGRAD_INSIDE
+#define XGRAD_INSIDE
 #include <xgrad/xgrad.hpp>
+#pragma pop_macro("XGRAD_INSIDE")
 #ifndef XGRAD_SINGLE_XGRAD_XTENSOR_FUNCTIONS_HPP
 #define XGRAD_SINGLE_XGRAD_XTENSOR_FUNCTIONS_HPP
 
 // ======== xgrad/xtensor_functions.hpp
 // Functions of namespace xt for tensors: a template that calls xt::exp(x), xt::sum(x, {0}) or
-// xt::view(x, ...) takes a Tensor, too (a parameter of a module by its handle_of()). A program
-// includes this header before such templates; in templates of its own it leaves `xt::` out instead,
-// and needs none of this.
+// xt::view(x, ...) takes a Tensor, too. A program includes this header before such templates; in
+// templates of its own it leaves `xt::` out instead, and needs none of this.
 
 #if __has_include(<xtensor/core/xmath.hpp>)
 #    include <xtensor/core/xmath.hpp>
@@ -58,11 +61,6 @@
 // The headers that programs include begin with this file and end with end_headers.inc; so both are
 // read many times.
 //
-// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
-// files of a library are compiled with -fvisibility=hidden.
-#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
-#    pragma GCC visibility push(default)
-#endif
 // Puts macros aside that other headers define and that would change names of ours: the I of
 // <complex.h>, min, max, small and near of windows.h, B1, F and abs of Arduino, None and Bool of
 // X11.
@@ -145,6 +143,67 @@
 #undef Status
 #undef Success
 
+#define XGRAD_HEADERS_BEGUN
+
+// What this header includes is not named by the program's file, and keeps its bodies out of it: see
+// core/config.hpp.
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma push_macro("XGRAD_INSIDE")
+#    undef XGRAD_INSIDE
+#    define XGRAD_INSIDE
+#    pragma push_macro("XGRAD_IMPLEMENTATION")
+#    undef XGRAD_IMPLEMENTATION
+#endif
+
+// State that xgrad::compiled has (grad mode, passes, hooks) is one in a process, also where the
+// files of a library are compiled with -fvisibility=hidden.
+#if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
+#    pragma GCC visibility push(default)
+#endif
+
+// The headers of others come first, so that what follows is for xgrad's own functions only.
+// IEEE arithmetic for the functions in between, also where the file is compiled with -ffast-math:
+// NaN and infinity occur, and sums are added in the order that is written. core/config.hpp says
+// what remains.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(precise, on, push)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC push_options
+#    pragma GCC optimize("no-finite-math-only", "no-unsafe-math-optimizations",                     \
+        "no-associative-math", "no-reciprocal-math", "signed-zeros", "trapping-math",              \
+        "no-cx-limited-range", "no-cx-fortran-rules")
+#endif
+
+namespace xgrad::detail {
+
+inline void check_is_matrix(std::string_view name, Shape const& shape) {
+    if (shape.size() != 2)
+        fail<ShapeError>(name, ": a matrix is needed, not an array of shape ", shape);
+}
+
+/// The part that the slices of xt::strided_view() select.
+inline Window window_of_slices(Shape const& shape, xt::xstrided_slice_vector const& slices) {
+    std::size_t named = 0;
+    for (auto const& slice : slices)
+        xtl::visit([&named]<class S>(S const&) { named += names_axes<S>; }, slice);
+    WindowBuilder builder(shape, named);
+    for (auto const& slice : slices)
+        xtl::visit(
+            [&builder](auto const& s) {
+                if constexpr (
+                    requires { s.step_size(); } && requires { s.size(); }) {
+                    auto const count = static_cast<std::ptrdiff_t>(s.size());
+                    auto const first = count ? static_cast<std::ptrdiff_t>(s(0)) : 0,
+                               step = count > 1 ? static_cast<std::ptrdiff_t>(s(1)) - first : 1;
+                    builder.add(xgrad::Slice{first, first + count * step, step});
+                } else builder.add(s);
+            },
+            slice);
+    return builder.finish();
+}
+
+} // namespace xgrad::detail
+
 namespace xt {
 
 // xtensor's own functions of elements do not take part in a call without an array.
@@ -190,18 +249,27 @@ using xgrad::tanh;
 using xgrad::trunc;
 using xgrad::where;
 
-// Others take anything, so that overloads for tensors must be the more specialised, in each value
-// category.
+// Tensors of the shape and the type of a tensor.
+using xgrad::empty_like;
+using xgrad::full_like;
+using xgrad::ones_like;
+using xgrad::zeros_like;
+
+// Others take anything, so that overloads for tensors, and for classes derived from Tensor, must be
+// the more specialised, in each value category.
+#define XGRAD_TENSOR                                                                               \
+    template <template <class> class X, xgrad::Scalar T>                                           \
+        requires requires { typename X<T>::tensor_tag; }
+#define XGRAD_TENSOR_AND(...)                                                                      \
+    template <template <class> class X, xgrad::Scalar T, __VA_ARGS__>                              \
+        requires requires { typename X<T>::tensor_tag; }
 #define XGRAD_TAKES(f, ref)                                                                        \
-    template <xgrad::Scalar T> auto f(xgrad::Tensor<T> ref x) { return xgrad::f(x); }              \
-    template <xgrad::Scalar T, class A> auto f(xgrad::Tensor<T> ref x, A&& axes) {                 \
-        return xgrad::f(x, axes);                                                                  \
-    }                                                                                              \
-    template <xgrad::Scalar T, class A, class B> auto f(xgrad::Tensor<T> ref x, A&& a, B&& b) {    \
+    XGRAD_TENSOR auto f(X<T> ref x) { return xgrad::f(x); }                                        \
+    XGRAD_TENSOR_AND(class A) auto f(X<T> ref x, A&& axes) { return xgrad::f(x, axes); }           \
+    XGRAD_TENSOR_AND(class A, class B) auto f(X<T> ref x, A&& a, B&& b) {                          \
         return xgrad::f(x, a, b);                                                                  \
     }                                                                                              \
-    template <xgrad::Scalar T, class I, std::size_t n>                                             \
-    auto f(xgrad::Tensor<T> ref x, I const(&axes)[n]) {                                            \
+    XGRAD_TENSOR_AND(class I, std::size_t n) auto f(X<T> ref x, I const(&axes)[n]) {               \
         return xgrad::f(x, xgrad::Axes(axes, axes + n));                                           \
     }                                                                                              \
     template <class Op, class... X> auto f(xgrad::Expression<Op, X...> ref x) {                    \
@@ -238,15 +306,42 @@ XGRAD_TAKES_ALL(tile)
 XGRAD_TAKES_ALL(transpose)
 #undef XGRAD_TAKES_ALL
 #undef XGRAD_TAKES
+#undef XGRAD_TENSOR_AND
+#undef XGRAD_TENSOR
 
-// It has the template parameters of xtensor's own, and is more constrained.
+// These have the template parameters of xtensor's own, and are more constrained. An assignment to
+// what they return writes to the tensor.
 using xgrad::view;
+template <class E>
+    requires xgrad::Operand<std::remove_cvref_t<E>>
+auto row(E&& e, std::ptrdiff_t index) {
+    xgrad::detail::check_is_matrix("row", e.shape());
+    return xgrad::view(e, index);
+}
+template <class E>
+    requires xgrad::Operand<std::remove_cvref_t<E>>
+auto col(E&& e, std::ptrdiff_t index) {
+    xgrad::detail::check_is_matrix("col", e.shape());
+    return xgrad::view(e, xgrad::all, index);
+}
+template <class E>
+    requires xgrad::Operand<std::remove_cvref_t<E>>
+auto strided_view(E&& e, xstrided_slice_vector const& slices) {
+    auto const x = xgrad::materialize_expression(e);
+    return xgrad::detail::as_view<E>(
+        xgrad::express(xgrad::detail::window_of_slices(x.shape(), slices), x));
+}
 
 } // namespace xt
 
 
 // ======== xgrad/core/end_headers.inc
 // Ends what begin_headers.inc began.
+#if XGRAD_FAST_MATH && (defined(__clang__) || defined(_MSC_VER))
+#    pragma float_control(pop)
+#elif XGRAD_FAST_MATH && defined(__GNUC__)
+#    pragma GCC pop_options
+#endif
 #if defined(XGRAD_SEPARATE_COMPILATION) && defined(__ELF__)
 #    pragma GCC visibility pop
 #endif
@@ -289,6 +384,10 @@ using xgrad::view;
 #pragma pop_macro("None")
 #pragma pop_macro("Status")
 #pragma pop_macro("Success")
+#ifdef XGRAD_SEPARATE_COMPILATION
+#    pragma pop_macro("XGRAD_IMPLEMENTATION")
+#    pragma pop_macro("XGRAD_INSIDE")
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_XTENSOR_FUNCTIONS_HPP
 
 #endif  // XGRAD_SINGLE_HEADER_XTENSOR_FUNCTIONS
