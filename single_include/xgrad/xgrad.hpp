@@ -3114,6 +3114,12 @@ struct ViewInfo : Cached {
     [[nodiscard]] std::unique_lock<std::mutex> lock();
 };
 
+/// Deletes a ViewInfo by a cold function: a destructor that is inlined would bring all virtual
+/// functions of the class into every program.
+struct DeleteViewInfo {
+    [[gnu::cold]] void operator()(ViewInfo* view) const noexcept;
+};
+
 /// Shared by the weak handles of a tensor; `tensor` becomes null when the tensor is destroyed.
 struct WeakCell {
     RefCount refs;
@@ -3136,7 +3142,7 @@ struct TensorImpl {
     Ref<Node> grad_fn;
     Ref<TensorImpl> grad;
     std::atomic<AccumulateGrad*> accumulator{nullptr};
-    std::unique_ptr<ViewInfo> view;
+    std::unique_ptr<ViewInfo, DeleteViewInfo> view;
     Ref<WeakCell> weak;
 
     bool only_owners_share() const noexcept { return !weak; }
@@ -21414,6 +21420,8 @@ XGRAD_FUNCTION void TensorImpl::destroy(TensorImpl* p) noexcept {
     else if (is_last) behind->free_block();
     else Storage::release_block(behind);
 }
+
+XGRAD_FUNCTION void DeleteViewInfo::operator()(ViewInfo* view) const noexcept { delete view; }
 
 XGRAD_FUNCTION void refresh_view(TensorImpl& view) { view.view->refresh(view); }
 
