@@ -39,7 +39,8 @@ private:
 int main(int argc, char** argv) {
     int const frames = argc > 1 ? std::atoi(argv[1]) : 200;
     Camera camera;
-    // The tensor of the buffer: made once, and never copied. mutable_data() tells it of each frame.
+    // The tensor of the buffer: made once, and never copied. mutable_strided_data() tells it of
+    // each frame; rows of the buffer have gaps.
     F image = xg::from_blob(camera.buffer(), {Camera::rows, Camera::columns}, {Camera::pitch, 1});
 
     std::vector<float> expected;
@@ -50,7 +51,7 @@ int main(int argc, char** argv) {
     F gain(1.f, xg::requires_grad), offset(0.f, xg::requires_grad);
     float error = 0;
     for (int frame = 0; frame < frames; ++frame) {
-        image.mutable_data();
+        image.mutable_strided_data();
         camera.grab();
         F const loss = mean(square(gain * image + offset - scene));
         error = std::sqrt(loss.item());

@@ -84,7 +84,8 @@ TEST_CASE("data() of a tensor that is not contiguous names what to write instead
     CHECK_THROWS_WITH_AS(t.data(),
         "data: this tensor of shape [3, 2] has strides [1, 3] and is not contiguous, so that "
         "element i of its memory is another one than element i in row-major order. "
-        "contiguous().data() is a copy; array() is an xtensor expression of it; strided_data() is "
+        "contiguous() is a copy with data(); array() is an xtensor expression of it; "
+        "strided_data() is "
         "the address for those who use strides()",
         xg::Error);
     CHECK_THROWS_WITH_AS(t.mutable_data(),

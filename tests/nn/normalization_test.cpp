@@ -85,6 +85,17 @@ TEST_CASE("normalisation is differentiable twice and forward") {
           "");
 }
 
+TEST_CASE("batch_norm updates running statistics that are columns of a tensor") {
+    xg::Tensor<double> const x({{1., 2., 3.}, {3., 6., 0.}});
+    xg::Tensor<double> columns = xg::zeros({3, 2}), mean = xg::zeros({3}),
+                       variance = xg::zeros({3});
+    f::batch_norm(x, columns(xg::all, 0), columns(xg::all, 1), {}, {}, true);
+    f::batch_norm(x, mean, variance, {}, {}, true);
+    CHECK(allclose(columns(xg::all, 0), mean));
+    CHECK(allclose(columns(xg::all, 1), variance));
+    CHECK(mean.data()[0] == doctest::Approx(0.2)); // 0.1 times the mean of 1 and 3
+}
+
 TEST_CASE("wrong normalisation says what is wrong") {
     CHECK_THROWS_WITH_AS(nn::BatchNorm2d<double>(3)(xg::zeros({2, 3})),
         "BatchNorm2d: expected 4D input (got 2D input), not of shape [2, 3]", xg::ShapeError);

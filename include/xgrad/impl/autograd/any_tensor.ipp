@@ -18,7 +18,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_not_contiguous(char const* member, AnyAr
     fail<Error>(member, ": this tensor of shape ", a.shape, " has strides ", a.strides,
         " and is not contiguous, so that element i of its memory is another one than element i in "
         "row-major order. ",
-        writes ? "mutable_array()" : "contiguous().data() is a copy; array()",
+        writes ? "mutable_array()" : "contiguous() is a copy with data(); array()",
         " is an xtensor expression of it; ", writes ? "mutable_strided_data()" : "strided_data()",
         " is the address for those who use strides()");
 }
