@@ -218,7 +218,8 @@ XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
     if (parts == 0) return 0;
     std::vector<double> sums(parts > 1 ? parts : 0);
     std::size_t const threads = std::min(pool_size.load(std::memory_order_relaxed), parts);
-    if (threads > 1) threaded.load(std::memory_order_acquire)(*this, body, sums, threads);
+    auto* const on_threads = threads > 1 ? threaded.load(std::memory_order_acquire) : nullptr;
+    if (on_threads) on_threads(*this, body, sums, threads);
     else {
         make_buffers();
         if (parts == 1) return run_boxes(body);
