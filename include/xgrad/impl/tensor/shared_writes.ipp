@@ -1,17 +1,19 @@
 // Bodies of shared_writes.hpp.
 #pragma once
 
-#include <algorithm>
-#include <mutex>
-#include <set>
-#include <string>
-#include <thread>
-#include <unordered_map>
-#include <vector>
+#ifdef XGRAD_WARN_ON_SHARED_WRITES
 
-#include <xgrad/core/call_stack.hpp>
-#include <xgrad/core/warning.hpp>
-#include <xgrad/tensor/shared_writes.hpp>
+#    include <algorithm>
+#    include <mutex>
+#    include <set>
+#    include <string>
+#    include <thread>
+#    include <unordered_map>
+#    include <vector>
+
+#    include <xgrad/core/call_stack.hpp>
+#    include <xgrad/core/warning.hpp>
+#    include <xgrad/tensor/shared_writes.hpp>
 
 namespace xgrad::detail {
 
@@ -72,3 +74,5 @@ XGRAD_FUNCTION void check_shared_write(AnyTensor const& t, std::string_view oper
 }
 
 } // namespace xgrad::detail
+
+#endif
