@@ -127,6 +127,37 @@ TEST_CASE_TEMPLATE("hooks around the state of an optimiser", O, optim::SGD, opti
     CHECK(state.contains("old.note")); // hooks change a copy
 }
 
+TEST_CASE("a hook that throws after load_state_dict() leaves the state as it was") {
+    D w({1.}, xg::requires_grad);
+    auto const step = [&](auto& o) {
+        o.step([&] {
+            o.zero_grad();
+            D const loss = sum(square(w));
+            loss.backward();
+            return loss;
+        });
+    };
+    auto const check = [&](auto&& from, auto&& o) {
+        step(from), step(o), step(o);
+        auto const before = o.state_dict();
+        auto handle = o.register_load_state_dict_post_hook(
+            [](optim::Optimizer& self) { throw std::runtime_error(std::to_string(self.lr())); });
+        CHECK_THROWS_WITH_AS(o.load_state_dict(from.state_dict()), "0.500000", std::runtime_error);
+        auto const after = o.state_dict();
+        REQUIRE(after.size() == before.size());
+        for (auto const& [name, tensor] : before) {
+            CAPTURE(name);
+            CHECK(values(after.at(name).template as<double>()) ==
+                  values(tensor.template as<double>()));
+        }
+        handle.remove();
+        o.load_state_dict(from.state_dict());
+        CHECK(o.lr() == 0.5);
+    };
+    check(optim::Adam(all(w), {.lr = 0.5}), optim::Adam(all(w), {.lr = 0.1}));
+    check(optim::LBFGS(all(w), {.lr = 0.5}), optim::LBFGS(all(w), {.lr = 0.1}));
+}
+
 TEST_CASE("step() warns once where no parameter has a gradient, as after a copy of a module") {
     nn::Linear<double> net(2, 1);
     optim::Adam adam(net.parameters(), {.lr = 0.1});

@@ -109,7 +109,7 @@ public:
     template <class F> HookHandle register_load_state_dict_pre_hook(F f, HookOptions options = {}) {
         return detail::add_state_hook(hooks_.made()->load_state_dict_pre, std::move(f), options);
     }
-    /// A hook after load_state_dict(): f(optimizer).
+    /// A hook after load_state_dict(): f(optimizer). If it throws, the state is the one before.
     template <class F>
     HookHandle register_load_state_dict_post_hook(F f, HookOptions options = {}) {
         return detail::add_hook(hooks_.made()->load_state_dict_post, std::move(f), options);

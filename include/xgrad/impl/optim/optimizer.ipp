@@ -53,8 +53,15 @@ XGRAD_FUNCTION void Optimizer::load_state_dict(StateDict const& state) {
     if (!own) return do_load_state_dict(state);
     StateDict changed = state;
     own->load_state_dict_pre.for_each([&](auto const& hook) { hook(*this, changed); });
+    if (!own->load_state_dict_post.any()) return do_load_state_dict(changed);
+    auto const before = do_state_dict();
     do_load_state_dict(changed);
-    own->load_state_dict_post.for_each([&](auto const& hook) { hook(*this); });
+    try {
+        own->load_state_dict_post.for_each([&](auto const& hook) { hook(*this); });
+    } catch (...) {
+        do_load_state_dict(before);
+        throw;
+    }
 }
 
 XGRAD_FUNCTION void Optimizer::zero_grad() {
