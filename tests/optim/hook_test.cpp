@@ -77,6 +77,12 @@ TEST_CASE("hooks around step() of LBFGS") {
         return loss;
     });
     CHECK(log == "pre closure post");
+    log.clear();
+    Removed const global{optim::register_optimizer_step_pre_hook([&](auto&) { log += "global"; })};
+    optim::Optimizer& base = lbfgs;
+    CHECK_THROWS_AS(lbfgs.step(), xg::Error);
+    CHECK_THROWS_AS(base.step(), xg::Error);
+    CHECK(log.empty());
 }
 
 TEST_CASE_TEMPLATE("hooks around the state of an optimiser", O, optim::SGD, optim::LBFGS) {

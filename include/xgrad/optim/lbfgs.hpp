@@ -52,7 +52,7 @@ public:
         check(options);
     }
 
-    /// Throws Error: L-BFGS needs a closure.
+    /// Throws Error, and runs no hook: L-BFGS needs a closure.
     void step() { Optimizer::step(); }
     /// Iterates until one of the options ends it. Returns the first loss that the closure returned.
     template <class F>
@@ -66,7 +66,7 @@ public:
             if constexpr (requires { loss.item(); }) return static_cast<double>(loss.item());
             else return static_cast<double>(loss);
         };
-        before_step();
+        Optimizer::before_step();
         auto first = call();
         iterate(as_double(first), [&] { return as_double(call()); });
         after_step();
@@ -87,10 +87,12 @@ public:
     std::int64_t evaluations() const noexcept { return state_.evaluations; }
 
 private:
-    void do_step() override {
+    /// A step without a closure throws before its hooks run, also that of an Optimizer&.
+    void before_step() override {
         detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for "
                      "it is called several times");
     }
+    void do_step() override { before_step(); }
     XGRAD_FUNCTION StateDict do_state_dict() const override;
     XGRAD_FUNCTION void do_load_state_dict(StateDict const& state) override;
 

@@ -122,7 +122,7 @@ protected:
     virtual void do_load_state_dict(StateDict const& state) = 0;
 
     /// Run the hooks of a step: global hooks first before it, last after it.
-    void before_step();
+    virtual void before_step();
     void after_step();
 
 private:
