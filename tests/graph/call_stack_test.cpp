@@ -16,17 +16,19 @@ namespace {
 namespace fs = std::filesystem;
 
 /// In its scope, PATH finds an addr2line first that notes its calls, and says of each address that
-/// it is in "user_function" in "user.cpp".
+/// it is in these functions, one inlined into the next, in "user.cpp".
 class CountedAddr2line {
 public:
-    CountedAddr2line()
+    explicit CountedAddr2line(std::vector<std::string> const& functions = {"user_function"})
         : folder_(fs::temp_directory_path() / ("xgrad_addr2line_" + std::to_string(::getpid()))),
           path_(std::getenv("PATH")) {
         fs::create_directories(folder_);
+        std::ofstream text(folder_ / "lines");
+        for (auto const& function : functions) text << function << "\nuser.cpp:7\n";
         std::ofstream(folder_ / "addr2line") << "#!/bin/sh\n"
                                                 "echo \"$@\" >> \"${0%/*}/calls\"\n"
                                                 "for a in \"$@\"; do case $a in 0x*)\n"
-                                                "echo $a; echo user_function; echo user.cpp:7\n"
+                                                "echo $a; cat \"${0%/*}/lines\"\n"
                                                 "esac; done\n";
         fs::permissions(folder_ / "addr2line", fs::perms::owner_all);
         ::setenv("PATH", (folder_.string() + ":" + path_).c_str(), 1);
@@ -117,6 +119,44 @@ TEST_CASE("the stacks of a Node, and of the passes that induced it, are looked u
     }
     xg::set_warning_handler(before);
     CHECK(addr2line.calls() == 1); // the warning read the text, too
+}
+
+TEST_CASE("a call stack lists the functions of the program, whatever types of xgrad they have") {
+    auto const text_with = [&](std::vector<std::string> const& functions) {
+        auto const s = changed_after_it_was_saved(true);
+        CountedAddr2line const addr2line(functions);
+        try {
+            s.backward();
+        } catch (xg::VersionError const& e) { return e.what() + std::string("\n"); }
+        return std::string();
+    };
+    std::vector<std::string> const of_the_program{"main", "solve(xgrad::Tensor<double> const&)",
+        "xgrad::Tensor<double> solve<double>(xgrad::Tensor<double> const&)",
+        "void solve<xgrad::Tensor<double> >(xgrad::Tensor<double> const&)",
+        "(anonymous namespace)::Net::forward(xgrad::Tensor<double> const&)",
+        "decltype (xgrad::sin({parm#1})) (anonymous namespace)::f<xgrad::Tensor<double> >(int)",
+        "auto main::{lambda(auto:1)#1}::operator()<xgrad::Tensor<double> >(int) const",
+        "Loss::operator xgrad::Tensor<double>() const",
+        "bool mine::operator< <xgrad::Tensor<double> >(int, int)", "my_xgrad::run(int)"};
+    std::vector<std::string> const of_others{"xgrad::Tensor<double>::backward() const",
+        "auto xgrad::detail::apply<xgrad::Tensor<double>, (xgrad::Kind)3>(int)",
+        "std::ostream& xgrad::operator<< <double>(std::ostream&, xgrad::Tensor<double> const&)",
+        "decltype (a->b(1>2)) xgrad::(anonymous namespace)::f<decltype (a->b)>(int)",
+        "decltype(auto) xgrad::f<int>(int)", "xgrad::f<(int)1>(int)::{lambda()#1}::operator()()",
+        "void std::__invoke_impl<void, xgrad::Op<double>&>(std::__invoke_other, int)"};
+    std::string const listed = text_with(of_the_program);
+    for (auto const& function : of_the_program) {
+        CAPTURE(function);
+        CHECK(listed.find(", in " + function + "\n") != listed.npos);
+    }
+    auto functions = of_others;
+    functions.push_back("user_function");
+    std::string const hidden = text_with(functions);
+    CHECK(hidden.find(", in user_function") != hidden.npos);
+    for (auto const& function : of_others) {
+        CAPTURE(function);
+        CHECK(hidden.find(", in " + function) == hidden.npos);
+    }
 }
 
 #endif

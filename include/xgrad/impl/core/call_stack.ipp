@@ -117,11 +117,34 @@ inline void find_source_lines(std::vector<Frame>& frames) {
     }
 }
 
-/// True for a function of xgrad; not for one that takes a type of it.
-inline bool is_of_xgrad(std::string_view function) {
+/// The index behind a bracket and what it encloses. Parentheses may enclose "->", "<" and ">".
+inline std::size_t behind_bracket(std::string_view text, std::size_t at) {
+    char const open = text[at], close = open == '(' ? ')' : open == '<' ? '>' : '}';
+    for (++at; at < text.size() && text[at] != close;)
+        at = text[at] == open || (open == '<' && text[at] == '(') ? behind_bracket(text, at)
+                                                                  : at + 1;
+    return at + 1;
+}
+
+/// True for a function in namespace xgrad, and for one of the standard library, which calls it. Its
+/// result, its template arguments and its parameters may be of any type. In what addr2line says,
+/// `xgrad::Tensor<double> f<double>(int)`, a space outside of brackets ends the type of the result.
+inline bool is_of_library(std::string_view function) {
     constexpr std::string_view unnamed = "(anonymous namespace)";
-    if (function.starts_with(unnamed)) function.remove_prefix(unnamed.size());
-    return function.substr(0, function.find('(')).find("xgrad::") != std::string_view::npos;
+    std::size_t name = 0;
+    for (std::size_t at = 0; at < function.size();) {
+        auto const rest = function.substr(at);
+        if (rest.starts_with("operator")) break; // "operator<" opens no bracket
+        if (rest.starts_with(unnamed)) at += unnamed.size();
+        else if (rest[0] == '<' || rest[0] == '{') at = behind_bracket(function, at);
+        else if (rest[0] == '(') {
+            auto const before = function.substr(0, at);
+            if (!before.ends_with("decltype") && !before.ends_with("decltype ")) break;
+            at = behind_bracket(function, at);
+        } else if (++at; rest[0] == ' ') name = at;
+    }
+    function.remove_prefix(name);
+    return function.starts_with("xgrad::") || function.starts_with("std::");
 }
 
 /// The functions outside of xgrad at a frame are appended to the text, and counted.
@@ -132,7 +155,7 @@ inline void append_functions(
     for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
         if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
         known = true;
-        if (is_of_xgrad(lines[k]) || lines[k].starts_with("__libc_start") ||
+        if (is_of_library(lines[k]) || lines[k].starts_with("__libc_start") ||
             lines[k + 1].find("/xgrad/") != std::string::npos)
             continue;
         text += "\n    " + lines[k + 1] + ", in " + lines[k];
