@@ -61,6 +61,24 @@ TEST_CASE("sort and topk give elements and their places") {
     CHECK(holds_exactly(sort(I({3, 1, 2})).values, {1, 2, 3}));
 }
 
+TEST_CASE("names for the parts of what sort returns change it, and those of a copy do not") {
+    auto s = sort(D({3., 1., 2.}));
+    auto [w, j] = s;
+    w = w * 2.;
+    CHECK(holds_exactly(s.values, {1, 2, 3}));
+    auto& [v, i] = s;
+    v = v * 10.;
+    i = i + 1;
+    CHECK(holds_exactly(s.values, {10, 20, 30}));
+    CHECK(holds_exactly(s.first, {10, 20, 30}));
+    CHECK(holds_exactly(s.indices, {2, 3, 1}));
+    auto const& [values, places] = s;
+    CHECK(&values == &s.values);
+    CHECK(&places == &s.second);
+    CHECK(holds_exactly(sort(D({2., 1.})).get<0>(), {1, 2}));
+    static_cast<void>(j);
+}
+
 TEST_CASE("cumsum adds up along an axis") {
     CHECK(holds_exactly(cumsum(x, 1), {3, 4, 6, 0, 5, 10}));
     CHECK(holds_exactly(cumsum(x, 0), {3, 1, 2, 3, 6, 7}));

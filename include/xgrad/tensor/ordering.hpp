@@ -15,8 +15,8 @@
 
 namespace xgrad {
 
-/// Elements, and their indices along the axis: auto [values, indices] = sort(x). It is a pair, too,
-/// with `first` and `second`. Where a tensor is expected, it is the values.
+/// Elements, and their indices along the axis: auto [values, indices] = sort(x). `first` and
+/// `second` are other names, as of a pair. Where a tensor is expected, it is the values.
 template <Scalar T> struct Ordered {
     Tensor<T> values;                       // the elements
     Tensor<std::int64_t> indices;           // of the elements, along the axis
@@ -34,11 +34,16 @@ template <Scalar T> struct Ordered {
     }
 
     operator Tensor<T>() const { return values; }
-    /// The part of a structured binding.
-    template <std::size_t i> auto get() const {
+    /// The parts of a structured binding: `auto& [v, i] = s` names those of s.
+    template <std::size_t i> auto& get() & noexcept {
         if constexpr (i == 0) return values;
         else return indices;
     }
+    template <std::size_t i> auto const& get() const& noexcept {
+        if constexpr (i == 0) return values;
+        else return indices;
+    }
+    template <std::size_t i> auto&& get() && noexcept { return std::move(get<i>()); }
 };
 
 } // namespace xgrad
