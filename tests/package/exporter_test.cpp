@@ -85,6 +85,18 @@ TEST_CASE("a module whose type has no name is named by its position") {
           "p: the package cannot be written:\n"
           "* modules whose C++ types have no name; give them one by package::Type:\n"
           "    '1' (Nameless) in acme.net -> xgrad.nn.Sequential");
+
+    package::PackageExporter f(d / "p");
+    f.intern("xgrad.nn.Sequential");
+    f.save_module("acme", "net",
+        nn::Sequential<double>(acme::Nameless(), nn::Tanh(), nn::Tanh(), acme::Nameless()));
+    CHECK(complaint(d, [&] { f.close(); }) ==
+          "p: the package cannot be written:\n"
+          "* no rule matches; intern, extern or mock them:\n"
+          "    xgrad.nn.Tanh (acme.net -> xgrad.nn.Sequential -> xgrad.nn.Tanh)\n"
+          "* modules whose C++ types have no name; give them one by package::Type:\n"
+          "    '0' (Nameless) in acme.net -> xgrad.nn.Sequential\n"
+          "    '3' (Nameless) in acme.net -> xgrad.nn.Sequential");
 }
 
 TEST_CASE("a rule that matched nothing is an error where it must not be empty") {

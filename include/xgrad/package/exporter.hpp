@@ -169,7 +169,9 @@ private:
     detail::Dependencies graph_;
     std::set<std::string> undecided_;
     std::vector<std::pair<Problem, std::string>> problems_;
-    std::vector<std::string> unnamed_, beside_;
+    std::set<std::pair<Problem, std::string>> known_problems_;
+    std::vector<std::pair<std::string, std::string>> unnamed_; // what is said, and the type around
+    std::vector<std::string> beside_;
     bool closed_ = false, written_ = false;
 };
 
