@@ -216,10 +216,12 @@ private:
     }
 
     MPI_Comm duplicate(MPI_Comm of) const {
-        MPI_Comm made = MPI_COMM_NULL;
-        MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Comm_idup(of, &made, &request), "MPI_Comm_idup");
-        wait_for_ranks(request);
+        MPI_Comm const made = received(
+            MPI_COMM_NULL,
+            [of](MPI_Comm& to, MPI_Request& request) {
+                check(MPI_Comm_idup(of, &to, &request), "MPI_Comm_idup");
+            },
+            [this](MPI_Request request) { wait_for_ranks(request); });
         MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
         return made;
     }

@@ -121,6 +121,18 @@ inline int mpi_count(std::string_view operation, std::size_t n) {
     return static_cast<int>(n);
 }
 
+/// What MPI writes to `value` until a request ends: begin(value, request) calls MPI, wait(request)
+/// waits. Where the wait throws, MPI may still write: that memory is never freed.
+template <class T, class Begin, class Wait> T received(T value, Begin begin, Wait wait) {
+    auto* const written = new T(std::move(value));
+    MPI_Request request = MPI_REQUEST_NULL;
+    begin(*written, request);
+    wait(request);
+    value = std::move(*written);
+    delete written;
+    return value;
+}
+
 inline bool mpi_runs() noexcept {
     int started = 0, ended = 0;
     MPI_Initialized(&started);

@@ -43,16 +43,16 @@ public:
         auto const n = static_cast<std::size_t>(size);
         heard_.resize(n);
         gone_.resize(n);
-        // where this rank does not wait to the end, MPI may still write to it
-        auto* const all = new std::vector<Process>(n);
-        (*all)[own()] = Process::of_this();
-        MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all->data(), sizeof(Process),
-                  MPI_BYTE, control, &request),
-            "MPI_Iallgather");
-        wait_for(request);
-        processes_ = std::move(*all);
-        delete all;
+        std::vector<Process> mine(n);
+        mine[own()] = Process::of_this();
+        processes_ = received(
+            std::move(mine),
+            [control](auto& all, MPI_Request& request) {
+                check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.data(),
+                          sizeof(Process), MPI_BYTE, control, &request),
+                    "MPI_Iallgather");
+            },
+            wait_for);
     }
 
     /// Takes one notice that has come.
