@@ -237,7 +237,7 @@ private:
         group_.poll();
         group_.check_health(); // no need to compute on where another rank has failed
     }
-    /// Once a pass: the other ranks hear of an exception that ends it.
+    /// Once a pass: from its first gradient on, the other ranks hear of an exception that ends it.
     void watch_pass() {
         auto& data = xgrad::detail::pass_data(identity_);
         if (data) return;
