@@ -210,6 +210,19 @@ TEST_CASE("errors name the transform and the shapes") {
     CHECK_FALSE(xg::vjp(f, x, x).second.requires_grad());
 }
 
+TEST_CASE("gradients are contiguous, also those that a view transposes") {
+    D const m({{1., 2.}, {3., 4.}}), v({{1., 2.}, {3., 4.}});
+    auto const f = [](D const& t) { return t.transpose(); };
+    D const g = xg::vjp(f, m, v).second;
+    CHECK(g.strides() == m.strides());
+    CHECK(g.data()[1] == 3.);
+    CHECK(difference(g, {{1., 3.}, {2., 4.}}) == "");
+    D const w({{1., 2.}, {3., 4.}}, xg::requires_grad);
+    D const recorded = xg::vjp(f, m, w, {.create_graph = true}).second;
+    CHECK(recorded.data()[1] == 3.);
+    CHECK(difference(xg::grad(sum(recorded * recorded), w), {{2., 4.}, {6., 8.}}) == "");
+}
+
 TEST_CASE("the identity, strided and empty inputs") {
     D const m({{1., 2.}, {3., 4.}});
     auto const [y, g] = xg::vjp([](D const& a) { return a; }, m.t(), D({{1., 2.}, {3., 4.}}));

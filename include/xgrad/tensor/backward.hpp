@@ -97,6 +97,10 @@ inline bool forbids_differentiation(GradOptions const& options) noexcept {
 }
 [[gnu::cold]] Ref<Node> unrecorded_error(std::vector<Edge> outputs);
 /// Runs the pass of grad().
+/// run_backward() whose captured gradients are contiguous.
+void run_to_inputs(
+    std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph);
+
 void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
 
 std::vector<AnyTensor> batched_grad(

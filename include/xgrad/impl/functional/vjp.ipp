@@ -48,7 +48,7 @@ XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool
     LocalArray<Capture, 4> captures(e.inputs.size());
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
         captures[i] = capture_at(gradient_edge(e.inputs[i]));
-    run_backward(roots, captures.span(), keep_graph, create_graph);
+    run_to_inputs(roots, captures.span(), keep_graph, create_graph);
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
         gradients[i] = std::move(captures[i].gradient);
 }

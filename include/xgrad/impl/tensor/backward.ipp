@@ -90,17 +90,22 @@ XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
         std::move(outputs)));
 }
 
+XGRAD_FUNCTION void run_to_inputs(
+    std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph) {
+    run_backward(roots, captures, keep_graph, create_graph);
+    for (auto& capture : captures)
+        if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
+            AutoGradMode const mode(create_graph);
+            g = g.impl().type->copy(g);
+        }
+}
+
 XGRAD_FUNCTION void run_grad(
     std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
     bool const forbids =
         forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
-    run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
+    run_to_inputs(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
         options.create_graph);
-    for (auto& capture : captures)
-        if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
-            AutoGradMode const mode(options.create_graph);
-            g = g.impl().type->copy(g);
-        }
     if (!forbids) [[likely]]
         return;
     std::vector<Edge> edges;
