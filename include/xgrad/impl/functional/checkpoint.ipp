@@ -6,6 +6,7 @@
 
 #include <xgrad/autograd/local_graph.hpp>
 #include <xgrad/functional/checkpoint.hpp>
+#include <xgrad/impl/functional/recorded_graph.ipp>
 #include <xgrad/tensor/generator.hpp>
 
 namespace xgrad::detail {
@@ -29,45 +30,6 @@ struct CheckpointSlot {
 
     /// The tensor that was saved.
     AnyTensor checked(AnyTensor const& t) const;
-};
-
-inline constexpr std::string_view must_be_the_same =
-    ". The function must do the same each time it is called with the same inputs.";
-
-/// The Nodes that a call has recorded and that its results depend on, without references to them:
-/// enough to see whether another call has recorded the same.
-class RecordedGraph {
-public:
-    /// `before` is the number of the last Node that this thread had recorded before the call.
-    RecordedGraph(Tensors const& arguments, Tensors const& results, std::uint64_t before);
-
-    /// Throws GraphError where the graph of another call is not the same.
-    void compare(Tensors const& arguments, Tensors const& results) const;
-
-private:
-    static constexpr std::size_t none = ~std::size_t{0};
-
-    struct Step {
-        Node const* node;
-        std::size_t argument; // the one that this is the edge of, or none
-        bool is_leaf;
-        bool is_new = false;                        // recorded in the call
-        std::string formula = {};                   // of a new Node
-        std::size_t first_edge = 0, edge_count = 0; // in edges_
-    };
-    struct Link {
-        std::size_t step; // in steps_, or none
-        std::uint32_t input_nr;
-    };
-
-    static Edge edge_of(AnyTensor const& t);
-    static std::vector<Edge> edges_of(Tensors const& tensors);
-    static std::size_t argument_of(Edge const& edge, std::vector<Edge> const& arguments);
-    static bool is_like(Step const& step, Node const& node);
-    [[noreturn, gnu::cold]] static void fail_other(Step const* was, Node const* is);
-
-    std::vector<Step> steps_; // in breadth-first order
-    std::vector<Link> results_, edges_;
 };
 
 /// One call of a function under checkpoint(): all that is needed to call it again, and a list of
@@ -147,98 +109,6 @@ private:
     std::optional<RecordedGraph> graph_;
 };
 
-XGRAD_FUNCTION Edge RecordedGraph::edge_of(AnyTensor const& t) {
-    return t.defined() ? gradient_edge(t) : Edge();
-}
-
-XGRAD_FUNCTION std::vector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
-    std::vector<Edge> edges;
-    for (auto const& t : tensors) edges.push_back(edge_of(t));
-    return edges;
-}
-
-XGRAD_FUNCTION std::size_t RecordedGraph::argument_of(
-    Edge const& edge, std::vector<Edge> const& arguments) {
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-        if (arguments[i].function == edge.function && arguments[i].input_nr == edge.input_nr)
-            return i;
-    return none;
-}
-
-XGRAD_FUNCTION RecordedGraph::RecordedGraph(
-    Tensors const& arguments, Tensors const& results, std::uint64_t before) {
-    auto const inputs = edges_of(arguments);
-    std::vector<std::size_t> step_of(next_sequence - before, none); // by sequence number
-    auto const link_to = [&](Edge const& edge) -> Link {
-        if (!edge) return {none, 0};
-        Node const& node = *edge.function;
-        auto const nr = node.sequence_nr() - before - 1;
-        auto const known = nr < step_of.size() ? step_of[nr] : none;
-        if (known != none && steps_[known].node == &node) return {known, edge.input_nr};
-        Step step{&node, argument_of(edge, inputs), is_leaf(node)};
-        // a Node of another thread may have the number of one of this call
-        step.is_new = nr < step_of.size() && known == none;
-        if (step.is_new) {
-            step_of[nr] = steps_.size();
-            step.formula = node.formula();
-        }
-        steps_.push_back(std::move(step));
-        return {steps_.size() - 1, edge.input_nr};
-    };
-    for (auto const& result : results) results_.push_back(link_to(edge_of(result)));
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-        if (!steps_[i].is_new) continue;
-        auto const edges = steps_[i].node->next_edges();
-        steps_[i].first_edge = edges_.size();
-        steps_[i].edge_count = edges.size();
-        for (auto const& edge : edges) edges_.push_back(link_to(edge));
-    }
-}
-
-XGRAD_FUNCTION bool RecordedGraph::is_like(Step const& step, Node const& node) {
-    if (!step.is_new) return step.is_leaf && detail::is_leaf(node); // the function makes this leaf
-    return step.formula == node.formula() && step.edge_count == node.next_edges().size();
-}
-
-XGRAD_FUNCTION void RecordedGraph::compare(Tensors const& arguments, Tensors const& results) const {
-    auto const inputs = edges_of(arguments);
-    std::vector<Node const*> nodes(steps_.size(), nullptr);
-    auto const is_same = [&](Link const& link, Step const& step, Edge const& edge) {
-        auto const argument = argument_of(edge, inputs);
-        if (argument != none || step.argument != none) return argument == step.argument;
-        Node const* const node = edge.function.get();
-        if (edge.input_nr != link.input_nr) return false;
-        if (auto const* const seen = nodes[link.step]) return seen == node;
-        return node == step.node || is_like(step, *node);
-    };
-    auto const visit = [&](Link const& link, Edge const& edge) {
-        Step const* const step = link.step == none ? nullptr : &steps_[link.step];
-        if (!step && !edge) return;
-        if (!step || !edge || !is_same(link, *step, edge)) fail_other(step, edge.function.get());
-        nodes[link.step] = edge.function.get();
-    };
-    if (results.size() != results_.size())
-        fail<GraphError>("checkpoint: The function returned ", results_.size(),
-            " tensors the first time and returns ", results.size(), " now", must_be_the_same);
-    for (std::size_t i = 0; i < results.size(); ++i) visit(results_[i], edge_of(results[i]));
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-        auto const& step = steps_[i];
-        if (!nodes[i] || nodes[i] == step.node) continue; // a Node that the function captures
-        for (std::size_t e = 0; e < step.edge_count; ++e)
-            visit(edges_[step.first_edge + e], nodes[i]->next_edges()[e]);
-    }
-}
-
-XGRAD_FUNCTION void RecordedGraph::fail_other(Step const* was, Node const* is) {
-    fail<GraphError>("checkpoint: The function computes something else than the first time: ",
-        is ? is->formula() : "a constant", " where it was ",
-        !was           ? "a constant"
-        : was->is_new  ? was->formula
-        : was->is_leaf ? "a leaf"
-                       : "another tensor",
-        must_be_the_same);
-}
-
 XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
     if (t.impl().array.storage->version() != version)
         fail<VersionError>("one of the variables needed for gradient computation has been "
@@ -249,8 +119,8 @@ XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
 }
 
 XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
-    : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
-      generator_(generator()) {
+    : arguments_(recorded_aliases("Checkpoint", inputs)),
+      differentiated_(differentiated), generator_(generator()) {
     for (auto const& t : inputs) {
         inputs_.push_back(SavedTensor::operand(alias(t)));
         requires_grad_.push_back(t.requires_grad());
@@ -330,6 +200,7 @@ XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recom
         Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
     std::size_t count = 0;
     Tensors results;
+    auto const before = next_sequence;
     {
         InferenceMode const normal(false);
         DifferentiatedScope const scope(differentiated_);
@@ -350,7 +221,7 @@ XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recom
         fail<GraphError>("checkpoint: A different number of tensors was saved during the "
                          "original forward and recomputation: ",
             slots_.size(), " and ", count, must_be_the_same);
-    graph_->compare(arguments, results);
+    graph_->compare(arguments, results, before);
     return all;
 }
 
