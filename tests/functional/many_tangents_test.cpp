@@ -74,12 +74,13 @@ struct Cube : xg::Function<Cube> {
 /// The same with a jvp.
 struct CubeWithJvp : xg::Function<CubeWithJvp> {
     using Saved = std::tuple<D>;
-    static inline int calls = 0;
+    static inline int calls = 0, backward_calls = 0;
     static D forward(Context& ctx, D const& x) {
         ctx.save_for_backward(x);
         return x * x * x;
     }
     static D backward(Context& ctx, D const& g) {
+        ++backward_calls;
         auto const [x] = ctx.saved_tensors();
         return 3. * g * x * x;
     }
@@ -89,6 +90,17 @@ struct CubeWithJvp : xg::Function<CubeWithJvp> {
         CHECK(t.shape() == x.shape());
         return 3. * t * x * x;
     }
+};
+/// 2 a, with a backward that is not linear in g.
+template <class Changed> struct Twice : xg::Function<Twice<Changed>> {
+    static D forward(typename Twice::Context&, D const& x) { return 2. * x; }
+    static D backward(typename Twice::Context&, D const& g) { return Changed::of(2. * g); }
+};
+struct Normalized {
+    static D of(D const& g) { return g / sqrt(sum(g * g)); }
+};
+struct Clipped {
+    static D of(D const& g) { return D(clamp(g, -1., 1.)); }
 };
 struct Once : xg::Function<Once> {
     static constexpr bool once_differentiable = true;
@@ -150,27 +162,31 @@ TEST_CASE("eight tangents go in one pass") {
 
 TEST_CASE("more outputs than inputs: forward mode; else reverse mode") {
     D const t = xg::linspace(0.1, 1., 4);
-    // of a batch of tangents a custom backward is called once, for a row once
-    auto const calls = [&](std::size_t inputs) {
-        Cube::calls = 0;
-        xg::jacobian(
-            [&](D const& a) { return D(Cube::apply(sum(a) * t)); }, xg::linspace(0., 1., inputs));
-        return Cube::calls;
+    // a jvp is called for each column, a backward for each row
+    using Calls = std::pair<int, int>;
+    auto const calls_of = [](auto const& f, auto const& x) {
+        CubeWithJvp::calls = CubeWithJvp::backward_calls = 0;
+        xg::jacobian(f, x);
+        return Calls(CubeWithJvp::calls, CubeWithJvp::backward_calls);
     };
-    CHECK(calls(2) == 1);
-    CHECK(calls(3) == 1);
-    CHECK(calls(4) == 4);
-    CHECK(calls(5) == 4);
+    auto const calls = [&](std::size_t inputs) {
+        return calls_of([&](D const& a) { return D(CubeWithJvp::apply(sum(a) * t)); },
+            D(xg::linspace(0., 1., inputs)));
+    };
+    CHECK(calls(2) == Calls(2, 0));
+    CHECK(calls(3) == Calls(3, 0));
+    CHECK(calls(4) == Calls(0, 4));
+    CHECK(calls(5) == Calls(0, 4));
     // two directions for a complex number
     auto const of_complex = [&](std::size_t outputs) {
-        Cube::calls = 0;
-        xg::jacobian(
-            [&](Z const& a) { return D(Cube::apply(abs2(a) * xg::linspace(0., 1., outputs))); },
+        return calls_of(
+            [&](Z const& a) {
+                return D(CubeWithJvp::apply(abs2(a) * xg::linspace(0., 1., outputs)));
+            },
             Z(1. + 1.i));
-        return Cube::calls;
     };
-    CHECK(of_complex(2) == 2);
-    CHECK(of_complex(3) == 1);
+    CHECK(of_complex(2) == Calls(0, 2));
+    CHECK(of_complex(3) == Calls(2, 0));
 }
 
 TEST_CASE("a jvp is called for each tangent, a backward once for all") {
@@ -179,7 +195,7 @@ TEST_CASE("a jvp is called for each tangent, a backward once for all") {
         xg::jacobian([&](D const& a) { return D(xg::pow(unsqueeze(a, 1) * t, 3)); }, x, reverse);
     Cube::calls = CubeWithJvp::calls = 0;
     auto const f = [&](D const& a) { return D(Cube::apply(unsqueeze(a, 1) * t)); };
-    CHECK(difference(xg::jacobian(f, x), wanted) == "");
+    CHECK(difference(xg::jacobian(f, x, forward), wanted) == "");
     CHECK(Cube::calls == 1);
     auto const g = [&](D const& a) { return D(CubeWithJvp::apply(unsqueeze(a, 1) * t)); };
     CHECK(difference(xg::jacobian(g, x), wanted) == "");
@@ -230,12 +246,43 @@ TEST_CASE("a function that has hooks keeps reverse mode") {
     auto const captured = [&](D const& a) {
         D v = w * 2.;
         v.register_hook([&](D const&) { ++others; });
-        return D(Cube::apply(a * ones) * v);
+        return D(CubeWithJvp::apply(a * ones) * v);
     };
-    Cube::calls = 0;
+    CubeWithJvp::calls = 0;
     xg::jacobian(captured, x);
-    CHECK(Cube::calls == 1);
+    CHECK(CubeWithJvp::calls == 2);
     CHECK(others == 0);
+}
+
+TEST_CASE_TEMPLATE("a backward that is not linear keeps reverse mode", How, Normalized, Clipped) {
+    D const x({1., 2.}), ones = xg::ones({3, 2});
+    auto const f = [&](D const& a) { return D(Twice<How>::apply(a * ones)); };
+    CHECK(difference(xg::jacobian(f, x), xg::jacobian(f, x, reverse)) == "");
+    CHECK(difference(xg::jacobian(f, x)(0), {{1., 0.}, {0., 1.}}) == "");
+    auto const loss = [&](D const& a) { return sum(sin(Twice<How>::apply(a * a)) * a); };
+    CHECK(difference(xg::hessian(loss, x), xg::hessian(loss, x, reverse)) == "");
+    // where it does not depend on the inputs, forward mode is chosen
+    D const w({1., 2.}, xg::requires_grad);
+    CubeWithJvp::calls = 0;
+    xg::jacobian(
+        [&](D const& a) { return D(CubeWithJvp::apply(a * ones) * Twice<How>::apply(w)); }, x);
+    CHECK(CubeWithJvp::calls == 2);
+}
+
+TEST_CASE("a checkpoint keeps reverse mode: each pass evaluates it once") {
+    D const x({1., 2.}), ones = xg::ones({3, 2});
+    int calls = 0;
+    auto const f = [&](D const& a) {
+        return xg::checkpoint(
+            [&](D const& b) {
+                ++calls;
+                D const s = sin(b * ones), c = cos(s);
+                return D(exp(c) * s);
+            },
+            a);
+    };
+    xg::jacobian(f, x);
+    CHECK(calls == 1 + 6);
 }
 
 TEST_CASE(

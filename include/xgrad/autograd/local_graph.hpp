@@ -9,19 +9,21 @@ namespace xgrad::detail {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    AliasNode(std::string_view name, std::vector<Edge> edges);
+    AliasNode(
+        std::string_view name, std::vector<Edge> edges, ForwardRule rule = ForwardRule::batch);
     /// Replaces the edge of the first tensor.
     void connect(Edge edge) { edges_[0] = std::move(edge); }
     XGRAD_FUNCTION void apply(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return rule_; }
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
     std::string_view name_;
     std::vector<Edge> edges_;
+    ForwardRule rule_;
 };
 
 /// Each input stands for an edge of the outer graph. It is connected to that edge after the

@@ -44,6 +44,14 @@ struct TensorImpl;
 inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
+
+/// How forward mode passes a Node.
+enum class ForwardRule : std::uint8_t {
+    one_tangent, // pushforward() is called for one tangent after the other
+    batch,       // it takes a batch, too: tangents with a leading axis, which the results also have
+    reverse      // as batch, but without choice a backward pass: forward mode would differentiate a
+                 // backward that the user wrote, or evaluate a checkpointed function at each Node
+};
 } // namespace detail
 
 /// Destination of a gradient: output `input_nr` of a Node.
@@ -90,10 +98,10 @@ public:
     /// each edge). An undefined tensor stands for zero.
     XGRAD_FUNCTION virtual void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-    /// True where pushforward() takes a batch of tangents, too: all of them with a leading axis,
-    /// which the results get as well. Where it is false, ForwardPass pushes one tangent after the
-    /// other.
-    virtual bool pushes_batches() const noexcept { return false; }
+    /// What pushforward() takes, and whether jacobian() may choose forward mode.
+    virtual detail::ForwardRule forward_rule() const noexcept {
+        return detail::ForwardRule::one_tangent;
+    }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a

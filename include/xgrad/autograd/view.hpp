@@ -57,7 +57,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -86,7 +86,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     std::string name() const override { return "CopySlices"; }
 
 private:

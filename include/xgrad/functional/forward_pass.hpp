@@ -12,8 +12,9 @@ class ForwardPass {
 public:
     ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
 
-    /// True where a backward pass from the outputs to the inputs calls a hook.
-    bool reaches_hooks() const;
+    /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
+    /// the user wrote without a jvp, or passes a checkpoint.
+    bool prefers_reverse() const;
 
     /// Computes the tangents of the outputs from those of the inputs, of which some may be
     /// undefined, which stands for 0. An output that does not depend on the inputs gets an

@@ -27,7 +27,9 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push_arraywise(*this, tangents, results);
     }
-    bool pushes_batches() const noexcept override { return !table_.is_linear; }
+    ForwardRule forward_rule() const noexcept override {
+        return table_.is_linear ? ForwardRule::one_tangent : ForwardRule::batch;
+    }
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
     XGRAD_FUNCTION void release_saved() noexcept override;

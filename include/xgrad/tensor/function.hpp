@@ -67,7 +67,9 @@ public:
                                          "once_differentiable cannot stand in for it");
         else push_by_transposing(*this, zero_outputs(), tangents, results);
     }
-    bool pushes_batches() const noexcept override { return !has_jvp<F, gradient_of<V>...>; }
+    ForwardRule forward_rule() const noexcept override {
+        return has_jvp<F, gradient_of<V>...> ? ForwardRule::one_tangent : ForwardRule::reverse;
+    }
 
 private:
     template <std::size_t... I>

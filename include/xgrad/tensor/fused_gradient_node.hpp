@@ -20,7 +20,7 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push_gradient(*this, tangents, results);
     }
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override {

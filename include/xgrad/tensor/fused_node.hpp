@@ -38,7 +38,7 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push(*this, tangents, results);
     }
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     /// With respect to these operands.
     [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 

@@ -46,7 +46,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     std::string name() const override { return backward_name(name_); }
 
 private:

@@ -7,8 +7,9 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AliasNode::AliasNode(std::string_view name, std::vector<Edge> edges)
-    : name_(name), edges_(std::move(edges)) {
+XGRAD_FUNCTION AliasNode::AliasNode(
+    std::string_view name, std::vector<Edge> edges, ForwardRule rule)
+    : name_(name), edges_(std::move(edges)), rule_(rule) {
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
 }

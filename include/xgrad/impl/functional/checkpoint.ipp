@@ -119,7 +119,7 @@ XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
 }
 
 XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
-    : arguments_(recorded_aliases("Checkpoint", inputs)),
+    : arguments_(recorded_aliases("Checkpoint", inputs, ForwardRule::reverse)),
       differentiated_(differentiated), generator_(generator()) {
     for (auto const& t : inputs) {
         inputs_.push_back(SavedTensor::operand(alias(t)));

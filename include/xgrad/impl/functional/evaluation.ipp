@@ -6,7 +6,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of) {
+XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
     Tensors all;
     std::vector<Edge> edges;
     for (auto const& t : of) {
@@ -17,7 +17,7 @@ XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of) {
         edges.push_back(gradient_edge(t));
     }
     if (edges.empty()) return all;
-    Ref<Node> const node(new AliasNode(name, std::move(edges)));
+    Ref<Node> const node(new AliasNode(name, std::move(edges), rule));
     for (std::size_t i = 0; i < of.size(); ++i)
         if (of[i].requires_grad()) all[i].impl().grad_fn = node;
     return all;

@@ -19,8 +19,9 @@ XGRAD_FUNCTION ForwardPass::ForwardPass(
     }
 }
 
-XGRAD_FUNCTION bool ForwardPass::reaches_hooks() const {
-    auto const has_hooks = [](Node const& node) {
+XGRAD_FUNCTION bool ForwardPass::prefers_reverse() const {
+    auto const calls_user = [](Node const& node) {
+        if (node.forward_rule() == ForwardRule::reverse) return true;
         auto const* const hooks = NodeHooks::of(node);
         if (!hooks) return false;
         bool any = hooks->prehooks.any() || hooks->posthooks.any();
@@ -31,12 +32,12 @@ XGRAD_FUNCTION bool ForwardPass::reaches_hooks() const {
     };
     CachedVector<char> depends(notes_.size()); // on an input
     for (Index i = 0; i < notes_.size(); ++i)
-        if ((depends[i] = notes_[i].is_input) && has_hooks(*notes_[i].node)) return true;
+        if ((depends[i] = notes_[i].is_input) && calls_user(*notes_[i].node)) return true;
     for (Index const index : order_) {
         Node const& node = *notes_[index].node;
         for (auto const& edge : node.next_edges())
             if (edge) depends[index] |= depends[lookup(*edge.function)];
-        if (depends[index] && has_hooks(node)) return true;
+        if (depends[index] && calls_user(node)) return true;
     }
     return false;
 }
@@ -122,7 +123,7 @@ XGRAD_FUNCTION void ForwardPass::push(Index index) {
     if (moves) {
         notes_[index].begin();
         NodeLock const lock(node);
-        if (directions_ == 0 || node.pushes_batches())
+        if (directions_ == 0 || node.forward_rule() != ForwardRule::one_tangent)
             node.pushforward(tangents.span(), notes_[index].all());
         else push_each(node, tangents.span(), notes_[index].all());
     }

@@ -148,7 +148,7 @@ XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(
     }
     if (strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
         count_directions(e.inputs, true) < count_directions(e.outputs, false) + is_symmetric)
-        if (ForwardPass pass(e.inputs, e.outputs); !pass.reaches_hooks()) try {
+        if (ForwardPass pass(e.inputs, e.outputs); !pass.prefers_reverse()) try {
                 return forward_columns(e, pass);
             } catch (GraphError const&) {
                 // A function without forward mode: what is wrong otherwise, reverse mode reports.
