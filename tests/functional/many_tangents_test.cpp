@@ -269,6 +269,14 @@ TEST_CASE_TEMPLATE("a backward that is not linear keeps reverse mode", How, Norm
     CHECK(CubeWithJvp::calls == 2);
 }
 
+TEST_CASE("a sum of gradients takes a batch of tangents") {
+    D const x({0.5, 2.}, xg::requires_grad);
+    D const first = sum(sin(x)), second = sum(exp(x));
+    D const g = xg::grad(D(first + second), x, {.create_graph = true});
+    CHECK(g.grad_fn()->formula() == "Add(a, b)");
+    CHECK(g.grad_fn()->forward_rule() == xg::detail::ForwardRule::batch);
+}
+
 TEST_CASE("a checkpoint keeps reverse mode: each pass evaluates it once") {
     D const x({1., 2.}), ones = xg::ones({3, 2});
     int calls = 0;

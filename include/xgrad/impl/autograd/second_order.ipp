@@ -29,6 +29,7 @@ public:
         for (std::size_t i = 0; i < tangents.size(); ++i)
             if (tangents[i].defined()) add_to(results[0], times(i, tangents[i]));
     }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     std::string name() const override { return backward_name(operation()); }
     std::string formula() const override {
         std::string text(operation());
