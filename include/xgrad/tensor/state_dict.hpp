@@ -30,11 +30,11 @@ class NameIndex {
 public:
     /// The position of a name in a list of n elements; n if it is not there.
     template <class E> std::size_t find(std::string_view name, E const* list, std::size_t n) const {
-        return find(name, list, n, name_at<E>);
+        return find(name, list, n, name_of<E>);
     }
     /// To be called where the list has grown to n elements.
     template <class E> void extend(E const* list, std::size_t n) noexcept {
-        extend(list, n, name_at<E>);
+        extend(list, n, name_of<E>);
     }
     /// To be called where element i was removed.
     void erase(std::size_t i) noexcept;
@@ -45,7 +45,7 @@ private:
     using NameAt = std::string_view (*)(void const* list, std::size_t i);
     static constexpr std::size_t min_size = 16;
 
-    template <class E> static std::string_view name_at(void const* list, std::size_t i) {
+    template <class E> static std::string_view name_of(void const* list, std::size_t i) {
         return static_cast<E const*>(list)[i].name;
     }
     std::size_t find(std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
