@@ -82,7 +82,9 @@ TEST_CASE(
 TEST_CASE("the first bucket has a capacity of its own") {
     auto const group = group_of_test();
     CHECK(DistributedDataParallel(Three(), group, {.first_bucket_mb = tiny}).bucket_count() == 2);
-    CHECK(DistributedDataParallel(Three(), group, {.bucket_cap_mb = tiny}).bucket_count() == 1);
+    CHECK(DistributedDataParallel(Three(), group, {.bucket_cap_mb = tiny, .first_bucket_mb = 1.})
+              .bucket_count() == 1);
+    CHECK(DistributedDataParallel(Three(), group, {.bucket_cap_mb = tiny}).bucket_count() == 3);
 }
 
 TEST_CASE("a hook may hand a bucket on with another buffer, which is as long") {
