@@ -31,7 +31,7 @@ template <class Self> Self& call_normal(Self& x, double mean, double deviation) 
 } // namespace detail
 
 /// Base of Tensor. Each form returns the tensor itself.
-template <class Self> struct InplaceForms : detail::HandleOfProgram<Self> {
+template <class Self> struct InplaceForms : HandleOfProgram<Self> {
     /// `x.f_()` writes `f(x)` into the memory of x.
 #define XGRAD_IN_PLACE(f)                                                                          \
     Self& f##_() {                                                                                 \

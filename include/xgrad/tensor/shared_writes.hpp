@@ -4,6 +4,10 @@
 // Invariant: the list has the address of each Tensor of the program that lives. What the library
 // holds is not on it: operands of expressions, saved tensors, Nodes and gradients. So what it says
 // is certain; where a Tensor is not on the list, a warning is missing.
+//
+// Shapes: any; nothing here depends on them.
+// Gradients: unchanged.
+// Errors: none; what the mode finds is a warning.
 #pragma once
 
 #include <string_view>
@@ -27,16 +31,29 @@ inline constexpr bool watches_handles = true;
 void add_handle(AnyTensor const* handle) noexcept;
 void remove_handle(AnyTensor const* handle) noexcept;
 
+#else
+
+inline constexpr bool watches_handles = false;
+
+#endif
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+// Not in `detail`: names in the namespace of a base class are found by the arguments of a call.
+#ifdef XGRAD_WARN_ON_SHARED_WRITES
+
 /// Base of Tensor: puts it on the list.
 template <class Self> class HandleOfProgram {
 public:
-    HandleOfProgram() noexcept { add_handle(self()); }
+    HandleOfProgram() noexcept { detail::add_handle(self()); }
     HandleOfProgram(HandleOfProgram const&) noexcept : HandleOfProgram() {}
     HandleOfProgram& operator=(HandleOfProgram const&) noexcept = default;
-    ~HandleOfProgram() { remove_handle(self()); }
+    ~HandleOfProgram() { detail::remove_handle(self()); }
     /// Takes it from the list. A parameter or a member of the library, which stands for a Tensor of
     /// the program, says so.
-    void belongs_to_library() noexcept { remove_handle(self()); }
+    void belongs_to_library() noexcept { detail::remove_handle(self()); }
 
 private:
     AnyTensor const* self() const noexcept { return static_cast<Self const*>(this); }
@@ -44,12 +61,11 @@ private:
 
 #else
 
-inline constexpr bool watches_handles = false;
 template <class Self> class HandleOfProgram {};
 
 #endif
 
-} // namespace xgrad::detail
+} // namespace xgrad
 
 #if defined(XGRAD_IMPLEMENTATION) && defined(XGRAD_WARN_ON_SHARED_WRITES)
 #    include <xgrad/impl/tensor/shared_writes.ipp>
