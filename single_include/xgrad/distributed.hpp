@@ -370,6 +370,18 @@ inline int mpi_count(std::string_view operation, std::size_t n) {
     return static_cast<int>(n);
 }
 
+/// What MPI writes to `value` until a request ends: begin(value, request) calls MPI, wait(request)
+/// waits. Where the wait throws, MPI may still write: that memory is never freed.
+template <class T, class Begin, class Wait> T received(T value, Begin begin, Wait wait) {
+    auto* const written = new T(std::move(value));
+    MPI_Request request = MPI_REQUEST_NULL;
+    begin(*written, request);
+    wait(request);
+    value = std::move(*written);
+    delete written;
+    return value;
+}
+
 inline bool mpi_runs() noexcept {
     int started = 0, ended = 0;
     MPI_Initialized(&started);
@@ -709,16 +721,16 @@ public:
         auto const n = static_cast<std::size_t>(size);
         heard_.resize(n);
         gone_.resize(n);
-        // where this rank does not wait to the end, MPI may still write to it
-        auto* const all = new std::vector<Process>(n);
-        (*all)[own()] = Process::of_this();
-        MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all->data(), sizeof(Process),
-                  MPI_BYTE, control, &request),
-            "MPI_Iallgather");
-        wait_for(request);
-        processes_ = std::move(*all);
-        delete all;
+        std::vector<Process> mine(n);
+        mine[own()] = Process::of_this();
+        processes_ = received(
+            std::move(mine),
+            [control](auto& all, MPI_Request& request) {
+                check(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.data(),
+                          sizeof(Process), MPI_BYTE, control, &request),
+                    "MPI_Iallgather");
+            },
+            wait_for);
     }
 
     /// Takes one notice that has come.
@@ -1028,10 +1040,12 @@ private:
     }
 
     MPI_Comm duplicate(MPI_Comm of) const {
-        MPI_Comm made = MPI_COMM_NULL;
-        MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Comm_idup(of, &made, &request), "MPI_Comm_idup");
-        wait_for_ranks(request);
+        MPI_Comm const made = received(
+            MPI_COMM_NULL,
+            [of](MPI_Comm& to, MPI_Request& request) {
+                check(MPI_Comm_idup(of, &to, &request), "MPI_Comm_idup");
+            },
+            [this](MPI_Request request) { wait_for_ranks(request); });
         MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
         return made;
     }
@@ -2375,7 +2389,7 @@ private:
         group_.poll();
         group_.check_health(); // no need to compute on where another rank has failed
     }
-    /// Once a pass: the other ranks hear of an exception that ends it.
+    /// Once a pass: from its first gradient on, the other ranks hear of an exception that ends it.
     void watch_pass() {
         auto& data = xgrad::detail::pass_data(identity_);
         if (data) return;

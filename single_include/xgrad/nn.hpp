@@ -5979,7 +5979,8 @@ Tensor<T> batch_norm(Tensor<T> const& x, std::type_identity_t<Tensor<T>> running
             x.shape());
     auto [y, moments] = detail::standardize(g, x, weight, bias);
     if (running_mean.defined() && g.count() > 0) {
-        T *const mean = running_mean.mutable_data(), *const variance = running_var.mutable_data();
+        T *const mean = running_mean.mutable_strided_data(), *const variance =
+                                                                 running_var.mutable_strided_data();
         for (std::size_t c = 0; c < g.groups; ++c) {
             auto const at_mean = static_cast<std::ptrdiff_t>(c) * running_mean.strides()[0],
                        at_variance = static_cast<std::ptrdiff_t>(c) * running_var.strides()[0];

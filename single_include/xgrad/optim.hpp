@@ -353,7 +353,7 @@ public:
     template <class F> HookHandle register_load_state_dict_pre_hook(F f, HookOptions options = {}) {
         return detail::add_state_hook(hooks_.made()->load_state_dict_pre, std::move(f), options);
     }
-    /// A hook after load_state_dict(): f(optimizer).
+    /// A hook after load_state_dict(): f(optimizer). If it throws, the state is the one before.
     template <class F>
     HookHandle register_load_state_dict_post_hook(F f, HookOptions options = {}) {
         return detail::add_hook(hooks_.made()->load_state_dict_post, std::move(f), options);
@@ -366,7 +366,7 @@ protected:
     virtual void do_load_state_dict(StateDict const& state) = 0;
 
     /// Run the hooks of a step: global hooks first before it, last after it.
-    void before_step();
+    virtual void before_step();
     void after_step();
 
 private:
@@ -889,7 +889,7 @@ public:
         check(options);
     }
 
-    /// Throws Error: L-BFGS needs a closure.
+    /// Throws Error, and runs no hook: L-BFGS needs a closure.
     void step() { Optimizer::step(); }
     /// Iterates until one of the options ends it. Returns the first loss that the closure returned.
     template <class F>
@@ -903,7 +903,7 @@ public:
             if constexpr (requires { loss.item(); }) return static_cast<double>(loss.item());
             else return static_cast<double>(loss);
         };
-        before_step();
+        Optimizer::before_step();
         auto first = call();
         iterate(as_double(first), [&] { return as_double(call()); });
         after_step();
@@ -924,10 +924,12 @@ public:
     std::int64_t evaluations() const noexcept { return state_.evaluations; }
 
 private:
-    void do_step() override {
+    /// A step without a closure throws before its hooks run, also that of an Optimizer&.
+    void before_step() override {
         detail::fail("LBFGS: step() needs a closure that computes the loss and its gradients, for "
                      "it is called several times");
     }
+    void do_step() override { before_step(); }
     XGRAD_FUNCTION StateDict do_state_dict() const override;
     XGRAD_FUNCTION void do_load_state_dict(StateDict const& state) override;
 
@@ -2012,8 +2014,15 @@ XGRAD_FUNCTION void Optimizer::load_state_dict(StateDict const& state) {
     if (!own) return do_load_state_dict(state);
     StateDict changed = state;
     own->load_state_dict_pre.for_each([&](auto const& hook) { hook(*this, changed); });
+    if (!own->load_state_dict_post.any()) return do_load_state_dict(changed);
+    auto const before = do_state_dict();
     do_load_state_dict(changed);
-    own->load_state_dict_post.for_each([&](auto const& hook) { hook(*this); });
+    try {
+        own->load_state_dict_post.for_each([&](auto const& hook) { hook(*this); });
+    } catch (...) {
+        do_load_state_dict(before);
+        throw;
+    }
 }
 
 XGRAD_FUNCTION void Optimizer::zero_grad() {

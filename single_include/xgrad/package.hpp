@@ -1757,7 +1757,9 @@ private:
     detail::Dependencies graph_;
     std::set<std::string> undecided_;
     std::vector<std::pair<Problem, std::string>> problems_;
-    std::vector<std::string> unnamed_, beside_;
+    std::set<std::pair<Problem, std::string>> known_problems_;
+    std::vector<std::pair<std::string, std::string>> unnamed_; // what is said, and the type around
+    std::vector<std::string> beside_;
     bool closed_ = false, written_ = false;
 };
 
@@ -2882,7 +2884,7 @@ XGRAD_FUNCTION void PackageExporter::visit(
         detail::fail<PackageError>(path_.string(), ": the path of a module has ", path.size(),
             " bytes; a package can hold ", detail::max_path_bytes);
     if (m.type.empty()) {
-        unnamed_.push_back("'" + path + "' (" + m.kind + ") in " + graph_.path_to(from));
+        unnamed_.push_back({"'" + path + "' (" + m.kind + ") in ", from});
         return;
     }
     graph_.add_edge(from, m.type);
@@ -2915,16 +2917,17 @@ XGRAD_FUNCTION std::optional<Action> PackageExporter::decide(std::string const& 
 }
 
 XGRAD_FUNCTION void PackageExporter::add_problem(Problem p, std::string const& name) {
-    auto const problem = std::pair(p, name);
-    if (std::ranges::find(problems_, problem) == problems_.end()) problems_.push_back(problem);
+    if (known_problems_.insert({p, name}).second) problems_.push_back({p, name});
 }
 
 XGRAD_FUNCTION void PackageExporter::check() {
-    for (auto const& name : beside_) {
-        bool const saved =
-            std::ranges::any_of(resources_, [&](auto const& r) { return r->name == name; });
-        if (!saved && !detail::registry().knows(name)) add_problem(Problem::nothing_saved, name);
-    }
+    for (auto const& name : beside_)
+        if (!graph_.find(name)->is_resource && !detail::registry().knows(name))
+            add_problem(Problem::nothing_saved, name);
+    std::vector<std::string> names;
+    for (auto const& [problem, name] : problems_) names.push_back(name);
+    for (auto const& [text, from] : unnamed_) names.push_back(from);
+    auto const paths = graph_.paths_to(names);
     std::string text;
     static constexpr std::pair<Problem, std::string_view> reasons[] = {
         {Problem::no_rule, "no rule matches; intern, extern or mock them"},
@@ -2934,17 +2937,17 @@ XGRAD_FUNCTION void PackageExporter::check() {
     };
     for (auto const& [problem, reason] : reasons) {
         bool first = true;
-        for (auto const& [p, name] : problems_) {
-            if (p != problem) continue;
+        for (std::size_t i = 0; i < problems_.size(); ++i) {
+            if (problems_[i].first != problem) continue;
             if (std::exchange(first, false)) text += "\n* " + std::string(reason) + ':';
-            text += "\n    " + name + " (" + graph_.path_to(name) + ")";
+            text += "\n    " + names[i] + " (" + paths[i] + ")";
         }
     }
-    for (auto const& each : unnamed_)
-        text += (&each == &unnamed_.front() ? "\n* modules whose C++ types have no name; give "
-                                              "them one by package::Type:\n    "
-                                            : "\n    ") +
-                each;
+    for (std::size_t i = 0; i < unnamed_.size(); ++i)
+        text += (i == 0 ? "\n* modules whose C++ types have no name; give "
+                          "them one by package::Type:\n    "
+                        : "\n    ") +
+                unnamed_[i].first + paths[problems_.size() + i];
     if (!text.empty())
         detail::fail<PackageError>(path_.string(), ": the package cannot be written:", text);
     for (auto const& rule : rules_)

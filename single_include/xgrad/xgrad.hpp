@@ -1710,6 +1710,14 @@ struct TensorImpl;
 inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
+
+/// How forward mode passes a Node.
+enum class ForwardRule : std::uint8_t {
+    one_tangent, // pushforward() is called for one tangent after the other
+    batch,       // it takes a batch, too: tangents with a leading axis, which the results also have
+    reverse      // as batch, but without choice a backward pass: forward mode would differentiate a
+                 // backward that the user wrote, or evaluate a checkpointed function at each Node
+};
 } // namespace detail
 
 /// Destination of a gradient: output `input_nr` of a Node.
@@ -1756,10 +1764,10 @@ public:
     /// each edge). An undefined tensor stands for zero.
     XGRAD_FUNCTION virtual void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-    /// True where pushforward() takes a batch of tangents, too: all of them with a leading axis,
-    /// which the results get as well. Where it is false, ForwardPass pushes one tangent after the
-    /// other.
-    virtual bool pushes_batches() const noexcept { return false; }
+    /// What pushforward() takes, and whether jacobian() may choose forward mode.
+    virtual detail::ForwardRule forward_rule() const noexcept {
+        return detail::ForwardRule::one_tangent;
+    }
     /// "MulBackward": the outermost operation and what this Node is for.
     virtual std::string name() const = 0;
     /// The recorded expression, for instance "Add(Mul(Sin(a), b), Exp(c))". Each operand that is a
@@ -4002,7 +4010,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -4031,7 +4039,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     std::string name() const override { return "CopySlices"; }
 
 private:
@@ -6866,6 +6874,10 @@ auto apply(X const&... x) {
 // Invariant: the list has the address of each Tensor of the program that lives. What the library
 // holds is not on it: operands of expressions, saved tensors, Nodes and gradients. So what it says
 // is certain; where a Tensor is not on the list, a warning is missing.
+//
+// Shapes: any; nothing here depends on them.
+// Gradients: unchanged.
+// Errors: none; what the mode finds is a warning.
 
 namespace xgrad::detail {
 
@@ -6884,16 +6896,29 @@ inline constexpr bool watches_handles = true;
 void add_handle(AnyTensor const* handle) noexcept;
 void remove_handle(AnyTensor const* handle) noexcept;
 
+#else
+
+inline constexpr bool watches_handles = false;
+
+#endif
+
+} // namespace xgrad::detail
+
+namespace xgrad {
+
+// Not in `detail`: names in the namespace of a base class are found by the arguments of a call.
+#ifdef XGRAD_WARN_ON_SHARED_WRITES
+
 /// Base of Tensor: puts it on the list.
 template <class Self> class HandleOfProgram {
 public:
-    HandleOfProgram() noexcept { add_handle(self()); }
+    HandleOfProgram() noexcept { detail::add_handle(self()); }
     HandleOfProgram(HandleOfProgram const&) noexcept : HandleOfProgram() {}
     HandleOfProgram& operator=(HandleOfProgram const&) noexcept = default;
-    ~HandleOfProgram() { remove_handle(self()); }
+    ~HandleOfProgram() { detail::remove_handle(self()); }
     /// Takes it from the list. A parameter or a member of the library, which stands for a Tensor of
     /// the program, says so.
-    void belongs_to_library() noexcept { remove_handle(self()); }
+    void belongs_to_library() noexcept { detail::remove_handle(self()); }
 
 private:
     AnyTensor const* self() const noexcept { return static_cast<Self const*>(this); }
@@ -6901,12 +6926,11 @@ private:
 
 #else
 
-inline constexpr bool watches_handles = false;
 template <class Self> class HandleOfProgram {};
 
 #endif
 
-} // namespace xgrad::detail
+} // namespace xgrad
 
 #if defined(XGRAD_IMPLEMENTATION) && defined(XGRAD_WARN_ON_SHARED_WRITES)
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
@@ -6915,9 +6939,11 @@ template <class Self> class HandleOfProgram {};
 // ======== xgrad/impl/tensor/shared_writes.ipp
 // Bodies of shared_writes.hpp.
 
-#include <set>
-#include <thread>
-#include <unordered_map>
+#ifdef XGRAD_WARN_ON_SHARED_WRITES
+
+#    include <set>
+#    include <thread>
+#    include <unordered_map>
 
 namespace xgrad::detail {
 
@@ -6978,6 +7004,8 @@ XGRAD_FUNCTION void check_shared_write(AnyTensor const& t, std::string_view oper
 }
 
 } // namespace xgrad::detail
+
+#endif
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_SHARED_WRITES_IPP
 #endif
 
@@ -6999,7 +7027,7 @@ template <class Self> Self& call_normal(Self& x, double mean, double deviation) 
 } // namespace detail
 
 /// Base of Tensor. Each form returns the tensor itself.
-template <class Self> struct InplaceForms : detail::HandleOfProgram<Self> {
+template <class Self> struct InplaceForms : HandleOfProgram<Self> {
     /// `x.f_()` writes `f(x)` into the memory of x.
 #define XGRAD_IN_PLACE(f)                                                                          \
     Self& f##_() {                                                                                 \
@@ -11999,7 +12027,7 @@ public:
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     std::string name() const override { return backward_name(name_); }
 
 private:
@@ -12116,6 +12144,10 @@ inline bool forbids_differentiation(GradOptions const& options) noexcept {
 }
 [[gnu::cold]] Ref<Node> unrecorded_error(std::vector<Edge> outputs);
 /// Runs the pass of grad().
+/// run_backward() whose captured gradients are contiguous.
+void run_to_inputs(
+    std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph);
+
 void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
 
 std::vector<AnyTensor> batched_grad(
@@ -12526,7 +12558,8 @@ inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 
 /// New handles with the same memory and grad_fn, so that a function's use of its arguments is
 /// distinct from its use of the same tensors as captured ones.
-[[gnu::cold]] Tensors recorded_aliases(std::string_view name, TensorSpan of);
+[[gnu::cold]] Tensors recorded_aliases(
+    std::string_view name, TensorSpan of, ForwardRule rule = ForwardRule::batch);
 
 void check_defined(std::string_view name, std::string_view what, TensorSpan all);
 
@@ -15211,7 +15244,9 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push_arraywise(*this, tangents, results);
     }
-    bool pushes_batches() const noexcept override { return !table_.is_linear; }
+    ForwardRule forward_rule() const noexcept override {
+        return table_.is_linear ? ForwardRule::one_tangent : ForwardRule::batch;
+    }
     [[gnu::cold]] std::string name() const override { return backward_name(table_.name); }
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
     XGRAD_FUNCTION void release_saved() noexcept override;
@@ -17392,8 +17427,8 @@ Tensor<T> block(std::initializer_list<std::initializer_list<Tensor<T>>> blocks) 
 
 namespace xgrad {
 
-/// Elements, and their indices along the axis: auto [values, indices] = sort(x). It is a pair, too,
-/// with `first` and `second`. Where a tensor is expected, it is the values.
+/// Elements, and their indices along the axis: auto [values, indices] = sort(x). `first` and
+/// `second` are other names, as of a pair. Where a tensor is expected, it is the values.
 template <Scalar T> struct Ordered {
     Tensor<T> values;                       // the elements
     Tensor<std::int64_t> indices;           // of the elements, along the axis
@@ -17411,11 +17446,16 @@ template <Scalar T> struct Ordered {
     }
 
     operator Tensor<T>() const { return values; }
-    /// The part of a structured binding.
-    template <std::size_t i> auto get() const {
+    /// The parts of a structured binding: `auto& [v, i] = s` names those of s.
+    template <std::size_t i> auto& get() & noexcept {
         if constexpr (i == 0) return values;
         else return indices;
     }
+    template <std::size_t i> auto const& get() const& noexcept {
+        if constexpr (i == 0) return values;
+        else return indices;
+    }
+    template <std::size_t i> auto&& get() && noexcept { return std::move(get<i>()); }
 };
 
 } // namespace xgrad
@@ -18665,19 +18705,21 @@ namespace xgrad::detail {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    AliasNode(std::string_view name, std::vector<Edge> edges);
+    AliasNode(
+        std::string_view name, std::vector<Edge> edges, ForwardRule rule = ForwardRule::batch);
     /// Replaces the edge of the first tensor.
     void connect(Edge edge) { edges_[0] = std::move(edge); }
     XGRAD_FUNCTION void apply(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return rule_; }
     [[gnu::cold]] std::string name() const override { return backward_name(name_); }
 
 private:
     std::string_view name_;
     std::vector<Edge> edges_;
+    ForwardRule rule_;
 };
 
 /// Each input stands for an edge of the outer graph. It is connected to that edge after the
@@ -19270,7 +19312,9 @@ public:
                                          "once_differentiable cannot stand in for it");
         else push_by_transposing(*this, zero_outputs(), tangents, results);
     }
-    bool pushes_batches() const noexcept override { return !has_jvp<F, gradient_of<V>...>; }
+    ForwardRule forward_rule() const noexcept override {
+        return has_jvp<F, gradient_of<V>...> ? ForwardRule::one_tangent : ForwardRule::reverse;
+    }
 
 private:
     template <std::size_t... I>
@@ -21355,7 +21399,7 @@ XGRAD_NOINLINE XGRAD_FUNCTION void fail_not_contiguous(char const* member, AnyAr
     fail<Error>(member, ": this tensor of shape ", a.shape, " has strides ", a.strides,
         " and is not contiguous, so that element i of its memory is another one than element i in "
         "row-major order. ",
-        writes ? "mutable_array()" : "contiguous().data() is a copy; array()",
+        writes ? "mutable_array()" : "contiguous() is a copy with data(); array()",
         " is an xtensor expression of it; ", writes ? "mutable_strided_data()" : "strided_data()",
         " is the address for those who use strides()");
 }
@@ -22089,8 +22133,9 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AliasNode::AliasNode(std::string_view name, std::vector<Edge> edges)
-    : name_(name), edges_(std::move(edges)) {
+XGRAD_FUNCTION AliasNode::AliasNode(
+    std::string_view name, std::vector<Edge> edges, ForwardRule rule)
+    : name_(name), edges_(std::move(edges)), rule_(rule) {
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
 }
@@ -22746,6 +22791,7 @@ public:
         for (std::size_t i = 0; i < tangents.size(); ++i)
             if (tangents[i].defined()) add_to(results[0], times(i, tangents[i]));
     }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     std::string name() const override { return backward_name(operation()); }
     std::string formula() const override {
         std::string text(operation());
@@ -23258,11 +23304,34 @@ inline void find_source_lines(std::vector<Frame>& frames) {
     }
 }
 
-/// True for a function of xgrad; not for one that takes a type of it.
-inline bool is_of_xgrad(std::string_view function) {
+/// The index behind a bracket and what it encloses. Parentheses may enclose "->", "<" and ">".
+inline std::size_t behind_bracket(std::string_view text, std::size_t at) {
+    char const open = text[at], close = open == '(' ? ')' : open == '<' ? '>' : '}';
+    for (++at; at < text.size() && text[at] != close;)
+        at = text[at] == open || (open == '<' && text[at] == '(') ? behind_bracket(text, at)
+                                                                  : at + 1;
+    return at + 1;
+}
+
+/// True for a function in namespace xgrad, and for one of the standard library, which calls it. Its
+/// result, its template arguments and its parameters may be of any type. In what addr2line says,
+/// `xgrad::Tensor<double> f<double>(int)`, a space outside of brackets ends the type of the result.
+inline bool is_of_library(std::string_view function) {
     constexpr std::string_view unnamed = "(anonymous namespace)";
-    if (function.starts_with(unnamed)) function.remove_prefix(unnamed.size());
-    return function.substr(0, function.find('(')).find("xgrad::") != std::string_view::npos;
+    std::size_t name = 0;
+    for (std::size_t at = 0; at < function.size();) {
+        auto const rest = function.substr(at);
+        if (rest.starts_with("operator")) break; // "operator<" opens no bracket
+        if (rest.starts_with(unnamed)) at += unnamed.size();
+        else if (rest[0] == '<' || rest[0] == '{') at = behind_bracket(function, at);
+        else if (rest[0] == '(') {
+            auto const before = function.substr(0, at);
+            if (!before.ends_with("decltype") && !before.ends_with("decltype ")) break;
+            at = behind_bracket(function, at);
+        } else if (++at; rest[0] == ' ') name = at;
+    }
+    function.remove_prefix(name);
+    return function.starts_with("xgrad::") || function.starts_with("std::");
 }
 
 /// The functions outside of xgrad at a frame are appended to the text, and counted.
@@ -23273,7 +23342,7 @@ inline void append_functions(
     for (std::size_t k = 0; k + 1 < lines.size(); k += 2) {
         if (lines[k].starts_with("??") || lines[k + 1].starts_with("??")) continue;
         known = true;
-        if (is_of_xgrad(lines[k]) || lines[k].starts_with("__libc_start") ||
+        if (is_of_library(lines[k]) || lines[k].starts_with("__libc_start") ||
             lines[k + 1].find("/xgrad/") != std::string::npos)
             continue;
         text += "\n    " + lines[k + 1] + ", in " + lines[k];
@@ -23995,707 +24064,15 @@ XGRAD_FUNCTION std::string expression_text(Vertex const*& v, std::size_t& tensor
 // recorded as usual, but what they save is only counted. The first saved tensor that a pass asks
 // for evaluates the function again, whose Nodes then save in the same order.
 
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-
-// ======== xgrad/tensor/generator.hpp
-// The random generator of a thread. Only bodies include <random>.
-
-#include <random>
-
-namespace xgrad::detail {
-
-/// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
-/// variable in every file, and the program does not link.
-inline std::mt19937_64& generator() {
-    static thread_local std::mt19937_64 one{5489};
-    return one;
-}
-inline ThreadState const generator_is_thread_state([]() -> void* { return &generator(); },
-    [](void* a, void* b) {
-        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
-    });
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
-
-namespace xgrad::detail {
-
-class CheckpointedCall;
-
-/// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
-/// holds the tensor itself only while the function is evaluated again.
-struct CheckpointSlot {
-    // null in the second evaluation: then the slot holds its tensor
-    std::shared_ptr<CheckpointedCall const> call;
-    std::size_t index = 0;
-    // which Node saved it: all that a Node saves is packed before the next one is recorded
-    std::uint64_t node = 0;
-    DType dtype;
-    Shape shape;
-    // null for a tensor that belongs to an input, whose version is checked there
-    Storage const* memory;
-    std::uint32_t version;
-    AnyTensor value;
-
-    /// The tensor that was saved.
-    AnyTensor checked(AnyTensor const& t) const;
-};
-
-inline constexpr std::string_view must_be_the_same =
-    ". The function must do the same each time it is called with the same inputs.";
-
-/// The Nodes that a call has recorded and that its results depend on, without references to them:
-/// enough to see whether another call has recorded the same.
-class RecordedGraph {
-public:
-    /// `before` is the number of the last Node that this thread had recorded before the call.
-    RecordedGraph(Tensors const& arguments, Tensors const& results, std::uint64_t before);
-
-    /// Throws GraphError where the graph of another call is not the same.
-    void compare(Tensors const& arguments, Tensors const& results) const;
-
-private:
-    static constexpr std::size_t none = ~std::size_t{0};
-
-    struct Step {
-        Node const* node;
-        std::size_t argument; // the one that this is the edge of, or none
-        bool is_leaf;
-        bool is_new = false;                        // recorded in the call
-        std::string formula = {};                   // of a new Node
-        std::size_t first_edge = 0, edge_count = 0; // in edges_
-    };
-    struct Link {
-        std::size_t step; // in steps_, or none
-        std::uint32_t input_nr;
-    };
-
-    static Edge edge_of(AnyTensor const& t);
-    static std::vector<Edge> edges_of(Tensors const& tensors);
-    static std::size_t argument_of(Edge const& edge, std::vector<Edge> const& arguments);
-    static bool is_like(Step const& step, Node const& node);
-    [[noreturn, gnu::cold]] static void fail_other(Step const* was, Node const* is);
-
-    std::vector<Step> steps_; // in breadth-first order
-    std::vector<Link> results_, edges_;
-};
-
-/// One call of a function under checkpoint(): all that is needed to call it again, and a list of
-/// what it saved the first time.
-class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall> {
-public:
-    using Function = std::function<Tensors(Tensors const&)>;
-
-    /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
-    /// also by those of an outer checkpoint().
-    explicit CheckpointedCall(Tensors const& inputs);
-
-    /// The first call.
-    Tensors run(Function f);
-
-private:
-    /// What a pass has computed again and not used yet, and what the current Node uses, which may
-    /// ask for it more than once.
-    struct Recomputed {
-        std::vector<std::shared_ptr<CheckpointSlot>> slots;
-        std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
-
-        std::shared_ptr<CheckpointSlot> take(std::size_t index);
-    };
-
-    /// In its scope tensors are packed by `pack` instead of the hooks of the program.
-    class PackingScope {
-    public:
-        explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
-            : packing_(std::make_shared<Packing const>(std::move(pack), &unpack)),
-              before_(std::exchange(default_packing, &packing_)) {}
-        PackingScope(PackingScope const&) = delete;
-        PackingScope& operator=(PackingScope const&) = delete;
-        ~PackingScope() { default_packing = before_; }
-
-    private:
-        std::shared_ptr<Packing const> packing_;
-        std::shared_ptr<Packing const> const* before_;
-    };
-    /// In its scope random numbers are drawn from a given state on; its end restores the state of
-    /// before.
-    class RandomScope {
-    public:
-        explicit RandomScope(std::mt19937_64 const& state)
-            : before_(std::exchange(generator(), state)) {}
-        RandomScope(RandomScope const&) = delete;
-        RandomScope& operator=(RandomScope const&) = delete;
-        ~RandomScope() { generator() = before_; }
-
-    private:
-        std::mt19937_64 before_;
-    };
-
-    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
-
-    static AnyTensor unpack(void const* packed);
-
-    /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
-    /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
-    /// needs.
-    AnyTensor recomputed(std::size_t index) const;
-
-    std::shared_ptr<Recomputed> run_again() const;
-
-    static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
-
-    Identity identity_;
-    Tensors arguments_; // for the first evaluation
-    bool differentiated_;
-    std::mt19937_64 generator_;
-    mutable std::vector<SavedTensor> inputs_;
-    std::vector<bool> requires_grad_;
-    std::vector<Storage const*> memory_;
-    Ref<Node> node_; // for which the inputs were saved
-    Function function_;
-    std::vector<std::weak_ptr<CheckpointSlot>> slots_;
-    std::optional<RecordedGraph> graph_;
-};
-
-XGRAD_FUNCTION Edge RecordedGraph::edge_of(AnyTensor const& t) {
-    return t.defined() ? gradient_edge(t) : Edge();
-}
-
-XGRAD_FUNCTION std::vector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
-    std::vector<Edge> edges;
-    for (auto const& t : tensors) edges.push_back(edge_of(t));
-    return edges;
-}
-
-XGRAD_FUNCTION std::size_t RecordedGraph::argument_of(
-    Edge const& edge, std::vector<Edge> const& arguments) {
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-        if (arguments[i].function == edge.function && arguments[i].input_nr == edge.input_nr)
-            return i;
-    return none;
-}
-
-XGRAD_FUNCTION RecordedGraph::RecordedGraph(
-    Tensors const& arguments, Tensors const& results, std::uint64_t before) {
-    auto const inputs = edges_of(arguments);
-    std::vector<std::size_t> step_of(next_sequence - before, none); // by sequence number
-    auto const link_to = [&](Edge const& edge) -> Link {
-        if (!edge) return {none, 0};
-        Node const& node = *edge.function;
-        auto const nr = node.sequence_nr() - before - 1;
-        auto const known = nr < step_of.size() ? step_of[nr] : none;
-        if (known != none && steps_[known].node == &node) return {known, edge.input_nr};
-        Step step{&node, argument_of(edge, inputs), is_leaf(node)};
-        // a Node of another thread may have the number of one of this call
-        step.is_new = nr < step_of.size() && known == none;
-        if (step.is_new) {
-            step_of[nr] = steps_.size();
-            step.formula = node.formula();
-        }
-        steps_.push_back(std::move(step));
-        return {steps_.size() - 1, edge.input_nr};
-    };
-    for (auto const& result : results) results_.push_back(link_to(edge_of(result)));
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-        if (!steps_[i].is_new) continue;
-        auto const edges = steps_[i].node->next_edges();
-        steps_[i].first_edge = edges_.size();
-        steps_[i].edge_count = edges.size();
-        for (auto const& edge : edges) edges_.push_back(link_to(edge));
-    }
-}
-
-XGRAD_FUNCTION bool RecordedGraph::is_like(Step const& step, Node const& node) {
-    if (!step.is_new) return step.is_leaf && detail::is_leaf(node); // the function makes this leaf
-    return step.formula == node.formula() && step.edge_count == node.next_edges().size();
-}
-
-XGRAD_FUNCTION void RecordedGraph::compare(Tensors const& arguments, Tensors const& results) const {
-    auto const inputs = edges_of(arguments);
-    std::vector<Node const*> nodes(steps_.size(), nullptr);
-    auto const is_same = [&](Link const& link, Step const& step, Edge const& edge) {
-        auto const argument = argument_of(edge, inputs);
-        if (argument != none || step.argument != none) return argument == step.argument;
-        Node const* const node = edge.function.get();
-        if (edge.input_nr != link.input_nr) return false;
-        if (auto const* const seen = nodes[link.step]) return seen == node;
-        return node == step.node || is_like(step, *node);
-    };
-    auto const visit = [&](Link const& link, Edge const& edge) {
-        Step const* const step = link.step == none ? nullptr : &steps_[link.step];
-        if (!step && !edge) return;
-        if (!step || !edge || !is_same(link, *step, edge)) fail_other(step, edge.function.get());
-        nodes[link.step] = edge.function.get();
-    };
-    if (results.size() != results_.size())
-        fail<GraphError>("checkpoint: The function returned ", results_.size(),
-            " tensors the first time and returns ", results.size(), " now", must_be_the_same);
-    for (std::size_t i = 0; i < results.size(); ++i) visit(results_[i], edge_of(results[i]));
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-        auto const& step = steps_[i];
-        if (!nodes[i] || nodes[i] == step.node) continue; // a Node that the function captures
-        for (std::size_t e = 0; e < step.edge_count; ++e)
-            visit(edges_[step.first_edge + e], nodes[i]->next_edges()[e]);
-    }
-}
-
-XGRAD_FUNCTION void RecordedGraph::fail_other(Step const* was, Node const* is) {
-    fail<GraphError>("checkpoint: The function computes something else than the first time: ",
-        is ? is->formula() : "a constant", " where it was ",
-        !was           ? "a constant"
-        : was->is_new  ? was->formula
-        : was->is_leaf ? "a leaf"
-                       : "another tensor",
-        must_be_the_same);
-}
-
-XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
-    if (t.impl().array.storage->version() != version)
-        fail<VersionError>("one of the variables needed for gradient computation has been "
-                           "modified by an inplace operation: ",
-            describe(t), " is at version ", t.impl().array.storage->version(),
-            "; expected version ", version, " instead. It was saved under checkpoint().");
-    return t;
-}
-
-XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
-    : arguments_(recorded_aliases("Checkpoint", inputs)), differentiated_(differentiated),
-      generator_(generator()) {
-    for (auto const& t : inputs) {
-        inputs_.push_back(SavedTensor::operand(alias(t)));
-        requires_grad_.push_back(t.requires_grad());
-        memory_.push_back(t.impl().array.storage.get());
-    }
-    for (auto const& t : arguments_)
-        if (t.impl().grad_fn) node_ = t.impl().grad_fn;
-    if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
-}
-
-XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
-    function_ = std::move(f);
-    PackingScope const scope([this](AnyTensor const& t) {
-        auto slot = slot_of(t);
-        slot->call = shared_from_this();
-        slot->index = slots_.size();
-        slots_.push_back(slot);
-        return slot;
-    });
-    Tensors const arguments = std::move(arguments_);
-    std::vector<std::uint32_t> versions;
-    for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
-    auto const before = next_sequence;
-    auto results = function_(arguments);
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-        if (arguments[i].impl().array.storage->version() != versions[i])
-            fail<GraphError>("checkpoint: the function changes its input ", i,
-                " in place, so that it could not be called again");
-    for (auto const& weak : slots_)
-        if (auto const slot = weak.lock()) slot->value = {};
-    graph_.emplace(arguments, results, before);
-    return results;
-}
-
-XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
-    std::size_t index) {
-    for (auto const& slot : in_use)
-        if (slot->index == index) return slot;
-    auto slot = std::move(slots[index]);
-    if (!slot) return slot;
-    if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
-    in_use.push_back(slot);
-    return slot;
-}
-
-XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(AnyTensor const& t) const {
-    auto const* const memory = t.impl().array.storage.get();
-    bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
-    return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
-        t.shape(), is_input ? nullptr : memory, memory->version(), t});
-}
-
-XGRAD_FUNCTION AnyTensor CheckpointedCall::unpack(void const* packed) {
-    auto const& slot = *static_cast<CheckpointSlot const*>(packed);
-    return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
-}
-
-XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
-    std::shared_ptr<Recomputed> all;
-    if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
-    auto slot = all ? all->take(index) : nullptr;
-    if (!slot) {
-        all = run_again();
-        if (current_pass) pass_data(identity_) = all;
-        slot = all->take(index);
-    }
-    return slot->checked(slot->value);
-}
-
-XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
-    Tensors arguments;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        arguments.push_back(alias(inputs_[i].unpack(*node_)));
-        arguments.back().impl().requires_grad = requires_grad_[i];
-    }
-    auto const all = std::make_shared<Recomputed>(
-        Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
-    std::size_t count = 0;
-    Tensors results;
-    {
-        InferenceMode const normal(false);
-        DifferentiatedScope const scope(differentiated_);
-        RandomScope const random(generator_);
-        PackingScope const packing([&](AnyTensor const& t) {
-            auto const slot = slot_of(t);
-            if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
-                compare(*first, *slot);
-                slot->index = count;
-                all->slots[count] = slot;
-            }
-            ++count;
-            return slot;
-        });
-        results = function_(arguments);
-    }
-    if (count != slots_.size())
-        fail<GraphError>("checkpoint: A different number of tensors was saved during the "
-                         "original forward and recomputation: ",
-            slots_.size(), " and ", count, must_be_the_same);
-    graph_->compare(arguments, results);
-    return all;
-}
-
-XGRAD_FUNCTION void CheckpointedCall::compare(
-    CheckpointSlot const& first, CheckpointSlot const& now) {
-    if (first.dtype != now.dtype || first.shape != now.shape)
-        fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
-                         "the forward pass: saved tensor ",
-            first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
-            name(now.dtype), " ", now.shape, "]", must_be_the_same);
-    if (first.memory && first.memory == now.memory && first.version != now.version)
-        fail<VersionError>("one of the variables needed for gradient computation has been "
-                           "modified by an inplace operation: [",
-            name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
-            "captures, is at version ", now.version, "; expected version ", first.version,
-            " instead.");
-}
-
-XGRAD_FUNCTION Tensors checkpointed(
-    std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
-    return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
-
-// ======== xgrad/impl/functional/evaluation.ipp
-// Bodies of evaluation.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of) {
-    Tensors all;
-    std::vector<Edge> edges;
-    for (auto const& t : of) {
-        all.push_back(alias(t));
-        if (!t.requires_grad()) continue;
-        mark_view(all.back(), t, of.size() > 1);
-        all.back().impl().output_nr = static_cast<std::uint32_t>(edges.size());
-        edges.push_back(gradient_edge(t));
-    }
-    if (edges.empty()) return all;
-    Ref<Node> const node(new AliasNode(name, std::move(edges)));
-    for (std::size_t i = 0; i < of.size(); ++i)
-        if (of[i].requires_grad()) all[i].impl().grad_fn = node;
-    return all;
-}
-
-XGRAD_FUNCTION void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
-}
-
-XGRAD_FUNCTION void become_inputs(
-    std::string_view name, bool create_graph, std::span<AnyTensor> x) {
-    check_defined(name, "input", x);
-    for (auto& t : x)
-        if (t.is_inference()) t = t.impl().type->copy(alias(t));
-        else if (!create_graph) t = alias(t);
-    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
-    for (auto const& t : x)
-        if (!t.impl().grad_fn) t.impl().requires_grad = true;
-}
-
-XGRAD_FUNCTION void become_values(bool create_graph, std::span<AnyTensor> outputs) {
-    if (!create_graph)
-        for (auto& y : outputs) y = alias(y);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-
-// ======== xgrad/impl/functional/forward_pass.ipp
-// Bodies of forward_pass.hpp.
-
-#ifndef XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
-#define XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
-
-// ======== xgrad/functional/forward_pass.hpp
-// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
-// after the other. Several tangents go in one pass, as a batch: tensors with a leading axis.
-
-#include <unordered_map>
-
-namespace xgrad::detail {
-
-class ForwardPass {
-public:
-    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
-
-    /// True where a backward pass from the outputs to the inputs calls a hook.
-    bool reaches_hooks() const;
-
-    /// Computes the tangents of the outputs from those of the inputs, of which some may be
-    /// undefined, which stands for 0. An output that does not depend on the inputs gets an
-    /// undefined one. A batch has so many directions.
-    void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
-        std::size_t directions = 0);
-
-private:
-    using Index = std::size_t;
-    static constexpr std::size_t few = 8; // so many Nodes are searched linearly
-
-    struct Notes {
-        explicit Notes(Node& n) noexcept : node(&n) {}
-
-        Node* node;
-        std::size_t users = 0;   // edges that lead to this Node
-        std::size_t waiting = 0; // those whose Nodes are still to come in this pass
-        bool is_input = false;
-        AnyTensor tangent = {};                          // of the only output, or
-        std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
-
-        /// Allocates the tangents.
-        void begin();
-        std::span<AnyTensor> all();
-    };
-
-    /// The state of a Node in this pass, and whether it is new.
-    std::pair<Index, bool> enter(Node& node);
-    Index lookup(Node const& node) const;
-
-    /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    void visit(Node& last);
-
-    AnyTensor tangent(Edge const& edge);
-
-    void push(Index index);
-    /// pushforward() of a Node for each direction of a batch.
-    void push_each(Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-
-    CachedVector<Edge> inputs_, outputs_;
-    std::size_t directions_ = 0; // of this pass
-    CachedVector<Notes> notes_;
-    std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
-    CachedVector<Index> order_;
-};
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION ForwardPass::ForwardPass(
-    std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs) {
-    link_forward_mode();
-    notes_.reserve(few);
-    for (auto const& x : inputs) {
-        inputs_.push_back(gradient_edge(x));
-        notes_[enter(*inputs_.back().function).first].is_input = true;
-    }
-    for (auto const& y : outputs) {
-        outputs_.push_back(y.requires_grad() ? gradient_edge(y) : Edge());
-        if (outputs_.back()) visit(*outputs_.back().function);
-    }
-}
-
-XGRAD_FUNCTION bool ForwardPass::reaches_hooks() const {
-    auto const has_hooks = [](Node const& node) {
-        auto const* const hooks = NodeHooks::of(node);
-        if (!hooks) return false;
-        bool any = hooks->prehooks.any() || hooks->posthooks.any();
-        for (auto const* output = hooks->outputs.load(std::memory_order_acquire); output && !any;
-             output = output->next.load(std::memory_order_acquire))
-            any = output->tensor_hooks.any() || output->retain_grad();
-        return any;
-    };
-    CachedVector<char> depends(notes_.size()); // on an input
-    for (Index i = 0; i < notes_.size(); ++i)
-        if ((depends[i] = notes_[i].is_input) && has_hooks(*notes_[i].node)) return true;
-    for (Index const index : order_) {
-        Node const& node = *notes_[index].node;
-        for (auto const& edge : node.next_edges())
-            if (edge) depends[index] |= depends[lookup(*edge.function)];
-        if (depends[index] && has_hooks(node)) return true;
-    }
-    return false;
-}
-
-XGRAD_FUNCTION void ForwardPass::run(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::size_t directions) {
-    directions_ = directions;
-    for (auto& notes : notes_) {
-        notes.waiting = notes.users;
-        std::ranges::fill(notes.all(), AnyTensor());
-    }
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        auto& notes = notes_[lookup(*inputs_[i].function)];
-        notes.begin();
-        notes.all()[inputs_[i].input_nr] = tangents[i];
-    }
-    for (Index const index : order_) push(index);
-    for (std::size_t i = 0; i < outputs_.size(); ++i)
-        if (outputs_[i]) results[i] = tangent(outputs_[i]);
-}
-
-XGRAD_FUNCTION void ForwardPass::Notes::begin() {
-    if (!tangents && node->num_outputs() != 1)
-        tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
-}
-
-XGRAD_FUNCTION std::span<AnyTensor> ForwardPass::Notes::all() {
-    return node->num_outputs() == 1 ? std::span(&tangent, 1)
-           : tangents               ? std::span(tangents.get(), node->num_outputs())
-                                    : std::span<AnyTensor>();
-}
-
-XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
-    if (auto const known = lookup(node); known != notes_.size()) return {known, false};
-    notes_.emplace_back(node);
-    if (notes_.size() > few)
-        for (Index i = places_.size(); i < notes_.size(); ++i) places_.emplace(notes_[i].node, i);
-    return {notes_.size() - 1, true};
-}
-
-XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
-    if (notes_.size() > few) {
-        auto const it = places_.find(&node);
-        return it == places_.end() ? notes_.size() : it->second;
-    }
-    Index i = 0;
-    while (i < notes_.size() && notes_[i].node != &node) ++i;
-    return i;
-}
-
-XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
-    CachedVector<std::pair<Index, std::size_t>> path;
-    auto const begin = [&](Node& node) {
-        auto const [index, is_new] = enter(node);
-        ++notes_[index].users;
-        if (is_new) path.emplace_back(index, 0);
-    };
-    begin(last);
-    while (!path.empty()) {
-        auto& [index, next] = path.back();
-        auto const edges = notes_[index].node->next_edges();
-        if (next == edges.size()) {
-            order_.push_back(index);
-            path.pop_back();
-        } else if (Edge const& edge = edges[next++]) begin(*edge.function);
-    }
-}
-
-XGRAD_FUNCTION AnyTensor ForwardPass::tangent(Edge const& edge) {
-    auto const all = notes_[lookup(*edge.function)].all();
-    return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
-}
-
-XGRAD_FUNCTION void ForwardPass::push(Index index) {
-    Node& node = *notes_[index].node;
-    auto const edges = node.next_edges();
-    LocalArray<AnyTensor, 8> tangents(edges.size());
-    bool moves = false;
-    for (std::size_t k = 0; k < edges.size(); ++k) {
-        if (edges[k]) tangents[k] = tangent(edges[k]);
-        moves |= tangents[k].defined();
-    }
-    if (moves) {
-        notes_[index].begin();
-        NodeLock const lock(node);
-        if (directions_ == 0 || node.pushes_batches())
-            node.pushforward(tangents.span(), notes_[index].all());
-        else push_each(node, tangents.span(), notes_[index].all());
-    }
-    for (auto const& edge : edges)
-        if (edge)
-            if (auto& notes = notes_[lookup(*edge.function)];
-                --notes.waiting == 0 && !notes.is_input)
-                std::ranges::fill(notes.all(), AnyTensor());
-}
-
-XGRAD_FUNCTION void ForwardPass::push_each(
-    Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    std::vector<AnyTensor> one(tangents.size()), made(results.size());
-    for (std::size_t direction = 0; direction < directions_; ++direction) {
-        for (std::size_t k = 0; k < tangents.size(); ++k)
-            if (tangents[k].defined()) one[k] = tangent_at(tangents[k], direction);
-        std::ranges::fill(made, AnyTensor());
-        node.pushforward(one, made);
-        for (std::size_t i = 0; i < made.size(); ++i)
-            if (made[i].defined()) put_tangent(results[i], directions_, direction, made[i]);
-    }
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
-
-// ======== xgrad/impl/functional/hvp.ipp
-// Bodies of hvp.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void vector_hessian_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    check_vector(e.transform, v, e.inputs);
-    AnyTensor one;
-    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
-        e.create_graph, products);
-    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
-}
-
-XGRAD_FUNCTION void hessian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    push_forward(e.with_outputs(gradient), v, products);
-    fill_in(e, "The hessian of the user-provided function", "hessian", products);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
-
-// ======== xgrad/impl/functional/jacobian.ipp
-// Bodies of jacobian.hpp.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
-
-// ======== xgrad/tensor/local_jacobian.hpp
-// LocalJacobian: the derivatives of each element of an expression by its operands, for
-// several tangents or gradients at once. One pass of the backward kernel computes them, and each
-// direction then costs one product for each operand: the expression is evaluated once for a batch
-// of directions (preaccumulation; benchmark: statistics, rows "jacobian").
-//
-// Shapes: a batch has a leading axis, which counts its directions.
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_RECORDED_GRAPH_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_RECORDED_GRAPH_IPP
+
+// ======== xgrad/impl/functional/recorded_graph.ipp
+// RecordedGraph: what a call of a function under checkpoint() has recorded, to compare it with what
+// another call records.
+// Read next: checkpoint.ipp.
+
+#include <typeinfo>
 
 #ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
 #define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
@@ -24964,7 +24341,7 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push(*this, tangents, results);
     }
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     /// With respect to these operands.
     [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 
@@ -25036,6 +24413,764 @@ private:
 } // namespace xgrad::detail
 
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
+
+namespace xgrad::detail {
+
+inline constexpr std::string_view must_be_the_same =
+    ". The function must do the same each time it is called with the same inputs.";
+
+/// The name of a Node with its operations, for comparison. Of a fused Node the text is only made
+/// when it is asked for.
+class NodeText {
+public:
+    explicit NodeText(Node const& node);
+
+    std::string string() const;
+    bool operator==(NodeText const& o) const;
+
+private:
+    Vertex const* vertices_ = nullptr; // of a fused Node
+    std::string_view sum_ = {};
+    std::string text_ = {};
+};
+
+/// The Nodes that a call has recorded and that its results depend on, without references to them:
+/// enough to see whether another call has recorded the same. What the function captures may have
+/// got another grad_fn between the calls, by a change in place: it is a Node that was recorded
+/// after the first call.
+class RecordedGraph {
+public:
+    /// `before` is the number of the last Node that this thread had recorded before the call.
+    RecordedGraph(Tensors const& arguments, Tensors const& results, std::uint64_t before);
+
+    /// Throws GraphError where the graph of another call is not the same. `before` is the number of
+    /// the last Node that this thread had recorded before that call.
+    void compare(Tensors const& arguments, Tensors const& results, std::uint64_t before) const;
+
+private:
+    static constexpr std::size_t none = ~std::size_t{0};
+
+    struct Step {
+        std::uint64_t sequence;
+        std::size_t argument; // the one that this is the edge of, or none
+        bool is_leaf;
+        std::optional<NodeText> text = {};          // of a Node that the call has recorded
+        std::size_t first_edge = 0, edge_count = 0; // in edges_
+    };
+    struct Link {
+        std::size_t step; // in steps_, or none
+        std::uint32_t input_nr;
+    };
+
+    static Edge edge_of(AnyTensor const& t);
+    static std::vector<Edge> edges_of(Tensors const& tensors);
+    static std::size_t argument_of(Edge const& edge, std::vector<Edge> const& arguments);
+    static bool is_like(Step const& step, Node const& node);
+    [[noreturn, gnu::cold]] static void fail_other(Step const* was, Node const* is);
+
+    std::uint64_t last_;      // number of the last Node that the call has recorded
+    std::vector<Step> steps_; // in breadth-first order
+    std::vector<Link> results_, edges_;
+};
+
+XGRAD_FUNCTION NodeText::NodeText(Node const& node) {
+    if (typeid(node) != typeid(FusedNode)) {
+        text_ = node.formula();
+        return;
+    }
+    auto const& fused = static_cast<FusedNode const&>(node);
+    vertices_ = fused.table().kernels.vertices;
+    if (fused.sum()) sum_ = fused.sum()->name;
+}
+
+XGRAD_FUNCTION std::string NodeText::string() const {
+    if (!vertices_) return text_;
+    auto const* first = vertices_;
+    std::size_t tensors = 0;
+    auto const inner = expression_text(first, tensors);
+    return sum_.empty() ? inner : std::string(sum_) + "(" + inner + ")";
+}
+
+XGRAD_FUNCTION bool NodeText::operator==(NodeText const& o) const {
+    // the same expression in another shared library has other vertices
+    return vertices_ && vertices_ == o.vertices_ ? sum_ == o.sum_ : string() == o.string();
+}
+
+XGRAD_FUNCTION Edge RecordedGraph::edge_of(AnyTensor const& t) {
+    return t.defined() ? gradient_edge(t) : Edge();
+}
+
+XGRAD_FUNCTION std::vector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
+    std::vector<Edge> edges;
+    for (auto const& t : tensors) edges.push_back(edge_of(t));
+    return edges;
+}
+
+XGRAD_FUNCTION std::size_t RecordedGraph::argument_of(
+    Edge const& edge, std::vector<Edge> const& arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        if (arguments[i].function == edge.function && arguments[i].input_nr == edge.input_nr)
+            return i;
+    return none;
+}
+
+XGRAD_FUNCTION RecordedGraph::RecordedGraph(
+    Tensors const& arguments, Tensors const& results, std::uint64_t before)
+    : last_(next_sequence) {
+    auto const inputs = edges_of(arguments);
+    std::vector<Node const*> nodes;                         // of steps_
+    std::vector<std::size_t> step_of(last_ - before, none); // by sequence number
+    auto const link_to = [&](Edge const& edge) -> Link {
+        if (!edge) return {none, 0};
+        Node const& node = *edge.function;
+        auto const nr = node.sequence_nr() - before - 1;
+        auto const known = nr < step_of.size() ? step_of[nr] : none;
+        if (known != none && nodes[known] == &node) return {known, edge.input_nr};
+        Step step{node.sequence_nr(), argument_of(edge, inputs), is_leaf(node)};
+        // a Node of another thread may have the number of one of this call
+        if (nr < step_of.size() && known == none) {
+            step_of[nr] = steps_.size();
+            step.text.emplace(node);
+        }
+        steps_.push_back(std::move(step));
+        nodes.push_back(&node);
+        return {steps_.size() - 1, edge.input_nr};
+    };
+    for (auto const& result : results) results_.push_back(link_to(edge_of(result)));
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        if (!steps_[i].text) continue;
+        auto const edges = nodes[i]->next_edges();
+        steps_[i].first_edge = edges_.size();
+        steps_[i].edge_count = edges.size();
+        for (auto const& edge : edges) edges_.push_back(link_to(edge));
+    }
+}
+
+XGRAD_FUNCTION bool RecordedGraph::is_like(Step const& step, Node const& node) {
+    if (step.is_leaf) return detail::is_leaf(node); // the function makes this leaf
+    if (!step.text) return step.sequence == node.sequence_nr();
+    return *step.text == NodeText(node) && step.edge_count == node.next_edges().size();
+}
+
+XGRAD_FUNCTION void RecordedGraph::compare(
+    Tensors const& arguments, Tensors const& results, std::uint64_t before) const {
+    auto const inputs = edges_of(arguments);
+    std::vector<Node const*> nodes(steps_.size(), nullptr);
+    auto const is_same = [&](Link const& link, Step const& step, Edge const& edge) {
+        auto const argument = argument_of(edge, inputs);
+        if (argument != none || step.argument != none) return argument == step.argument;
+        Node const* const node = edge.function.get();
+        auto const nr = node->sequence_nr();
+        bool const is_renewed = !step.text && !step.is_leaf && !detail::is_leaf(*node) &&
+                                nr != step.sequence && (nr > last_ || nr > before);
+        if (is_renewed) return true;
+        if (edge.input_nr != link.input_nr) return false;
+        if (auto const* const seen = nodes[link.step]) return seen == node;
+        return is_like(step, *node);
+    };
+    auto const visit = [&](Link const& link, Edge const& edge) {
+        Step const* const step = link.step == none ? nullptr : &steps_[link.step];
+        if (!step && !edge) return;
+        if (!step || !edge || !is_same(link, *step, edge)) fail_other(step, edge.function.get());
+        nodes[link.step] = edge.function.get();
+    };
+    if (results.size() != results_.size())
+        fail<GraphError>("checkpoint: The function returned ", results_.size(),
+            " tensors the first time and returns ", results.size(), " now", must_be_the_same);
+    for (std::size_t i = 0; i < results.size(); ++i) visit(results_[i], edge_of(results[i]));
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        auto const& step = steps_[i];
+        if (!nodes[i]) continue;
+        for (std::size_t e = 0; e < step.edge_count; ++e)
+            visit(edges_[step.first_edge + e], nodes[i]->next_edges()[e]);
+    }
+}
+
+XGRAD_FUNCTION void RecordedGraph::fail_other(Step const* was, Node const* is) {
+    fail<GraphError>("checkpoint: The function computes something else than the first time: ",
+        is ? is->formula() : "a constant", " where it was ",
+        !was           ? "a constant"
+        : was->text    ? was->text->string()
+        : was->is_leaf ? "a leaf"
+                       : "another tensor",
+        must_be_the_same);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_RECORDED_GRAPH_IPP
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+// ======== xgrad/tensor/generator.hpp
+// The random generator of a thread. Only bodies include <random>.
+
+#include <random>
+
+namespace xgrad::detail {
+
+/// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
+/// variable in every file, and the program does not link.
+inline std::mt19937_64& generator() {
+    static thread_local std::mt19937_64 one{5489};
+    return one;
+}
+inline ThreadState const generator_is_thread_state([]() -> void* { return &generator(); },
+    [](void* a, void* b) {
+        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
+    });
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
+
+namespace xgrad::detail {
+
+class CheckpointedCall;
+
+/// What a Node under checkpoint() stores instead of a tensor: the index of the saved tensor. It
+/// holds the tensor itself only while the function is evaluated again.
+struct CheckpointSlot {
+    // null in the second evaluation: then the slot holds its tensor
+    std::shared_ptr<CheckpointedCall const> call;
+    std::size_t index = 0;
+    // which Node saved it: all that a Node saves is packed before the next one is recorded
+    std::uint64_t node = 0;
+    DType dtype;
+    Shape shape;
+    // null for a tensor that belongs to an input, whose version is checked there
+    Storage const* memory;
+    std::uint32_t version;
+    AnyTensor value;
+
+    /// The tensor that was saved.
+    AnyTensor checked(AnyTensor const& t) const;
+};
+
+/// One call of a function under checkpoint(): all that is needed to call it again, and a list of
+/// what it saved the first time.
+class CheckpointedCall : public std::enable_shared_from_this<CheckpointedCall> {
+public:
+    using Function = std::function<Tensors(Tensors const&)>;
+
+    /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
+    /// also by those of an outer checkpoint().
+    explicit CheckpointedCall(Tensors const& inputs);
+
+    /// The first call.
+    Tensors run(Function f);
+
+private:
+    /// What a pass has computed again and not used yet, and what the current Node uses, which may
+    /// ask for it more than once.
+    struct Recomputed {
+        std::vector<std::shared_ptr<CheckpointSlot>> slots;
+        std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
+
+        std::shared_ptr<CheckpointSlot> take(std::size_t index);
+    };
+
+    /// In its scope tensors are packed by `pack` instead of the hooks of the program.
+    class PackingScope {
+    public:
+        explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
+            : packing_(std::make_shared<Packing const>(std::move(pack), &unpack)),
+              before_(std::exchange(default_packing, &packing_)) {}
+        PackingScope(PackingScope const&) = delete;
+        PackingScope& operator=(PackingScope const&) = delete;
+        ~PackingScope() { default_packing = before_; }
+
+    private:
+        std::shared_ptr<Packing const> packing_;
+        std::shared_ptr<Packing const> const* before_;
+    };
+    /// In its scope random numbers are drawn from a given state on; its end restores the state of
+    /// before.
+    class RandomScope {
+    public:
+        explicit RandomScope(std::mt19937_64 const& state)
+            : before_(std::exchange(generator(), state)) {}
+        RandomScope(RandomScope const&) = delete;
+        RandomScope& operator=(RandomScope const&) = delete;
+        ~RandomScope() { generator() = before_; }
+
+    private:
+        std::mt19937_64 before_;
+    };
+
+    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
+
+    static AnyTensor unpack(void const* packed);
+
+    /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
+    /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
+    /// needs.
+    AnyTensor recomputed(std::size_t index) const;
+
+    std::shared_ptr<Recomputed> run_again() const;
+
+    static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
+
+    Identity identity_;
+    Tensors arguments_; // for the first evaluation
+    bool differentiated_;
+    std::mt19937_64 generator_;
+    mutable std::vector<SavedTensor> inputs_;
+    std::vector<bool> requires_grad_;
+    std::vector<Storage const*> memory_;
+    Ref<Node> node_; // for which the inputs were saved
+    Function function_;
+    std::vector<std::weak_ptr<CheckpointSlot>> slots_;
+    std::optional<RecordedGraph> graph_;
+};
+
+XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
+    if (t.impl().array.storage->version() != version)
+        fail<VersionError>("one of the variables needed for gradient computation has been "
+                           "modified by an inplace operation: ",
+            describe(t), " is at version ", t.impl().array.storage->version(),
+            "; expected version ", version, " instead. It was saved under checkpoint().");
+    return t;
+}
+
+XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
+    : arguments_(recorded_aliases("Checkpoint", inputs, ForwardRule::reverse)),
+      differentiated_(differentiated), generator_(generator()) {
+    for (auto const& t : inputs) {
+        inputs_.push_back(SavedTensor::operand(alias(t)));
+        requires_grad_.push_back(t.requires_grad());
+        memory_.push_back(t.impl().array.storage.get());
+    }
+    for (auto const& t : arguments_)
+        if (t.impl().grad_fn) node_ = t.impl().grad_fn;
+    if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
+}
+
+XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
+    function_ = std::move(f);
+    PackingScope const scope([this](AnyTensor const& t) {
+        auto slot = slot_of(t);
+        slot->call = shared_from_this();
+        slot->index = slots_.size();
+        slots_.push_back(slot);
+        return slot;
+    });
+    Tensors const arguments = std::move(arguments_);
+    std::vector<std::uint32_t> versions;
+    for (auto const& t : arguments) versions.push_back(t.impl().array.storage->version());
+    auto const before = next_sequence;
+    auto results = function_(arguments);
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        if (arguments[i].impl().array.storage->version() != versions[i])
+            fail<GraphError>("checkpoint: the function changes its input ", i,
+                " in place, so that it could not be called again");
+    for (auto const& weak : slots_)
+        if (auto const slot = weak.lock()) slot->value = {};
+    graph_.emplace(arguments, results, before);
+    return results;
+}
+
+XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
+    std::size_t index) {
+    for (auto const& slot : in_use)
+        if (slot->index == index) return slot;
+    auto slot = std::move(slots[index]);
+    if (!slot) return slot;
+    if (!in_use.empty() && in_use[0]->node != slot->node) in_use.clear();
+    in_use.push_back(slot);
+    return slot;
+}
+
+XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(AnyTensor const& t) const {
+    auto const* const memory = t.impl().array.storage.get();
+    bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
+    return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
+        t.shape(), is_input ? nullptr : memory, memory->version(), t});
+}
+
+XGRAD_FUNCTION AnyTensor CheckpointedCall::unpack(void const* packed) {
+    auto const& slot = *static_cast<CheckpointSlot const*>(packed);
+    return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
+}
+
+XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+    std::shared_ptr<Recomputed> all;
+    if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
+    auto slot = all ? all->take(index) : nullptr;
+    if (!slot) {
+        all = run_again();
+        if (current_pass) pass_data(identity_) = all;
+        slot = all->take(index);
+    }
+    return slot->checked(slot->value);
+}
+
+XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
+    Tensors arguments;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        arguments.push_back(alias(inputs_[i].unpack(*node_)));
+        arguments.back().impl().requires_grad = requires_grad_[i];
+    }
+    auto const all = std::make_shared<Recomputed>(
+        Recomputed{std::vector<std::shared_ptr<CheckpointSlot>>(slots_.size())});
+    std::size_t count = 0;
+    Tensors results;
+    auto const before = next_sequence;
+    {
+        InferenceMode const normal(false);
+        DifferentiatedScope const scope(differentiated_);
+        RandomScope const random(generator_);
+        PackingScope const packing([&](AnyTensor const& t) {
+            auto const slot = slot_of(t);
+            if (auto const first = count < slots_.size() ? slots_[count].lock() : nullptr) {
+                compare(*first, *slot);
+                slot->index = count;
+                all->slots[count] = slot;
+            }
+            ++count;
+            return slot;
+        });
+        results = function_(arguments);
+    }
+    if (count != slots_.size())
+        fail<GraphError>("checkpoint: A different number of tensors was saved during the "
+                         "original forward and recomputation: ",
+            slots_.size(), " and ", count, must_be_the_same);
+    graph_->compare(arguments, results, before);
+    return all;
+}
+
+XGRAD_FUNCTION void CheckpointedCall::compare(
+    CheckpointSlot const& first, CheckpointSlot const& now) {
+    if (first.dtype != now.dtype || first.shape != now.shape)
+        fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
+                         "the forward pass: saved tensor ",
+            first.index, " was [", name(first.dtype), " ", first.shape, "] and is [",
+            name(now.dtype), " ", now.shape, "]", must_be_the_same);
+    if (first.memory && first.memory == now.memory && first.version != now.version)
+        fail<VersionError>("one of the variables needed for gradient computation has been "
+                           "modified by an inplace operation: [",
+            name(now.dtype), " ", now.shape, "], which a function under checkpoint() ",
+            "captures, is at version ", now.version, "; expected version ", first.version,
+            " instead.");
+}
+
+XGRAD_FUNCTION Tensors checkpointed(
+    std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
+    return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_CHECKPOINT_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
+
+// ======== xgrad/impl/functional/evaluation.ipp
+// Bodies of evaluation.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
+    Tensors all;
+    std::vector<Edge> edges;
+    for (auto const& t : of) {
+        all.push_back(alias(t));
+        if (!t.requires_grad()) continue;
+        mark_view(all.back(), t, of.size() > 1);
+        all.back().impl().output_nr = static_cast<std::uint32_t>(edges.size());
+        edges.push_back(gradient_edge(t));
+    }
+    if (edges.empty()) return all;
+    Ref<Node> const node(new AliasNode(name, std::move(edges), rule));
+    for (std::size_t i = 0; i < of.size(); ++i)
+        if (of[i].requires_grad()) all[i].impl().grad_fn = node;
+    return all;
+}
+
+XGRAD_FUNCTION void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
+}
+
+XGRAD_FUNCTION void become_inputs(
+    std::string_view name, bool create_graph, std::span<AnyTensor> x) {
+    check_defined(name, "input", x);
+    for (auto& t : x)
+        if (t.is_inference()) t = t.impl().type->copy(alias(t));
+        else if (!create_graph) t = alias(t);
+    if (create_graph) std::ranges::move(recorded_aliases("Alias", x), x.begin());
+    for (auto const& t : x)
+        if (!t.impl().grad_fn) t.impl().requires_grad = true;
+}
+
+XGRAD_FUNCTION void become_values(bool create_graph, std::span<AnyTensor> outputs) {
+    if (!create_graph)
+        for (auto& y : outputs) y = alias(y);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_EVALUATION_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+
+// ======== xgrad/impl/functional/forward_pass.ipp
+// Bodies of forward_pass.hpp.
+
+#ifndef XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
+#define XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
+
+// ======== xgrad/functional/forward_pass.hpp
+// Forward mode over a recorded graph: tangents of the inputs are pushed to the outputs, one Node
+// after the other. Several tangents go in one pass, as a batch: tensors with a leading axis.
+
+#include <unordered_map>
+
+namespace xgrad::detail {
+
+class ForwardPass {
+public:
+    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
+
+    /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
+    /// the user wrote without a jvp, or passes a checkpoint.
+    bool prefers_reverse() const;
+
+    /// Computes the tangents of the outputs from those of the inputs, of which some may be
+    /// undefined, which stands for 0. An output that does not depend on the inputs gets an
+    /// undefined one. A batch has so many directions.
+    void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
+        std::size_t directions = 0);
+
+private:
+    using Index = std::size_t;
+    static constexpr std::size_t few = 8; // so many Nodes are searched linearly
+
+    struct Notes {
+        explicit Notes(Node& n) noexcept : node(&n) {}
+
+        Node* node;
+        std::size_t users = 0;   // edges that lead to this Node
+        std::size_t waiting = 0; // those whose Nodes are still to come in this pass
+        bool is_input = false;
+        AnyTensor tangent = {};                          // of the only output, or
+        std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
+
+        /// Allocates the tangents.
+        void begin();
+        std::span<AnyTensor> all();
+    };
+
+    /// The state of a Node in this pass, and whether it is new.
+    std::pair<Index, bool> enter(Node& node);
+    Index lookup(Node const& node) const;
+
+    /// Appends a Node, after all Nodes that its edges lead to, to order_.
+    void visit(Node& last);
+
+    AnyTensor tangent(Edge const& edge);
+
+    void push(Index index);
+    /// pushforward() of a Node for each direction of a batch.
+    void push_each(Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+    CachedVector<Edge> inputs_, outputs_;
+    std::size_t directions_ = 0; // of this pass
+    CachedVector<Notes> notes_;
+    std::unordered_map<Node const*, Index> places_; // index in order_, used when there are many
+    CachedVector<Index> order_;
+};
+
+} // namespace xgrad::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_FUNCTIONAL_FORWARD_PASS_HPP
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION ForwardPass::ForwardPass(
+    std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs) {
+    link_forward_mode();
+    notes_.reserve(few);
+    for (auto const& x : inputs) {
+        inputs_.push_back(gradient_edge(x));
+        notes_[enter(*inputs_.back().function).first].is_input = true;
+    }
+    for (auto const& y : outputs) {
+        outputs_.push_back(y.requires_grad() ? gradient_edge(y) : Edge());
+        if (outputs_.back()) visit(*outputs_.back().function);
+    }
+}
+
+XGRAD_FUNCTION bool ForwardPass::prefers_reverse() const {
+    auto const calls_user = [](Node const& node) {
+        if (node.forward_rule() == ForwardRule::reverse) return true;
+        auto const* const hooks = NodeHooks::of(node);
+        if (!hooks) return false;
+        bool any = hooks->prehooks.any() || hooks->posthooks.any();
+        for (auto const* output = hooks->outputs.load(std::memory_order_acquire); output && !any;
+             output = output->next.load(std::memory_order_acquire))
+            any = output->tensor_hooks.any() || output->retain_grad();
+        return any;
+    };
+    CachedVector<char> depends(notes_.size()); // on an input
+    for (Index i = 0; i < notes_.size(); ++i)
+        if ((depends[i] = notes_[i].is_input) && calls_user(*notes_[i].node)) return true;
+    for (Index const index : order_) {
+        Node const& node = *notes_[index].node;
+        for (auto const& edge : node.next_edges())
+            if (edge) depends[index] |= depends[lookup(*edge.function)];
+        if (depends[index] && calls_user(node)) return true;
+    }
+    return false;
+}
+
+XGRAD_FUNCTION void ForwardPass::run(
+    std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::size_t directions) {
+    directions_ = directions;
+    for (auto& notes : notes_) {
+        notes.waiting = notes.users;
+        std::ranges::fill(notes.all(), AnyTensor());
+    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        auto& notes = notes_[lookup(*inputs_[i].function)];
+        notes.begin();
+        notes.all()[inputs_[i].input_nr] = tangents[i];
+    }
+    for (Index const index : order_) push(index);
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+        if (outputs_[i]) results[i] = tangent(outputs_[i]);
+}
+
+XGRAD_FUNCTION void ForwardPass::Notes::begin() {
+    if (!tangents && node->num_outputs() != 1)
+        tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
+}
+
+XGRAD_FUNCTION std::span<AnyTensor> ForwardPass::Notes::all() {
+    return node->num_outputs() == 1 ? std::span(&tangent, 1)
+           : tangents               ? std::span(tangents.get(), node->num_outputs())
+                                    : std::span<AnyTensor>();
+}
+
+XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
+    if (auto const known = lookup(node); known != notes_.size()) return {known, false};
+    notes_.emplace_back(node);
+    if (notes_.size() > few)
+        for (Index i = places_.size(); i < notes_.size(); ++i) places_.emplace(notes_[i].node, i);
+    return {notes_.size() - 1, true};
+}
+
+XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
+    if (notes_.size() > few) {
+        auto const it = places_.find(&node);
+        return it == places_.end() ? notes_.size() : it->second;
+    }
+    Index i = 0;
+    while (i < notes_.size() && notes_[i].node != &node) ++i;
+    return i;
+}
+
+XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
+    CachedVector<std::pair<Index, std::size_t>> path;
+    auto const begin = [&](Node& node) {
+        auto const [index, is_new] = enter(node);
+        ++notes_[index].users;
+        if (is_new) path.emplace_back(index, 0);
+    };
+    begin(last);
+    while (!path.empty()) {
+        auto& [index, next] = path.back();
+        auto const edges = notes_[index].node->next_edges();
+        if (next == edges.size()) {
+            order_.push_back(index);
+            path.pop_back();
+        } else if (Edge const& edge = edges[next++]) begin(*edge.function);
+    }
+}
+
+XGRAD_FUNCTION AnyTensor ForwardPass::tangent(Edge const& edge) {
+    auto const all = notes_[lookup(*edge.function)].all();
+    return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
+}
+
+XGRAD_FUNCTION void ForwardPass::push(Index index) {
+    Node& node = *notes_[index].node;
+    auto const edges = node.next_edges();
+    LocalArray<AnyTensor, 8> tangents(edges.size());
+    bool moves = false;
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+        if (edges[k]) tangents[k] = tangent(edges[k]);
+        moves |= tangents[k].defined();
+    }
+    if (moves) {
+        notes_[index].begin();
+        NodeLock const lock(node);
+        if (directions_ == 0 || node.forward_rule() != ForwardRule::one_tangent)
+            node.pushforward(tangents.span(), notes_[index].all());
+        else push_each(node, tangents.span(), notes_[index].all());
+    }
+    for (auto const& edge : edges)
+        if (edge)
+            if (auto& notes = notes_[lookup(*edge.function)];
+                --notes.waiting == 0 && !notes.is_input)
+                std::ranges::fill(notes.all(), AnyTensor());
+}
+
+XGRAD_FUNCTION void ForwardPass::push_each(
+    Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+    std::vector<AnyTensor> one(tangents.size()), made(results.size());
+    for (std::size_t direction = 0; direction < directions_; ++direction) {
+        for (std::size_t k = 0; k < tangents.size(); ++k)
+            if (tangents[k].defined()) one[k] = tangent_at(tangents[k], direction);
+        std::ranges::fill(made, AnyTensor());
+        node.pushforward(one, made);
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (made[i].defined()) put_tangent(results[i], directions_, direction, made[i]);
+    }
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+
+// ======== xgrad/impl/functional/hvp.ipp
+// Bodies of hvp.hpp.
+
+namespace xgrad::detail {
+
+XGRAD_FUNCTION void vector_hessian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    check_vector(e.transform, v, e.inputs);
+    AnyTensor one;
+    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
+        e.create_graph, products);
+    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
+}
+
+XGRAD_FUNCTION void hessian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    push_forward(e.with_outputs(gradient), v, products);
+    fill_in(e, "The hessian of the user-provided function", "hessian", products);
+}
+
+} // namespace xgrad::detail
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
+#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
+#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
+
+// ======== xgrad/impl/functional/jacobian.ipp
+// Bodies of jacobian.hpp.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_LOCAL_JACOBIAN_HPP
+
+// ======== xgrad/tensor/local_jacobian.hpp
+// LocalJacobian: the derivatives of each element of an expression by its operands, for
+// several tangents or gradients at once. One pass of the backward kernel computes them, and each
+// direction then costs one product for each operand: the expression is evaluated once for a batch
+// of directions (preaccumulation; benchmark: statistics, rows "jacobian").
+//
+// Shapes: a batch has a leading axis, which counts its directions.
 
 namespace xgrad::detail {
 
@@ -25219,7 +25354,7 @@ XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(
     }
     if (strategy == Mode::automatic && !must_reverse && !anomaly.functions &&
         count_directions(e.inputs, true) < count_directions(e.outputs, false) + is_symmetric)
-        if (ForwardPass pass(e.inputs, e.outputs); !pass.reaches_hooks()) try {
+        if (ForwardPass pass(e.inputs, e.outputs); !pass.prefers_reverse()) try {
                 return forward_columns(e, pass);
             } catch (GraphError const&) {
                 // A function without forward mode: what is wrong otherwise, reverse mode reports.
@@ -25344,7 +25479,7 @@ XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool
     LocalArray<Capture, 4> captures(e.inputs.size());
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
         captures[i] = capture_at(gradient_edge(e.inputs[i]));
-    run_backward(roots, captures.span(), keep_graph, create_graph);
+    run_to_inputs(roots, captures.span(), keep_graph, create_graph);
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
         gradients[i] = std::move(captures[i].gradient);
 }
@@ -26074,7 +26209,8 @@ XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
     if (parts == 0) return 0;
     std::vector<double> sums(parts > 1 ? parts : 0);
     std::size_t const threads = std::min(pool_size.load(std::memory_order_relaxed), parts);
-    if (threads > 1) threaded.load(std::memory_order_acquire)(*this, body, sums, threads);
+    auto* const on_threads = threads > 1 ? threaded.load(std::memory_order_acquire) : nullptr;
+    if (on_threads) on_threads(*this, body, sums, threads);
     else {
         make_buffers();
         if (parts == 1) return run_boxes(body);
@@ -29052,17 +29188,22 @@ XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
         std::move(outputs)));
 }
 
+XGRAD_FUNCTION void run_to_inputs(
+    std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph) {
+    run_backward(roots, captures, keep_graph, create_graph);
+    for (auto& capture : captures)
+        if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
+            AutoGradMode const mode(create_graph);
+            g = g.impl().type->copy(g);
+        }
+}
+
 XGRAD_FUNCTION void run_grad(
     std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
     bool const forbids =
         forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
-    run_backward(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
+    run_to_inputs(roots, captures, options.retain_graph.value_or(options.create_graph || forbids),
         options.create_graph);
-    for (auto& capture : captures)
-        if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
-            AutoGradMode const mode(options.create_graph);
-            g = g.impl().type->copy(g);
-        }
     if (!forbids) [[likely]]
         return;
     std::vector<Edge> edges;
@@ -29911,7 +30052,7 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push_gradient(*this, tangents, results);
     }
-    bool pushes_batches() const noexcept override { return true; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override {
