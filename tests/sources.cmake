@@ -18,6 +18,9 @@ if(UNIX)
     xgrad_add_test(tools.commands LABEL source COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/tools/commands_test.py"
         "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
 endif()
+# Counts of lines and of what compiling costs: those in tools/ratchets/size.txt are not exceeded.
+xgrad_add_test(size LABEL source COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/size")
+set_property(TEST size APPEND PROPERTY ENVIRONMENT "CXX=${CMAKE_CXX_COMPILER}")
 xgrad_add_test(versions LABEL source COMMAND Python3::Interpreter
     "${CMAKE_CURRENT_SOURCE_DIR}/packages/versions_test.py" "${PROJECT_SOURCE_DIR}" "${PROJECT_VERSION}" "${CMAKE_CXX_COMPILER}")
 
