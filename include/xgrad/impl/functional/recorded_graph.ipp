@@ -4,30 +4,14 @@
 #pragma once
 
 #include <optional>
-#include <typeinfo>
+#include <string>
 
 #include <xgrad/functional/evaluation.hpp>
-#include <xgrad/tensor/fused_node.hpp>
 
 namespace xgrad::detail {
 
 inline constexpr std::string_view must_be_the_same =
     ". The function must do the same each time it is called with the same inputs.";
-
-/// The name of a Node with its operations, for comparison. Of a fused Node the text is only made
-/// when it is asked for.
-class NodeText {
-public:
-    explicit NodeText(Node const& node);
-
-    std::string string() const;
-    bool operator==(NodeText const& o) const;
-
-private:
-    Vertex const* vertices_ = nullptr; // of a fused Node
-    std::string_view sum_ = {};
-    std::string text_ = {};
-};
 
 /// The Nodes that a call has recorded and that its results depend on, without references to them:
 /// enough to see whether another call has recorded the same. What the function captures may have
@@ -49,7 +33,7 @@ private:
         std::uint64_t sequence;
         std::size_t argument; // the one that this is the edge of, or none
         bool is_leaf;
-        std::optional<NodeText> text = {};          // of a Node that the call has recorded
+        std::optional<std::string> text = {};       // of a Node that the call has recorded
         std::size_t first_edge = 0, edge_count = 0; // in edges_
     };
     struct Link {
@@ -67,29 +51,6 @@ private:
     std::vector<Step> steps_; // in breadth-first order
     std::vector<Link> results_, edges_;
 };
-
-XGRAD_FUNCTION NodeText::NodeText(Node const& node) {
-    if (typeid(node) != typeid(FusedNode)) {
-        text_ = node.formula();
-        return;
-    }
-    auto const& fused = static_cast<FusedNode const&>(node);
-    vertices_ = fused.table().kernels.vertices;
-    if (fused.sum()) sum_ = fused.sum()->name;
-}
-
-XGRAD_FUNCTION std::string NodeText::string() const {
-    if (!vertices_) return text_;
-    auto const* first = vertices_;
-    std::size_t tensors = 0;
-    auto const inner = expression_text(first, tensors);
-    return sum_.empty() ? inner : std::string(sum_) + "(" + inner + ")";
-}
-
-XGRAD_FUNCTION bool NodeText::operator==(NodeText const& o) const {
-    // the same expression in another shared library has other vertices
-    return vertices_ && vertices_ == o.vertices_ ? sum_ == o.sum_ : string() == o.string();
-}
 
 XGRAD_FUNCTION Edge RecordedGraph::edge_of(AnyTensor const& t) {
     return t.defined() ? gradient_edge(t) : Edge();
@@ -125,7 +86,7 @@ XGRAD_FUNCTION RecordedGraph::RecordedGraph(
         // a Node of another thread may have the number of one of this call
         if (nr < step_of.size() && known == none) {
             step_of[nr] = steps_.size();
-            step.text.emplace(node);
+            step.text = node.formula();
         }
         steps_.push_back(std::move(step));
         nodes.push_back(&node);
@@ -144,7 +105,7 @@ XGRAD_FUNCTION RecordedGraph::RecordedGraph(
 XGRAD_FUNCTION bool RecordedGraph::is_like(Step const& step, Node const& node) {
     if (step.is_leaf) return detail::is_leaf(node); // the function makes this leaf
     if (!step.text) return step.sequence == node.sequence_nr();
-    return *step.text == NodeText(node) && step.edge_count == node.next_edges().size();
+    return *step.text == node.formula() && step.edge_count == node.next_edges().size();
 }
 
 XGRAD_FUNCTION void RecordedGraph::compare(
@@ -185,7 +146,7 @@ XGRAD_FUNCTION void RecordedGraph::fail_other(Step const* was, Node const* is) {
     fail<GraphError>("checkpoint: The function computes something else than the first time: ",
         is ? is->formula() : "a constant", " where it was ",
         !was           ? "a constant"
-        : was->text    ? was->text->string()
+        : was->text    ? *was->text
         : was->is_leaf ? "a leaf"
                        : "another tensor",
         must_be_the_same);
