@@ -19657,11 +19657,11 @@ class NameIndex {
 public:
     /// The position of a name in a list of n elements; n if it is not there.
     template <class E> std::size_t find(std::string_view name, E const* list, std::size_t n) const {
-        return find(name, list, n, name_at<E>);
+        return find(name, list, n, name_of<E>);
     }
     /// To be called where the list has grown to n elements.
     template <class E> void extend(E const* list, std::size_t n) noexcept {
-        extend(list, n, name_at<E>);
+        extend(list, n, name_of<E>);
     }
     /// To be called where element i was removed.
     void erase(std::size_t i) noexcept;
@@ -19672,7 +19672,7 @@ private:
     using NameAt = std::string_view (*)(void const* list, std::size_t i);
     static constexpr std::size_t min_size = 16;
 
-    template <class E> static std::string_view name_at(void const* list, std::size_t i) {
+    template <class E> static std::string_view name_of(void const* list, std::size_t i) {
         return static_cast<E const*>(list)[i].name;
     }
     std::size_t find(std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
@@ -24072,367 +24072,10 @@ XGRAD_FUNCTION std::string expression_text(Vertex const*& v, std::size_t& tensor
 // another call records.
 // Read next: checkpoint.ipp.
 
-#include <typeinfo>
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-
-// ======== xgrad/tensor/fused_node.hpp
-// FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
-// elements. apply_fused() chooses the route, from fast to general:
-//
-// - gradients that a full sum computed already (fused_sum.hpp);
-// - apply_if_simple(): all operands are contiguous and have one shape, and are not many elements;
-// - apply_in_loop(): any strides, shapes and element types (nd_loop.hpp; benchmark: broadcast).
-//
-// Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
-
-// ======== xgrad/tensor/fused_sum.hpp
-// FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
-// creates the gradients of every pass of a FusedNode.
-// The early gradients save a second evaluation of the expression where backward() follows
-// (benchmark: rational). The rule has no state: every full sum of a real expression does it.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
-
-// ======== xgrad/tensor/fused_operands.hpp
-// FusedOperands: storage of a FusedNode. Compiled once for all expressions: a table of function
-// pointers (RecordTable) and the OperandPlan describe the expression.
-// One memory block: the object, saved values (SavedValue), edges, flattened expression, and, under
-// a fused sum, a SumOver and a gradient for each edge. The plan has the offsets.
-//
-// Invariant: a saved value is a SavedValue until something needs a SavedTensor (hooks, error texts,
-// a recorded pass, an operand that is not contiguous). From then on all are SavedTensors in
-// saved_tensors_, and the SavedValues are empty.
-//
-// Read next: fused_sum.hpp, fused_node.hpp.
-
-namespace xgrad::detail {
-
-class alignas(16) FusedOperands : public Node {
-public:
-    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
-    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
-    XGRAD_FUNCTION void release_saved() noexcept override;
-    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
-
-    // Read by second derivatives.
-    RecordTable const& table() const noexcept { return plan_.table; }
-    void const* expression_object() const noexcept { return behind() + plan_.expression_at; }
-    SumOver const* sum() const noexcept { return sum_; }
-    /// The broadcast shape of all operands.
-    Shape const& space() const noexcept { return space_; }
-    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
-    Shape const& operand_shape(std::size_t k) const;
-    BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
-    OperandMask wanted() const noexcept { return gradients().wanted; }
-    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
-    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
-    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
-    bool saves_result() const noexcept { return plan_.gradients.saved_result; }
-    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
-    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
-    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
-    AnyTensor unpack_operand(std::size_t k);
-    AnyTensor unpack_result() {
-        make_saved_tensors();
-        return saved_tensors_[operand_count()].unpack(*this);
-    }
-
-protected:
-    // The parts of the block.
-    std::byte* behind() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-    std::byte const* behind() const noexcept {
-        return reinterpret_cast<std::byte const*>(this + 1);
-    }
-    SavedValue const& saved_value(std::size_t i) const noexcept {
-        return reinterpret_cast<SavedValue const*>(behind())[i];
-    }
-    std::span<SavedValue> saved_values() noexcept;
-    std::span<Edge> edges() noexcept;
-    std::span<AnyTensor> ready() noexcept;
-    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
-        return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes);
-    }
-
-    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* expression,
-        AnyTensor const* const* operands, BoundOperands const& in, SumOver const* over,
-        AnyTensor const& result)
-        : plan_(plan), contiguous_(in.contiguous && plan.table.result.in_place),
-          space_(in.space()) {
-        plan.table.copy_expression(behind() + plan.expression_at, expression);
-        bool const plain = save_values(operands, in, result);
-        std::size_t connected = 0;
-        try {
-            connect(operands, connected);
-            if (over) {
-                sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
-                std::uninitialized_value_construct_n(ready().data(), plan.edges);
-            }
-            if (!in.same_shape) save_shapes(in);
-            if (!plain) save_tensors(operands, result);
-        } catch (...) {
-            std::uninitialized_value_construct_n(
-                edges().data() + connected, plan.edges - connected);
-            destroy_block();
-            throw;
-        }
-    }
-    ~FusedOperands() override { destroy_block(); }
-    XGRAD_INLINE void destroy_block() noexcept {
-        if (sum_) destroy_sum();
-        std::ranges::destroy(edges());
-        std::ranges::destroy(saved_values());
-        if (auto const destroy = table().destroy) destroy(behind() + plan_.expression_at);
-    }
-    void destroy_sum() noexcept;
-
-    /// Prepares the saved values for a pass (checks versions, unpacks), and drops what was unpacked
-    /// at its end.
-    class UnpackGuard {
-    public:
-        explicit UnpackGuard(FusedOperands& n) : UnpackGuard(&n) {
-            if (!n.is_intact())
-                open(); // this constructor delegates: the destructor closes also where open()
-                        // throws
-        }
-        UnpackGuard(UnpackGuard const&) = delete;
-        UnpackGuard& operator=(UnpackGuard const&) = delete;
-        ~UnpackGuard() {
-            if (unpacked_) [[unlikely]]
-                close();
-        }
-
-    private:
-        explicit UnpackGuard(FusedOperands* n) noexcept : node_(*n) {}
-        [[gnu::cold]] void open();
-        [[gnu::cold]] void close() noexcept;
-
-        FusedOperands& node_;
-        OperandMask unpacked_ = 0;
-    };
-    /// True where all SavedValues are there and unchanged, and there are no SavedTensors.
-    bool is_intact() const noexcept;
-    /// The values of operand k, and those of the result, during the life of a guard.
-    AnyArray saved_array(std::size_t k) const { return slot_array(plan_.slot[k]); }
-    AnyArray saved_result() const;
-    /// The values of slot i.
-    AnyArray slot_array(std::size_t i) const;
-    /// Address of the values of operand k, which are contiguous.
-    std::byte* saved_data(std::size_t k) const;
-    std::byte* saved_result_data() const;
-    static AnyArray contiguous_array(SavedValue const& value, Shape const& shape);
-
-    void release_ready() noexcept;
-
-private:
-    /// Saves what the gradients read. Returns false where SavedTensors must be used instead.
-    XGRAD_INLINE bool save_values(AnyTensor const* const* operands, BoundOperands const& in,
-        AnyTensor const& result) noexcept {
-        auto const& plan = plan_;
-        auto* const value = saved_values().data();
-        bool plain = !default_packing & !plan.saves_unconnected;
-        for (std::size_t i = 0; i < plan.slots; ++i) {
-            std::size_t const k = plan.slot_operand[i];
-            plain &= in.arrays[k]->contiguous & !operands[k]->handle()->inference;
-            ::new (value + i) SavedValue(*in.arrays[k]);
-        }
-        if (plan.gradients.saved_result)
-            ::new (value + plan.slots) SavedValue(result.handle()->array);
-        return plain;
-    }
-    /// Makes the edges; `i` counts those that are made, for the destructor.
-    XGRAD_INLINE void connect(AnyTensor const* const* operands, std::size_t& i) {
-        auto const& plan = plan_;
-        auto* const edges = this->edges().data();
-        for (; i < plan.edges; ++i)
-            ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
-        set_edges(edges, i);
-    }
-    void save_shapes(BoundOperands const& in);
-    [[gnu::cold]] void save_tensors(AnyTensor const* const* operands, AnyTensor const& result);
-
-    /// Converts SavedValues to SavedTensors.
-    [[gnu::cold]] void make_saved_tensors();
-    [[gnu::cold]] void release_saved_tensors() noexcept;
-
-protected:
-    OperandPlan const& plan_;
-    bool contiguous_;       // all operands were contiguous when they were saved
-    bool is_ready_ = false; // the gradients of a fused sum are computed already
-    OperandMask broadcast_ = 0;
-    SumOver* sum_ = nullptr;
-    Shape space_;
-    std::unique_ptr<SavedTensor[]>
-        saved_tensors_; // of the operands and the result; null while SavedValues are used
-    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
-};
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
-
-namespace xgrad::detail {
-
-class FusedSum : public FusedOperands {
-public:
-    /// True where a full sum that is recorded computes its gradients too.
-    static bool sums_at_once(BoundOperands const& in) {
-        return in.count() != 0 && !default_packing;
-    }
-    /// Computes the scaled sum; stores the gradients until backward().
-    double sum_at_once(BoundOperands const& in) {
-        return sum_->scale * make_ready(in.arrays, in.contiguous);
-    }
-
-protected:
-    using FusedOperands::FusedOperands;
-
-    /// Computes the early gradients again, bit-identical. Values that they do not read may be
-    /// freed: any array of that shape replaces them.
-    [[gnu::cold]] void make_ready_again();
-
-    /// Brings the operands to a kernel and creates the gradients. `values` has null for an operand
-    /// that is not read. It adds to the gradients of the operands in `added_to`, which are
-    /// contiguous. Without a grad_output it computes a full sum too, and returns it.
-    double run_loop(AnyArray const* const* values, AnyArray const* grad_output,
-        AnyArray const* result, std::span<AnyTensor> gradients, OperandMask added_to = 0) const;
-
-private:
-    double make_ready(AnyArray const* const* arrays, bool contiguous);
-    double run(
-        void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
-
-    double sum_contiguous(AnyArray const* const* arrays);
-};
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
-
-namespace xgrad::detail {
-
-class LocalJacobian;
-
-class FusedNode final : public FusedSum {
-public:
-    /// `over` is null without a fused sum; then `result` has the values of the expression.
-    static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
-        BoundOperands const& in, SumOver const* over, AnyTensor const& result);
-
-    XGRAD_FUNCTION std::span<AnyTensor> ready_gradients() override;
-
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-
-    XGRAD_FUNCTION bool apply_onto(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-
-    /// Computes the gradients without recording.
-    void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) {
-        apply_fused(gradient, results);
-    }
-    /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
-    /// product for each operand and direction (local_jacobian.hpp).
-    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
-        ForwardMode::of(*this).push(*this, tangents, results);
-    }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
-    /// With respect to these operands.
-    [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
-
-private:
-    friend void link_second_order() noexcept;
-    friend void link_forward_mode() noexcept;
-
-    using FusedSum::FusedSum;
-
-    XGRAD_FUNCTION void dispose() noexcept override;
-
-    bool would_record(AnyTensor const& gradient) const;
-
-    /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
-    void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
-    class SavedArrays;
-    void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
-
-    /// True for a gradient without other references, so that a result may overwrite it.
-    XGRAD_INLINE static bool is_free(AnyTensor const& gradient) {
-        if (!gradient.defined() || !is_exclusive(gradient)) return false;
-        auto const& t = *gradient.handle();
-        return !t.view && !t.requires_grad && !t.grad_fn && !t.weak &&
-               t.inference == inference_mode;
-    }
-
-    /// `buffer`: the gradient itself where is_free(): a result of its type overwrites it.
-    void apply_fused(
-        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results);
-    void apply_shortest(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-
-    /// True where the gradients are computed already and no unpack hook could change a saved value.
-    bool has_gradients_ready() const noexcept;
-    /// Returns the gradients that are computed already. A further pass computes them again.
-    std::span<AnyTensor> take_ready_gradients() noexcept;
-    static void scale(std::span<AnyTensor> results, double factor);
-
-    /// True for a contiguous grad_output. That of a fused sum may be one element.
-    bool is_plain(AnyArray const& grad_outputs) const;
-    /// True where all arrays that a kernel reads are contiguous and of the same shape.
-    XGRAD_INLINE bool is_simple(AnyArray const& grad_outputs) const {
-        if (contiguous_ && !saved_tensors_) [[likely]]
-            return is_plain(grad_outputs);
-        return is_simple_again(grad_outputs);
-    }
-    bool is_simple_again(AnyArray const& grad_outputs) const;
-
-    /// Computes gradients of contiguous operands; adds to results that are defined. Returns false,
-    /// without effect, for other operands.
-    bool apply_if_simple(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-
-    /// Gradient of a sum of a plain tensor: grad_output, broadcast.
-    void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
-
-    /// grad_output is one element, repeated.
-    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
-    void apply_in_loop(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to = 0) const;
-
-    static constexpr std::size_t max_added_to =
-        31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
-    static constexpr double min_factor =
-        1e-6; // limits of scaling computed gradients, against overflow and underflow
-};
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
-
 namespace xgrad::detail {
 
 inline constexpr std::string_view must_be_the_same =
     ". The function must do the same each time it is called with the same inputs.";
-
-/// The name of a Node with its operations, for comparison. Of a fused Node the text is only made
-/// when it is asked for.
-class NodeText {
-public:
-    explicit NodeText(Node const& node);
-
-    std::string string() const;
-    bool operator==(NodeText const& o) const;
-
-private:
-    Vertex const* vertices_ = nullptr; // of a fused Node
-    std::string_view sum_ = {};
-    std::string text_ = {};
-};
 
 /// The Nodes that a call has recorded and that its results depend on, without references to them:
 /// enough to see whether another call has recorded the same. What the function captures may have
@@ -24454,7 +24097,7 @@ private:
         std::uint64_t sequence;
         std::size_t argument; // the one that this is the edge of, or none
         bool is_leaf;
-        std::optional<NodeText> text = {};          // of a Node that the call has recorded
+        std::optional<std::string> text = {};       // of a Node that the call has recorded
         std::size_t first_edge = 0, edge_count = 0; // in edges_
     };
     struct Link {
@@ -24472,29 +24115,6 @@ private:
     std::vector<Step> steps_; // in breadth-first order
     std::vector<Link> results_, edges_;
 };
-
-XGRAD_FUNCTION NodeText::NodeText(Node const& node) {
-    if (typeid(node) != typeid(FusedNode)) {
-        text_ = node.formula();
-        return;
-    }
-    auto const& fused = static_cast<FusedNode const&>(node);
-    vertices_ = fused.table().kernels.vertices;
-    if (fused.sum()) sum_ = fused.sum()->name;
-}
-
-XGRAD_FUNCTION std::string NodeText::string() const {
-    if (!vertices_) return text_;
-    auto const* first = vertices_;
-    std::size_t tensors = 0;
-    auto const inner = expression_text(first, tensors);
-    return sum_.empty() ? inner : std::string(sum_) + "(" + inner + ")";
-}
-
-XGRAD_FUNCTION bool NodeText::operator==(NodeText const& o) const {
-    // the same expression in another shared library has other vertices
-    return vertices_ && vertices_ == o.vertices_ ? sum_ == o.sum_ : string() == o.string();
-}
 
 XGRAD_FUNCTION Edge RecordedGraph::edge_of(AnyTensor const& t) {
     return t.defined() ? gradient_edge(t) : Edge();
@@ -24530,7 +24150,7 @@ XGRAD_FUNCTION RecordedGraph::RecordedGraph(
         // a Node of another thread may have the number of one of this call
         if (nr < step_of.size() && known == none) {
             step_of[nr] = steps_.size();
-            step.text.emplace(node);
+            step.text = node.formula();
         }
         steps_.push_back(std::move(step));
         nodes.push_back(&node);
@@ -24549,7 +24169,7 @@ XGRAD_FUNCTION RecordedGraph::RecordedGraph(
 XGRAD_FUNCTION bool RecordedGraph::is_like(Step const& step, Node const& node) {
     if (step.is_leaf) return detail::is_leaf(node); // the function makes this leaf
     if (!step.text) return step.sequence == node.sequence_nr();
-    return *step.text == NodeText(node) && step.edge_count == node.next_edges().size();
+    return *step.text == node.formula() && step.edge_count == node.next_edges().size();
 }
 
 XGRAD_FUNCTION void RecordedGraph::compare(
@@ -24590,7 +24210,7 @@ XGRAD_FUNCTION void RecordedGraph::fail_other(Step const* was, Node const* is) {
     fail<GraphError>("checkpoint: The function computes something else than the first time: ",
         is ? is->formula() : "a constant", " where it was ",
         !was           ? "a constant"
-        : was->text    ? was->text->string()
+        : was->text    ? *was->text
         : was->is_leaf ? "a leaf"
                        : "another tensor",
         must_be_the_same);
@@ -25171,6 +24791,346 @@ XGRAD_FUNCTION void hessian_vector_product(
 // of directions (preaccumulation; benchmark: statistics, rows "jacobian").
 //
 // Shapes: a batch has a leading axis, which counts its directions.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
+
+// ======== xgrad/tensor/fused_node.hpp
+// FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
+// elements. apply_fused() chooses the route, from fast to general:
+//
+// - gradients that a full sum computed already (fused_sum.hpp);
+// - apply_if_simple(): all operands are contiguous and have one shape, and are not many elements;
+// - apply_in_loop(): any strides, shapes and element types (nd_loop.hpp; benchmark: broadcast).
+//
+// Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
+
+// ======== xgrad/tensor/fused_sum.hpp
+// FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
+// creates the gradients of every pass of a FusedNode.
+// The early gradients save a second evaluation of the expression where backward() follows
+// (benchmark: rational). The rule has no state: every full sum of a real expression does it.
+
+#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
+#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
+
+// ======== xgrad/tensor/fused_operands.hpp
+// FusedOperands: storage of a FusedNode. Compiled once for all expressions: a table of function
+// pointers (RecordTable) and the OperandPlan describe the expression.
+// One memory block: the object, saved values (SavedValue), edges, flattened expression, and, under
+// a fused sum, a SumOver and a gradient for each edge. The plan has the offsets.
+//
+// Invariant: a saved value is a SavedValue until something needs a SavedTensor (hooks, error texts,
+// a recorded pass, an operand that is not contiguous). From then on all are SavedTensors in
+// saved_tensors_, and the SavedValues are empty.
+//
+// Read next: fused_sum.hpp, fused_node.hpp.
+
+namespace xgrad::detail {
+
+class alignas(16) FusedOperands : public Node {
+public:
+    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
+    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
+    XGRAD_FUNCTION void release_saved() noexcept override;
+    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
+
+    // Read by second derivatives.
+    RecordTable const& table() const noexcept { return plan_.table; }
+    void const* expression_object() const noexcept { return behind() + plan_.expression_at; }
+    SumOver const* sum() const noexcept { return sum_; }
+    /// The broadcast shape of all operands.
+    Shape const& space() const noexcept { return space_; }
+    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
+    Shape const& operand_shape(std::size_t k) const;
+    BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
+    OperandMask wanted() const noexcept { return gradients().wanted; }
+    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
+    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
+    bool saves_result() const noexcept { return plan_.gradients.saved_result; }
+    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
+    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
+    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
+    AnyTensor unpack_operand(std::size_t k);
+    AnyTensor unpack_result() {
+        make_saved_tensors();
+        return saved_tensors_[operand_count()].unpack(*this);
+    }
+
+protected:
+    // The parts of the block.
+    std::byte* behind() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+    std::byte const* behind() const noexcept {
+        return reinterpret_cast<std::byte const*>(this + 1);
+    }
+    SavedValue const& saved_value(std::size_t i) const noexcept {
+        return reinterpret_cast<SavedValue const*>(behind())[i];
+    }
+    std::span<SavedValue> saved_values() noexcept;
+    std::span<Edge> edges() noexcept;
+    std::span<AnyTensor> ready() noexcept;
+    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
+        return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes);
+    }
+
+    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* expression,
+        AnyTensor const* const* operands, BoundOperands const& in, SumOver const* over,
+        AnyTensor const& result)
+        : plan_(plan), contiguous_(in.contiguous && plan.table.result.in_place),
+          space_(in.space()) {
+        plan.table.copy_expression(behind() + plan.expression_at, expression);
+        bool const plain = save_values(operands, in, result);
+        std::size_t connected = 0;
+        try {
+            connect(operands, connected);
+            if (over) {
+                sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
+                std::uninitialized_value_construct_n(ready().data(), plan.edges);
+            }
+            if (!in.same_shape) save_shapes(in);
+            if (!plain) save_tensors(operands, result);
+        } catch (...) {
+            std::uninitialized_value_construct_n(
+                edges().data() + connected, plan.edges - connected);
+            destroy_block();
+            throw;
+        }
+    }
+    ~FusedOperands() override { destroy_block(); }
+    XGRAD_INLINE void destroy_block() noexcept {
+        if (sum_) destroy_sum();
+        std::ranges::destroy(edges());
+        std::ranges::destroy(saved_values());
+        if (auto const destroy = table().destroy) destroy(behind() + plan_.expression_at);
+    }
+    void destroy_sum() noexcept;
+
+    /// Prepares the saved values for a pass (checks versions, unpacks), and drops what was unpacked
+    /// at its end.
+    class UnpackGuard {
+    public:
+        explicit UnpackGuard(FusedOperands& n) : UnpackGuard(&n) {
+            if (!n.is_intact())
+                open(); // this constructor delegates: the destructor closes also where open()
+                        // throws
+        }
+        UnpackGuard(UnpackGuard const&) = delete;
+        UnpackGuard& operator=(UnpackGuard const&) = delete;
+        ~UnpackGuard() {
+            if (unpacked_) [[unlikely]]
+                close();
+        }
+
+    private:
+        explicit UnpackGuard(FusedOperands* n) noexcept : node_(*n) {}
+        [[gnu::cold]] void open();
+        [[gnu::cold]] void close() noexcept;
+
+        FusedOperands& node_;
+        OperandMask unpacked_ = 0;
+    };
+    /// True where all SavedValues are there and unchanged, and there are no SavedTensors.
+    bool is_intact() const noexcept;
+    /// The values of operand k, and those of the result, during the life of a guard.
+    AnyArray saved_array(std::size_t k) const { return slot_array(plan_.slot[k]); }
+    AnyArray saved_result() const;
+    /// The values of slot i.
+    AnyArray slot_array(std::size_t i) const;
+    /// Address of the values of operand k, which are contiguous.
+    std::byte* saved_data(std::size_t k) const;
+    std::byte* saved_result_data() const;
+    static AnyArray contiguous_array(SavedValue const& value, Shape const& shape);
+
+    void release_ready() noexcept;
+
+private:
+    /// Saves what the gradients read. Returns false where SavedTensors must be used instead.
+    XGRAD_INLINE bool save_values(AnyTensor const* const* operands, BoundOperands const& in,
+        AnyTensor const& result) noexcept {
+        auto const& plan = plan_;
+        auto* const value = saved_values().data();
+        bool plain = !default_packing & !plan.saves_unconnected;
+        for (std::size_t i = 0; i < plan.slots; ++i) {
+            std::size_t const k = plan.slot_operand[i];
+            plain &= in.arrays[k]->contiguous & !operands[k]->handle()->inference;
+            ::new (value + i) SavedValue(*in.arrays[k]);
+        }
+        if (plan.gradients.saved_result)
+            ::new (value + plan.slots) SavedValue(result.handle()->array);
+        return plain;
+    }
+    /// Makes the edges; `i` counts those that are made, for the destructor.
+    XGRAD_INLINE void connect(AnyTensor const* const* operands, std::size_t& i) {
+        auto const& plan = plan_;
+        auto* const edges = this->edges().data();
+        for (; i < plan.edges; ++i)
+            ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
+        set_edges(edges, i);
+    }
+    void save_shapes(BoundOperands const& in);
+    [[gnu::cold]] void save_tensors(AnyTensor const* const* operands, AnyTensor const& result);
+
+    /// Converts SavedValues to SavedTensors.
+    [[gnu::cold]] void make_saved_tensors();
+    [[gnu::cold]] void release_saved_tensors() noexcept;
+
+protected:
+    OperandPlan const& plan_;
+    bool contiguous_;       // all operands were contiguous when they were saved
+    bool is_ready_ = false; // the gradients of a fused sum are computed already
+    OperandMask broadcast_ = 0;
+    SumOver* sum_ = nullptr;
+    Shape space_;
+    std::unique_ptr<SavedTensor[]>
+        saved_tensors_; // of the operands and the result; null while SavedValues are used
+    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
+};
+
+} // namespace xgrad::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
+
+namespace xgrad::detail {
+
+class FusedSum : public FusedOperands {
+public:
+    /// True where a full sum that is recorded computes its gradients too.
+    static bool sums_at_once(BoundOperands const& in) {
+        return in.count() != 0 && !default_packing;
+    }
+    /// Computes the scaled sum; stores the gradients until backward().
+    double sum_at_once(BoundOperands const& in) {
+        return sum_->scale * make_ready(in.arrays, in.contiguous);
+    }
+
+protected:
+    using FusedOperands::FusedOperands;
+
+    /// Computes the early gradients again, bit-identical. Values that they do not read may be
+    /// freed: any array of that shape replaces them.
+    [[gnu::cold]] void make_ready_again();
+
+    /// Brings the operands to a kernel and creates the gradients. `values` has null for an operand
+    /// that is not read. It adds to the gradients of the operands in `added_to`, which are
+    /// contiguous. Without a grad_output it computes a full sum too, and returns it.
+    double run_loop(AnyArray const* const* values, AnyArray const* grad_output,
+        AnyArray const* result, std::span<AnyTensor> gradients, OperandMask added_to = 0) const;
+
+private:
+    double make_ready(AnyArray const* const* arrays, bool contiguous);
+    double run(
+        void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
+
+    double sum_contiguous(AnyArray const* const* arrays);
+};
+
+} // namespace xgrad::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
+
+namespace xgrad::detail {
+
+class LocalJacobian;
+
+class FusedNode final : public FusedSum {
+public:
+    /// `over` is null without a fused sum; then `result` has the values of the expression.
+    static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
+        BoundOperands const& in, SumOver const* over, AnyTensor const& result);
+
+    XGRAD_FUNCTION std::span<AnyTensor> ready_gradients() override;
+
+    XGRAD_FUNCTION void apply(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+
+    XGRAD_FUNCTION bool apply_onto(
+        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+
+    /// Computes the gradients without recording.
+    void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) {
+        apply_fused(gradient, results);
+    }
+    /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
+    /// product for each operand and direction (local_jacobian.hpp).
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        ForwardMode::of(*this).push(*this, tangents, results);
+    }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    /// With respect to these operands.
+    [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
+
+private:
+    friend void link_second_order() noexcept;
+    friend void link_forward_mode() noexcept;
+
+    using FusedSum::FusedSum;
+
+    XGRAD_FUNCTION void dispose() noexcept override;
+
+    bool would_record(AnyTensor const& gradient) const;
+
+    /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
+    void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
+    class SavedArrays;
+    void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+
+    /// True for a gradient without other references, so that a result may overwrite it.
+    XGRAD_INLINE static bool is_free(AnyTensor const& gradient) {
+        if (!gradient.defined() || !is_exclusive(gradient)) return false;
+        auto const& t = *gradient.handle();
+        return !t.view && !t.requires_grad && !t.grad_fn && !t.weak &&
+               t.inference == inference_mode;
+    }
+
+    /// `buffer`: the gradient itself where is_free(): a result of its type overwrites it.
+    void apply_fused(
+        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
+    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results);
+    void apply_shortest(
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
+
+    /// True where the gradients are computed already and no unpack hook could change a saved value.
+    bool has_gradients_ready() const noexcept;
+    /// Returns the gradients that are computed already. A further pass computes them again.
+    std::span<AnyTensor> take_ready_gradients() noexcept;
+    static void scale(std::span<AnyTensor> results, double factor);
+
+    /// True for a contiguous grad_output. That of a fused sum may be one element.
+    bool is_plain(AnyArray const& grad_outputs) const;
+    /// True where all arrays that a kernel reads are contiguous and of the same shape.
+    XGRAD_INLINE bool is_simple(AnyArray const& grad_outputs) const {
+        if (contiguous_ && !saved_tensors_) [[likely]]
+            return is_plain(grad_outputs);
+        return is_simple_again(grad_outputs);
+    }
+    bool is_simple_again(AnyArray const& grad_outputs) const;
+
+    /// Computes gradients of contiguous operands; adds to results that are defined. Returns false,
+    /// without effect, for other operands.
+    bool apply_if_simple(
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
+
+    /// Gradient of a sum of a plain tensor: grad_output, broadcast.
+    void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
+
+    /// grad_output is one element, repeated.
+    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
+    void apply_in_loop(
+        AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to = 0) const;
+
+    static constexpr std::size_t max_added_to =
+        31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
+    static constexpr double min_factor =
+        1e-6; // limits of scaling computed gradients, against overflow and underflow
+};
+
+} // namespace xgrad::detail
+
+#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_NODE_HPP
 
 namespace xgrad::detail {
 
