@@ -17460,13 +17460,17 @@ template <Scalar T> struct Ordered {
 
 } // namespace xgrad
 
-template <class T> struct std::tuple_size<xgrad::Ordered<T>> : std::integral_constant<int, 2> {};
-template <class T> struct std::tuple_element<0, xgrad::Ordered<T>> {
+namespace std {
+
+template <class T> struct tuple_size<xgrad::Ordered<T>> : integral_constant<int, 2> {};
+template <class T> struct tuple_element<0, xgrad::Ordered<T>> {
     using type = xgrad::Tensor<T>;
 };
-template <class T> struct std::tuple_element<1, xgrad::Ordered<T>> {
+template <class T> struct tuple_element<1, xgrad::Ordered<T>> {
     using type = xgrad::Tensor<std::int64_t>;
 };
+
+} // namespace std
 
 namespace xgrad {
 

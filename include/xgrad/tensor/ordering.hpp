@@ -48,13 +48,12 @@ template <Scalar T> struct Ordered {
 
 } // namespace xgrad
 
-template <class T> struct std::tuple_size<xgrad::Ordered<T>> : std::integral_constant<int, 2> {};
-template <class T> struct std::tuple_element<0, xgrad::Ordered<T>> {
-    using type = xgrad::Tensor<T>;
+namespace std {
+template <class T> struct tuple_size<xgrad::Ordered<T>> : integral_constant<int, 2> {};
+template <size_t i, class T> struct tuple_element<i, xgrad::Ordered<T>> {
+    using type = xgrad::Tensor<conditional_t<i == 0, T, int64_t>>;
 };
-template <class T> struct std::tuple_element<1, xgrad::Ordered<T>> {
-    using type = xgrad::Tensor<std::int64_t>;
-};
+} // namespace std
 
 namespace xgrad {
 
