@@ -17461,15 +17461,10 @@ template <Scalar T> struct Ordered {
 } // namespace xgrad
 
 namespace std {
-
 template <class T> struct tuple_size<xgrad::Ordered<T>> : integral_constant<int, 2> {};
-template <class T> struct tuple_element<0, xgrad::Ordered<T>> {
-    using type = xgrad::Tensor<T>;
+template <size_t i, class T> struct tuple_element<i, xgrad::Ordered<T>> {
+    using type = xgrad::Tensor<conditional_t<i == 0, T, int64_t>>;
 };
-template <class T> struct tuple_element<1, xgrad::Ordered<T>> {
-    using type = xgrad::Tensor<std::int64_t>;
-};
-
 } // namespace std
 
 namespace xgrad {
