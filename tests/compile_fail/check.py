@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges one program of this folder; CMakeLists.txt here says how they are written.
+"""Checks the messages about one program of this folder with -DMISTAKE; CMakeLists.txt here says how they are written.
 
 usage: check.py COMPILE_COMMANDS PROGRAM.cpp"""
 
@@ -33,9 +33,6 @@ def main():
     if sentence and sentence[0] not in DOCUMENT.read_text(encoding="utf-8"):
         return f"{DOCUMENT.name} does not say what {sentence[0]} means"
 
-    code, messages = compiler.compile_file(words, program)
-    if code:
-        return f"{program.name} must compile without MISTAKE, and does not:\n{beginning(messages)}"
     code, messages = compiler.compile_file(words, program, "-DMISTAKE")
     # clang says with each mistake through which headers it came there, which is no fault of the message
     lines = sum(not line.startswith("In file included from ") for line in messages.splitlines())
