@@ -41,7 +41,7 @@ TEST_CASE("view_as_real and view_as_complex undo each other") {
     CHECK(agrees_with(
         function_of<double>([](auto const& x) { return square(view_as_complex(x.clone())); }),
         function_of<double>([](auto const& x) {
-            return square(complex(x(xt::ellipsis(), 0), x(xt::ellipsis(), 1)));
+            return square(xg::complex(x(xt::ellipsis(), 0), x(xt::ellipsis(), 1)));
         }),
         {sample(xg::DType::float64, {3, 2})}));
 }
@@ -64,18 +64,18 @@ TEST_CASE("changes through the parts of a complex tensor are changes of it") {
         auto const at = both({2, 3}, b);
         CHECK(agrees_with(in_place([](Complex const& z, Real const& x) { z.real() *= x; }),
             out_of_place([](Complex const& z, Real const& x) {
-                return Complex(complex(real(z) * x, imag(z)));
+                return Complex(xg::complex(real(z) * x, imag(z)));
             }),
             at));
         CHECK(agrees_with(in_place([](Complex const& z, Real const& x) { z.imag() = exp(x); }),
             out_of_place([](Complex const& z, Real const& x) {
-                return Complex(complex(real(z), 0 * real(z) + exp(x)));
+                return Complex(xg::complex(real(z), 0 * real(z) + exp(x)));
             }),
             at));
         CHECK(
             agrees_with(in_place([](Complex const& z, Real const& x) { z.real() += z.imag() * x; }),
                 out_of_place([](Complex const& z, Real const& x) {
-                    return Complex(complex(real(z) + imag(z) * x, imag(z)));
+                    return Complex(xg::complex(real(z) + imag(z) * x, imag(z)));
                 }),
                 at));
         CHECK(agrees_with(in_place([](Complex const& z, Real const& x) {
@@ -83,14 +83,14 @@ TEST_CASE("changes through the parts of a complex tensor are changes of it") {
         }),
             out_of_place([](Complex const& z, Real const& x) {
                 Real const column({{0., 1., 0.}});
-                return Complex(complex(real(z),
+                return Complex(xg::complex(real(z),
                     where(column > 0, imag(z) * x(xt::ellipsis(), xg::slice(0, 1)).reshape({-1, 1}),
                         imag(z))));
             }),
             both({2, 3}, {2, 3})));
         CHECK(agrees_with(in_place([](Complex const& z, Real const&) { view_as_real(z).exp_(); }),
             out_of_place([](Complex const& z, Real const&) {
-                return Complex(complex(exp(real(z)), exp(imag(z))));
+                return Complex(xg::complex(exp(real(z)), exp(imag(z))));
             }),
             at));
         CHECK(agrees_with(in_place([](Complex const& z, Real const& x) {
@@ -107,7 +107,7 @@ TEST_CASE("a complex view of a real tensor can be changed") {
         return Real(x * x);
     });
     auto const out_of_place = function_of<double, cd>([](Real const& x, Complex const& w) {
-        Complex const z(complex(x(xt::all(), 0), x(xt::all(), 1)) * w);
+        Complex const z(xg::complex(x(xt::all(), 0), x(xt::all(), 1)) * w);
         return Real(square(xg::stack(std::vector<Real>{real(z), imag(z)}, 1)));
     });
     CHECK(agrees_with(in_place, out_of_place,
