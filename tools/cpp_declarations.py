@@ -7,7 +7,7 @@ import cpp_source
 
 NOT_FUNCTIONS = {"alignas", "decltype", "noexcept", "explicit", "requires", "static_assert", "sizeof", "__attribute__", "if", "return"}
 # A rule is its own text; forward is what the module is for.
-SAID_BY_THE_CLASS = {"choice_names", "value", "partial", "value_and_partial", "value_again", "pullback", "forward"}
+SAID_BY_THE_CLASS = {"choice_names", "value", "partial", "value_and_partial", "factor", "pullback", "forward"}
 # What the introduction of a header with public names tells of them, each in a paragraph that begins with the word.
 FACTS = ("Shapes", "Gradients", "Errors")
 # Data of a rule that only error messages and formulas use: the name of its function.

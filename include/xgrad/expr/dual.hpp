@@ -7,7 +7,7 @@
 // is infinite.
 // Errors: none are thrown. Arguments outside of the domain of the operation do not compile.
 //
-// Read next: dual_kernel.hpp.
+// Read next: walk.hpp.
 #pragma once
 
 #include <xgrad/expr/flat_expression.hpp>
@@ -61,9 +61,19 @@ template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> lift
     return {batch_for<L, P>(x.value), batch_for<L, P>(x.tangent)};
 }
 
+/// Projects a gradient to the kind of an operand: its real part if the operand is real.
+template <class L, class P> XGRAD_INLINE batch_for<L, P> project(simd::Batch<P> g) { return g; }
+template <class L, class P> XGRAD_INLINE batch_for<L, P> project(simd::ComplexBatch<P> g) {
+    if constexpr (std::same_as<L, C>) return g;
+    else return g.re;
+}
 template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> project(Dual<Batch> g) {
     return {project<L, P>(g.value), project<L, P>(g.tangent)};
 }
+
+/// The tangent of a gradient: 0 if the gradient is no dual number.
+template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
+template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
 
 template <std::size_t> using Integer = Z;
 /// True if a derivative may be infinite where the value is finite. An operation that maps integers
@@ -90,9 +100,12 @@ template <class Y, class... L> struct OnDuals<Y(L...)> {
     /// The value; it may differ by a rounding, as in any backward pass.
     template <class P, class Op, class... X>
     XGRAD_INLINE static batch_for<Y, P> value(Op const& op, X... x) {
-        if constexpr (requires { op.value_again(value_of(x)...); })
-            return batch_for<Y, P>(op.value_again(value_of(x)...));
-        else return batch_for<Y, P>(op.value(value_of(x)...));
+        return batch_for<Y, P>(op.value(value_of(x)...));
+    }
+    template <class P, class Op, class A, class B>
+        requires has_factor<Op>
+    XGRAD_INLINE static batch_for<Y, P> value(Op const& op, A a, B b) {
+        return value_of(a) * op.factor(value_of(b));
     }
     /// The tangent of the result y. If `guarded`, an argument whose tangent is 0 contributes 0 even
     /// if its derivative is infinite, because it may be a constant.

@@ -2,8 +2,8 @@
 // each expression, and an ElementType for the scalar type of each operand.
 #pragma once
 
-#include <xgrad/fuse/dual_kernel.hpp>
 #include <xgrad/fuse/gather_scatter.hpp>
+#include <xgrad/fuse/kernel.hpp>
 
 namespace xgrad::detail {
 
@@ -96,15 +96,8 @@ struct KernelTable {
     Vertex const* vertices;
     ElementType const* const* operand; // of each operand
     ElementType const* result; // as a backward pass reads it: a forward kernel writes it as it is
-    // Call them by run_kernel.hpp. `constant`: the operands that have one value in the tile.
-    // `added_to`: the operands whose gradients are added to what the destination has. There is a
-    // backward kernel and a dual kernel where the result has gradients.
-    void (*forward)(
-        void const* expression, void* const* arguments, std::size_t n, OperandMask constant);
-    void (*backward)(void const* expression, BackwardPlan const& plan, void* const* arguments,
-        std::size_t n, OperandMask constant, OperandMask added_to);
-    void (*dual)(
-        void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n);
+    // Call them by run_kernel(). The last two are null where the result has no gradient.
+    Kernel value, gradient, tangent;
     std::size_t lanes; // of a batch, a power of two
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all operands where they are
@@ -137,26 +130,21 @@ template <class F> struct KernelTableOf {
     static_assert(
         simd::Batch<P>::width * std::max(sizeof(Y), sizeof(std::complex<P>)) <= max_batch_bytes);
     using Elements = ElementTypes<P, operand_scalars<F>>;
-    static constexpr auto backward() -> decltype(KernelTable::backward) {
-        if constexpr (Differentiable<Y>) return &backward_kernel<F>;
-        else return nullptr;
-    }
-    static constexpr auto dual() -> decltype(KernelTable::dual) {
-        if constexpr (Differentiable<Y>) return &dual_kernel<F>;
+    template <Pass pass> static constexpr Kernel gradient_kernel() {
+        if constexpr (Differentiable<Y>) return &run_block<F, pass>;
         else return nullptr;
     }
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
-        &element_type<Y, tile_type<Y, P>>, &forward_kernel<F>, backward(), dual(),
-        simd::Batch<P>::width, !has_operation<F>, Elements::in_place, Elements::differentiable};
+        &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
+        gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
+        !has_operation<F>, Elements::in_place, Elements::differentiable};
 };
 
-/// A sum and its gradients in one pass; only expressions that are summed have one.
-using SumKernel = double (*)(void const* expression, BackwardPlan const& plan,
-    void* const* arguments, double factor, std::size_t n, OperandMask constant,
-    OperandMask added_to);
+/// The kernel of a sum and its gradients; only expressions that are summed have one.
 /// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
-template <class F> constexpr SumKernel sum_kernel_of() {
-    if constexpr (has_operation<F> && RealScalar<typename F::scalar>) return &sum_kernel<F>;
+template <class F> constexpr Kernel sum_kernel_of() {
+    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
+        return &run_block<F, Pass::value_and_gradient>;
     else return nullptr;
 }
 

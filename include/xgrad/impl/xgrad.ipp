@@ -38,7 +38,6 @@
 #include <xgrad/impl/functional/vjp.ipp>
 #include <xgrad/impl/fuse/element_type.ipp>
 #include <xgrad/impl/fuse/evaluate_into.ipp>
-#include <xgrad/impl/fuse/kernel.ipp>
 #include <xgrad/impl/fuse/loop_operand.ipp>
 #include <xgrad/impl/fuse/nd_loop.ipp>
 #include <xgrad/impl/fuse/nd_loop_plan.ipp>

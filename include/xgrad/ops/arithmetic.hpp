@@ -67,10 +67,14 @@ XGRAD_INLINE auto operator*(A&& a, B&& b) {
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
     static constexpr std::string_view written = "/";
     XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
-    static constexpr bool divides = true; // a backward pass finds the reciprocal of b once
-    XGRAD_INLINE auto value_again(auto a, auto b) const { return a * reciprocal(b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
+    XGRAD_INLINE auto factor(auto b) const { return reciprocal(b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return factor(b); }
+    XGRAD_INLINE auto partial(wrt<1> by, auto y, auto a, auto b) const {
+        return partial(by, y, a, b, factor(b));
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto, auto factor) const {
+        return -(y * factor);
+    }
 };
 template <class A, class B>
     requires AnyOperand<A, B>

@@ -15,17 +15,6 @@ template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::
     else return simd::batch_of<T, P>::load(p);
 }
 
-/// Loads the operands at the batch that begins at i. A named type, and no lambda: functions that
-/// take it are instantiated once for all kernels.
-template <class P> struct BatchLoader {
-    void const* const* in;
-    std::size_t i;
-
-    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const {
-        return load_batch<T, P>(in[K], i);
-    }
-};
-
 /// Writes a result. A result narrower than the kernel's precision is rounded element by element.
 template <class T, class Batch> XGRAD_INLINE void store_batch(T* out, Batch const& y) {
     if constexpr (requires { y.store(out); }) y.store(out);

@@ -29,22 +29,19 @@ public:
     AnyTensor gradient(std::size_t k);
 
 private:
-    /// Upper bound of the elements of a batch.
-    static constexpr std::size_t max_lanes = 16;
-
-    bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
+    bool makes_gradient(std::size_t k) const { return targets_.makes_gradient(k); }
     /// A shape, of each direction in a batch.
     Shape shape_of(Shape const& one) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
-    DualLayout layout_;
+    KernelLayout layout_;
     std::size_t directions_;         // 0: no batch
     Shape space_;                    // of the loop
     CachedVector<AnyArray> aligned_; // tangents of a batch
     LocalArray<LoopOperand, 21> operands_;
-    DualPlan plan_;
-    alignas(64) std::byte splat_[max_lanes * 16];
+    OperandMask moving_ = 0;  // the operands with a tangent
+    GradientTargets targets_; // the gradients that are requested
     AnyArray grad_outputs_, tangent_;
     CachedVector<AnyArray> gradients_;
 };

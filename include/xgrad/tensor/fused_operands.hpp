@@ -30,7 +30,7 @@ public:
     Shape const& space() const noexcept { return space_; }
     std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
     Shape const& operand_shape(std::size_t k) const;
-    BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
+    GradientTargets const& gradients() const noexcept { return plan_.gradients; }
     OperandMask wanted() const noexcept { return gradients().wanted; }
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }

@@ -32,11 +32,12 @@ protected:
     double run_loop(AnyArray const* const* values, AnyArray const* grad_output,
         AnyArray const* result, std::span<AnyTensor> gradients, OperandMask added_to = 0) const;
 
+    /// Calls a kernel that computes gradients.
+    double run(Pass pass, void* const* at, std::size_t count, OperandMask constant,
+        OperandMask added_to) const;
+
 private:
     double make_ready(AnyArray const* const* arrays, bool contiguous);
-    double run(
-        void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
-
     double sum_contiguous(AnyArray const* const* arrays);
 };
 

@@ -25,12 +25,11 @@ public:
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
     void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
-    std::size_t derivative_count() const;
     bool is_complex_operand(std::size_t k) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
-    BackwardPlan plan_;
+    GradientTargets targets_;
     bool is_complex_, is_double_;        // the result; the precision of the kernel
     CachedVector<AnyArray> derivatives_; // for each operand, of the real and the imaginary parts
 };

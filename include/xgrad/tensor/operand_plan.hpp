@@ -37,9 +37,9 @@ struct OperandPattern {
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
-    BackwardPlan gradients; // of operands that are the same tensor the first one gets the sum
-    OperandMask read = 0;   // operands that the gradients read
-    OperandMask saved = 0;  // the first one of each tensor among them
+    GradientTargets gradients; // of operands that are the same tensor the first one gets the sum
+    OperandMask read = 0;      // operands that the gradients read
+    OperandMask saved = 0;     // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     bool reads_all = false;         // the gradients read every operand
     std::uint8_t edges = 0, slots = 0;

@@ -60,10 +60,10 @@ inline std::string_view sum_name(bool mean) {
 }
 
 /// Computes a sum over all elements and its gradients in one pass.
-AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* expression,
+AnyTensor record_full_sum(RecordTable const& table, Kernel kernel, void const* expression,
     AnyTensor const* const* operands, BoundOperands const& in, bool mean);
 
-AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, SumKernel kernel,
+AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, Kernel kernel,
     void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
     bool mean);
 

@@ -45,7 +45,7 @@ struct SumOver {
     Axes axes; // empty where there is a kernel
     double scale = 1;
     bool keeps_dims = false;
-    SumKernel kernel = nullptr; // of a full sum that is computed together with its gradients
+    Kernel kernel = nullptr; // of a full sum that is computed together with its gradients
 
     /// The shape of the sum of an array of shape `space`.
     Shape reduced(Shape const& space, bool keep) const;

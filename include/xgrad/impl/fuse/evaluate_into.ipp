@@ -16,7 +16,7 @@ XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* ex
     void* at[64];
     for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
     at[table.operand_count] = out.data;
-    if (out.numel) run_forward(table, expression, at, out.numel, 0);
+    if (out.numel) run_values(table, expression, at, out.numel);
 }
 
 XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
@@ -60,7 +60,7 @@ XGRAD_FUNCTION void reduce_contiguous(
     if (copies) result.from = 0;
     loop.add(n, result);
     auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
-        if (!copies) run_forward(table, expression, at, elements, facts.constant);
+        if (!copies) run_values(table, expression, at, elements, facts.constant);
     };
     loop.run(loop_body(body));
 }
@@ -74,7 +74,7 @@ XGRAD_FUNCTION void reduce_all(KernelTable const& table, void const* expression,
     at[table.operand_count] = tile.elements;
     for (std::size_t i = 0; i < count; i += tile_size) {
         std::size_t const elements = std::min(tile_size, count - i);
-        run_forward(table, expression, at, elements, 0);
+        run_values(table, expression, at, elements);
         (*out.transfer)(tile.elements, out.array->data, 0, elements);
         for (std::size_t k = 0; k < table.operand_count; ++k)
             at[k] = static_cast<std::byte*>(at[k]) + elements * table.operand[k]->element;

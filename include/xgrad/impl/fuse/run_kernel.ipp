@@ -63,89 +63,45 @@ XGRAD_INLINE void fill_batch(
     copy_few<max_batch_bytes / 2>(from, bytes, to);
 }
 
-XGRAD_INLINE void TailCopies::read(TailRange range, std::size_t k, std::size_t element) noexcept {
-    write(range, k);
-    if (range.arguments[k])
-        fill_batch(copies_[k], range.first(k, element), range.n, element, range.lanes * element);
-}
-XGRAD_INLINE void TailCopies::write(TailRange range, std::size_t k) noexcept {
-    arguments_[k] = range.arguments[k] ? copies_[k] : nullptr;
-}
-XGRAD_INLINE void TailCopies::copy_back(
-    TailRange range, std::size_t k, std::size_t element) const noexcept {
-    if (range.arguments[k])
-        copy_few<max_batch_bytes / 2>(copies_[k], range.n * element, range.first(k, element));
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(
-    KernelTable const& kernels, void const* expression, TailRange range) {
-    TailCopies copies;
-    std::size_t const count = kernels.operand_count;
-    for (std::size_t k = 0; k < count; ++k) copies.read(range, k, kernels.operand[k]->tile_element);
-    copies.write(range, count);
-    kernels.forward(expression, copies.arguments(), range.n, 0);
-    copies.copy_back(range, count, kernels.result->element);
-}
-
-/// The operands and gradients of a backward kernel or a sum kernel.
-XGRAD_INLINE void take_operands(TailCopies& copies, TailRange range, KernelTable const& kernels,
-    std::size_t gradients, OperandMask added_to) {
-    for (std::size_t k = 0; k < kernels.operand_count; ++k) {
-        auto const element = kernels.operand[k]->tile_element;
-        copies.read(range, k, element);
-        if (added_to >> k & 1) copies.read(range, gradients + k, element);
-        else copies.write(range, gradients + k);
+[[gnu::noinline]] XGRAD_FUNCTION void run_tail(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, std::size_t whole) {
+    constexpr std::size_t max_total = KernelLayout{max_operands}.total();
+    KernelLayout const layout{table.operand_count};
+    auto const n = layout.operand_count, first_gradient = layout.gradients();
+    auto const pass = block.pass;
+    std::size_t const count = pass == Pass::value     ? layout.result() + 1
+                              : pass == Pass::tangent ? layout.total()
+                                                      : layout.tangent();
+    auto const is_written = [&](std::size_t k) {
+        return pass == Pass::value ? k == layout.result()
+                                   : k >= first_gradient && k <= layout.tangent();
+    };
+    std::byte* from[max_total];
+    std::size_t element[max_total];
+    void* arguments[max_total];
+    alignas(64) std::byte copies[max_total][max_batch_bytes];
+    for (std::size_t k = 0; k < count; ++k) {
+        std::size_t const operand = k < n                     ? k
+                                    : k >= layout.tangents()  ? k - layout.tangents()
+                                    : k == layout.tangent()   ? n
+                                    : k >= layout.gradients() ? k - layout.gradients()
+                                                              : n;
+        element[k] = operand < n           ? table.operand[operand]->tile_element
+                     : pass == Pass::value ? table.result->element
+                                           : table.result->tile_element;
+        bool const is_absent = pass == Pass::value_and_gradient && operand == n;
+        arguments[k] = is_absent || !block.arguments[k] ? nullptr : copies[k];
+        if (!arguments[k]) continue;
+        from[k] = static_cast<std::byte*>(block.arguments[k]) + whole * element[k];
+        if (!is_written(k) || (operand < n && block.added_to >> operand & 1))
+            fill_batch(copies[k], from[k], block.n, element[k], table.lanes * element[k]);
     }
-}
-XGRAD_INLINE void copy_gradients_back(
-    TailCopies const& copies, TailRange range, KernelTable const& kernels, std::size_t gradients) {
-    for (std::size_t k = 0; k < kernels.operand_count; ++k)
-        copies.copy_back(range, gradients + k, kernels.operand[k]->tile_element);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void run_backward_tail(KernelTable const& kernels,
-    void const* expression, BackwardPlan const& plan, TailRange range, OperandMask added_to) {
-    BackwardLayout const layout{kernels.operand_count};
-    TailCopies copies;
-    copies.read(range, layout.grad_output(), kernels.result->tile_element);
-    copies.read(range, layout.result(), kernels.result->tile_element);
-    take_operands(copies, range, kernels, layout.gradients(), added_to);
-    kernels.backward(expression, plan, copies.arguments(), range.n, 0, added_to);
-    copy_gradients_back(copies, range, kernels, layout.gradients());
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION double run_sum_tail(KernelTable const& kernels, SumKernel sum,
-    void const* expression, BackwardPlan const& plan, TailRange range, double factor,
-    OperandMask added_to) {
-    BackwardLayout const layout{kernels.operand_count};
-    TailCopies copies;
-    take_operands(copies, range, kernels, layout.gradients(), added_to);
-    double const total = sum(expression, plan, copies.arguments(), factor, range.n, 0, added_to);
-    copy_gradients_back(copies, range, kernels, layout.gradients());
-    return total;
-}
-
-XGRAD_FUNCTION void run_dual(KernelTable const& kernels, void const* expression,
-    DualPlan const& plan, void* const* arguments, std::size_t n) {
-    DualLayout const layout{kernels.operand_count};
-    TailRange range{arguments, kernels.in_whole_batches(n), 0, kernels.lanes};
-    range.n = n - range.whole;
-    if (range.whole) kernels.dual(expression, plan, arguments, range.whole);
-    if (range.n == 0) return;
-    TailCopies copies;
-    for (std::size_t k = 0; k < layout.operand_count; ++k) {
-        auto const element = kernels.operand[k]->tile_element;
-        copies.read(range, k, element);
-        copies.read(range, layout.tangents() + k, element);
-        copies.write(range, layout.gradients() + k);
-    }
-    auto const element = kernels.result->tile_element;
-    copies.read(range, layout.grad_output(), element);
-    copies.read(range, layout.result(), element);
-    copies.write(range, layout.tangent());
-    kernels.dual(expression, plan, copies.arguments(), range.n);
-    copy_gradients_back(copies, range, kernels, layout.gradients());
-    copies.copy_back(range, layout.tangent(), element);
+    block.arguments = arguments;
+    block.constant = 0;
+    kernel(block);
+    for (std::size_t k = 0; k < count; ++k)
+        if (is_written(k) && arguments[k])
+            copy_few<max_batch_bytes / 2>(copies[k], block.n * element[k], from[k]);
 }
 
 } // namespace xgrad::detail

@@ -12,20 +12,20 @@ XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* 
     AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions)
     : node_(node), kernels_(node.table().kernels), layout_{kernels_.operand_count},
       directions_(directions), space_(shape_of(node.space())),
-      aligned_(directions ? layout_.operand_count : 0), operands_(layout_.total()) {
+      aligned_(directions ? layout_.operand_count : 0), operands_(layout_.total()),
+      targets_(node.gradients().only(0)) {
     for (std::size_t k = 0; k < layout_.operand_count; ++k) {
         auto const& info = *kernels_.operand[k];
         operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
         bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
         operands_[layout_.tangents() + k] = absent_input(info);
         if (!moves) continue;
-        plan_.moving |= OperandMask{1} << k;
+        moving_ |= OperandMask{1} << k;
         auto const* tangent = &tangents[node.edge_of(k)].impl().array;
         if (directions) tangent = &(aligned_[k] = aligned_batch(*tangent, node.space().size()));
         operands_[layout_.tangents() + k] = input_operand(*tangent, info);
     }
-    plan_.saved_result = result;
-    if (result) operands_[layout_.result()] = input_operand(*result, *kernels_.result);
+    if (result) operands_[layout_.saved_result()] = input_operand(*result, *kernels_.result);
 }
 
 XGRAD_FUNCTION Shape DualPass::shape_of(Shape const& one) const {
@@ -33,7 +33,6 @@ XGRAD_FUNCTION Shape DualPass::shape_of(Shape const& one) const {
 }
 
 XGRAD_FUNCTION void DualPass::want_tangent() {
-    plan_.wants_tangent = true;
     auto const& info = *kernels_.result;
     auto const* const sum = node_.sum();
     tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
@@ -43,13 +42,10 @@ XGRAD_FUNCTION void DualPass::want_tangent() {
 }
 
 XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
-    plan_.gradients = node_.gradients().only(wanted);
+    targets_ = node_.gradients().only(wanted);
     grad_outputs_ =
         node_.sum() ? node_.sum()->spread(gradient, node_.space()) : gradient.impl().array;
-    if (grad_outputs_.numel == 1) {
-        kernels_.result->gather(splat_, grad_outputs_.data, 0, max_lanes);
-        plan_.constant_grad_output = splat_;
-    } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
+    operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
     gradients_.resize(layout_.operand_count);
     for (std::size_t k = 0; k < layout_.operand_count; ++k) {
         if (!makes_gradient(k)) continue;
@@ -66,7 +62,9 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
 
 XGRAD_FUNCTION void DualPass::run() {
     auto body = [this](void* const* at, std::size_t count, LoopFacts) {
-        run_dual(kernels_, node_.expression_object(), plan_, at, count);
+        KernelBlock block{
+            node_.expression_object(), at, count, Pass::tangent, 0, &targets_, 0, moving_};
+        run_kernel(kernels_, kernels_.tangent, block);
     };
     NdLoop loop(space_, layout_.total());
     for (std::size_t k = 0; k < layout_.total(); ++k) loop.add(k, operands_[k]);

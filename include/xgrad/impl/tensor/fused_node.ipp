@@ -159,9 +159,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     if (count > (plan.reads_all && !broadcasts_grad_output ? part_size : zero_elements))
         apply_in_loop(grad_outputs, results, added_to);
     else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
-    else
-        run_backward(kernels, expression_object(), plan.gradients,
-            reinterpret_cast<void* const*>(at), count, 0, added_to);
+    else run(Pass::gradient, reinterpret_cast<void* const*>(at), count, 0, added_to);
     return true;
 }
 
@@ -171,8 +169,7 @@ XGRAD_FUNCTION bool FusedNode::apply_if_simple(
     kernel::Scratch<std::byte> splat(count * kernels.result->tile_element);
     auto& grad_output = at[operand_count()];
     kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
-    run_backward(kernels, expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
-        count, 0, added_to);
+    run(Pass::gradient, reinterpret_cast<void* const*>(at), count, 0, added_to);
 }
 
 XGRAD_FUNCTION void FusedNode::repeat(

@@ -60,10 +60,8 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
     }
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
         OperandMask const adds = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
-        if (!grad_output) return run(at, count, facts.constant, adds);
-        run_backward(
-            kernels, expression_object(), plan_.gradients, at, count, facts.constant, adds);
-        return 0.;
+        return run(grad_output ? Pass::gradient : Pass::value_and_gradient, at, count,
+            facts.constant, adds);
     };
     double const sum = loop.run(loop_body(body));
     for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
@@ -81,10 +79,13 @@ XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool c
     return sum;
 }
 
-XGRAD_FUNCTION double FusedSum::run(
-    void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const {
-    return run_sum(table().kernels, sum_->kernel, expression_object(), plan_.gradients, at,
-        sum_->scale, count, constant, added_to);
+XGRAD_FUNCTION double FusedSum::run(Pass pass, void* const* at, std::size_t count,
+    OperandMask constant, OperandMask added_to) const {
+    auto const& kernels = table().kernels;
+    bool const sums = pass == Pass::value_and_gradient;
+    KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
+    if (sums) block.factor = sum_->scale;
+    return run_kernel(kernels, sums ? sum_->kernel : kernels.gradient, block);
 }
 
 XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
@@ -101,7 +102,7 @@ XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
             AnyTensor(TensorImpl::make(*table().operand_types[k], AnyArray::Layout{*arrays[k]}));
         at[first_gradient + k] = ready[i].handle()->array.data;
     }
-    return run(at, arrays[0]->numel, 0, 0);
+    return run(Pass::value_and_gradient, at, arrays[0]->numel, 0, 0);
 }
 
 } // namespace xgrad::detail

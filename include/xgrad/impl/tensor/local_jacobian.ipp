@@ -99,7 +99,7 @@ XGRAD_FUNCTION std::size_t directions_of(
 
 XGRAD_FUNCTION LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray const* const* values,
     AnyArray const* result, OperandMask operands)
-    : node_(node), kernels_(node.table().kernels), plan_(node.gradients().only(operands)),
+    : node_(node), kernels_(node.table().kernels), targets_(node.gradients().only(operands)),
       is_complex_(xgrad::is_complex(node.table().result_type.dtype)),
       is_double_(kernels_.result->tile_element == (is_complex_ ? 16 : 8)),
       derivatives_(2 * kernels_.operand_count) {
@@ -113,7 +113,7 @@ XGRAD_FUNCTION bool LocalJacobian::is_complex_operand(std::size_t k) const {
 
 XGRAD_FUNCTION void LocalJacobian::compute(
     AnyArray const* const* values, AnyArray const* result, bool imaginary) {
-    BackwardLayout const layout{kernels_.operand_count};
+    KernelLayout const layout{kernels_.operand_count};
     std::size_t const n = kernels_.operand_count;
     alignas(16) std::byte grad_output[16] = {};
     AnyArray unit{AnyArray::Number()}; // 1 or i, for all elements
@@ -125,16 +125,18 @@ XGRAD_FUNCTION void LocalJacobian::compute(
         loop.add(k, node_.is_read(k) ? input_operand(*values[k], *kernels_.operand[k])
                                      : absent_input(*kernels_.operand[k]));
     loop.add(layout.grad_output(), input_operand(unit, *kernels_.result));
-    if (result) loop.add(layout.result(), input_operand(*result, *kernels_.result));
+    if (result) loop.add(layout.saved_result(), input_operand(*result, *kernels_.result));
     for (std::size_t k = 0; k < n; ++k) {
-        if (!plan_.makes_gradient(k)) continue;
+        if (!targets_.makes_gradient(k)) continue;
         auto const& info = tile_elements(is_complex_operand(k), is_double_);
         auto& d = derivatives_[2 * k + imaginary];
         d = AnyArray(node_.space(), info.element);
         loop.add(layout.gradients() + k, output_operand(d, info));
     }
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        run_backward(kernels_, node_.expression_object(), plan_, at, count, facts.constant, 0);
+        KernelBlock block{
+            node_.expression_object(), at, count, Pass::gradient, facts.constant, &targets_};
+        run_kernel(kernels_, kernels_.gradient, block);
     };
     loop.run(loop_body(body));
 }
@@ -150,7 +152,7 @@ XGRAD_FUNCTION AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents
     CachedVector<Term> terms;
     CachedVector<AnyArray> arrays;
     for (std::size_t k = 0; k < kernels_.operand_count; ++k)
-        if (plan_.makes_gradient(k) && tangents[node_.edge_of(k)].defined()) {
+        if (targets_.makes_gradient(k) && tangents[node_.edge_of(k)].defined()) {
             terms.push_back({k, products_of(is_complex_operand(k), is_double_)});
             arrays.push_back(aligned_batch(tangents[node_.edge_of(k)].impl().array, dims));
         }
@@ -206,7 +208,7 @@ XGRAD_FUNCTION void LocalJacobian::pull(
     }
     CachedVector<Term> terms;
     for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
-        if (!plan_.makes_gradient(k)) continue;
+        if (!targets_.makes_gradient(k)) continue;
         auto const& info = *kernels_.operand[k];
         bool const sums = node_.is_broadcast(k);
         auto const shape = batch_shape(directions, node_.operand_shape(k));

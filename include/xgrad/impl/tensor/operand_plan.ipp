@@ -42,19 +42,14 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
     gradients.wanted = p.requires_grad & reads.reached;
     gradients.saved_result = reads.result;
     for (std::size_t k = 0; k < n; ++k) {
-        auto const first = gradients.target[k] = p.first[k];
+        gradients.target[k] = GradientTargets::none;
         if (!(gradients.wanted >> k & 1)) continue;
+        auto const first = p.first[k];
         read |= reads.of[k];
-        std::size_t behind =
-            k; // the nearest operand before k that gets a gradient of the same tensor
-        while (
-            behind > 0 && !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1))
-            --behind;
-        if (behind > 0) gradients.send_to(behind - 1, k);
-        else {
-            gradients.keep(k);
-            target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
-        }
+        std::size_t j = 0; // the first operand that gets a gradient of the same tensor
+        while (!(p.first[j] == first && gradients.wanted >> j & 1)) ++j;
+        gradients.target[k] = static_cast<std::uint8_t>(j);
+        if (j == k) target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
     }
     for (std::size_t k = 0; k < n; ++k) {
         if (!(read >> k & 1)) continue;

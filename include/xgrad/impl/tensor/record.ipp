@@ -31,7 +31,7 @@ XGRAD_FUNCTION AnyTensor record_flat(
     return result;
 }
 
-XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel,
+XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, Kernel kernel,
     void const* expression, AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
     SumOver const over{
         sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
@@ -43,7 +43,7 @@ XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, SumKernel ker
 }
 
 XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
-    SumKernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
+    Kernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
     bool keepdims, bool mean) {
     BoundOperands const in(table, expression, operands, false);
     auto const& space = in.space();
