@@ -58,9 +58,9 @@ private:
 };
 
 /// True for a location in xgrad's own headers; then the call stack is reported instead.
-[[gnu::cold]] bool is_own(SourceLocation const& at);
+XGRAD_LAZY [[gnu::cold]] bool is_own(SourceLocation const& at);
 
-[[gnu::cold]] std::shared_ptr<Origin const> make_origin();
+XGRAD_LAZY [[gnu::cold]] std::shared_ptr<Origin const> make_origin();
 
 /// Text for messages: " It was recorded at demo.cpp:12, ...", or "" where the location is unknown.
 /// May start addr2line.
@@ -75,7 +75,7 @@ private:
 /// check_nan a backward pass throws at the first gradient that is NaN. All operations are slower.
 class AnomalyMode {
 public:
-    XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept;
+    XGRAD_LAZY XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept;
     AnomalyMode(AnomalyMode const&) = delete;
     AnomalyMode& operator=(AnomalyMode const&) = delete;
     ~AnomalyMode();

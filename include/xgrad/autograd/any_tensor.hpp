@@ -227,9 +227,9 @@ public:
     void zero_grad() const { impl().grad = nullptr; }
     /// Overwrites the values by those of a tensor of the same shape; precision is converted. It is
     /// not recorded, and throws where it would have to be: as<T>().copy_() records.
-    AnyTensor& copy_(AnyTensor const& from);
+    XGRAD_LAZY AnyTensor& copy_(AnyTensor const& from);
     /// The square root of the sum of |x|^2 over all elements.
-    double norm() const;
+    XGRAD_LAZY double norm() const;
 
     /// This tensor as a Tensor<T>; throws TypeError where it has another element type.
     template <Scalar T> Tensor<T> as() const;

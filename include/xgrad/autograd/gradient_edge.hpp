@@ -24,7 +24,7 @@ public:
             detail::fail<GraphError>(
                 "Can only get a gradient edge for Tensors that require gradients.");
     }
-    GradientEdge(Node* node, std::uint32_t output_nr);
+    XGRAD_LAZY GradientEdge(Node* node, std::uint32_t output_nr);
     GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
 
     /// The Node whose output this is; null for a tensor that requires no gradient.
@@ -70,11 +70,15 @@ private:
 class TensorsOrEdges {
 public:
     TensorsOrEdges() = default;
-    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
+    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : given_(true) {
+        for (auto const& x : list) all_.push_back(x);
+    }
     /// A std::vector, or another list.
     template <class List>
         requires std::convertible_to<typename List::value_type const&, TensorOrEdge>
-    TensorsOrEdges(List const& list) : all_(list.begin(), list.end()), given_(true) {}
+    TensorsOrEdges(List const& list) : given_(true) {
+        for (auto const& x : list) all_.push_back(x);
+    }
 
     /// False where no list was given, which differs from an empty list.
     bool given() const noexcept { return given_; }

@@ -28,7 +28,7 @@ public:
     HookHandle() = default;
     explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
     /// Removes the hook: it does not run any more.
-    void remove();
+    XGRAD_LAZY void remove();
 
 private:
     std::function<void()> remove_;
@@ -96,13 +96,13 @@ public:
     AnyHookList& operator=(AnyHookList const&) = delete;
 
     /// True where a hook is in the list.
-    bool any() const;
+    XGRAD_LAZY bool any() const;
 
     /// A copy of the list. A hook that is removed later is not called.
-    HookSlots slots() const;
+    XGRAD_LAZY HookSlots slots() const;
 
 protected:
-    HookHandle add(std::shared_ptr<HookSlot> slot, bool first);
+    XGRAD_LAZY HookHandle add(std::shared_ptr<HookSlot> slot, bool first);
 
 private:
     struct Hooks {

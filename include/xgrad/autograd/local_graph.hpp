@@ -9,8 +9,8 @@ namespace xgrad::detail {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    AliasNode(
-        std::string_view name, std::vector<Edge> edges, ForwardRule rule = ForwardRule::batch);
+    XGRAD_LAZY AliasNode(
+        std::string_view name, CachedVector<Edge> edges, ForwardRule rule = ForwardRule::batch);
     /// Replaces the edge of the first tensor.
     void connect(Edge edge) { edges_[0] = std::move(edge); }
     XGRAD_FUNCTION void apply(
@@ -22,7 +22,7 @@ public:
 
 private:
     std::string_view name_;
-    std::vector<Edge> edges_;
+    CachedVector<Edge> edges_;
     ForwardRule rule_;
 };
 
@@ -32,11 +32,11 @@ private:
 class LocalGraph {
 public:
     /// A tensor with the values of t, which stands for the edge `outside`.
-    AnyTensor input(AnyTensor const& t, Edge outside);
+    XGRAD_LAZY AnyTensor input(AnyTensor const& t, Edge outside);
 
     /// Gradients of the tensors `of` with respect to all inputs, in their order; recorded in grad
     /// mode; undefined where there is none. A pair with an undefined tensor or gradient is skipped.
-    [[gnu::cold]] std::vector<AnyTensor> gradients(
+    XGRAD_LAZY [[gnu::cold]] std::vector<AnyTensor> gradients(
         std::span<AnyTensor const> of, std::span<AnyTensor const> gradients);
 
 private:
@@ -51,7 +51,7 @@ private:
 /// lead to the inputs on which they depend.
 class ErrorNode final : public Node {
 public:
-    ErrorNode(std::string message, std::vector<Edge> edges)
+    ErrorNode(std::string message, CachedVector<Edge> edges)
         : message_(std::move(message)), edges_(std::move(edges)) {
         set_edges(edges_.data(), edges_.size());
     }
@@ -63,27 +63,28 @@ public:
 
 private:
     std::string message_;
-    std::vector<Edge> edges_;
+    CachedVector<Edge> edges_;
 };
 
 /// The same values as t, made by an ErrorNode.
-[[gnu::cold]] AnyTensor with_error(AnyTensor const& t, Ref<Node> error);
+XGRAD_LAZY [[gnu::cold]] AnyTensor with_error(AnyTensor const& t, Ref<Node> error);
 
 /// True where all elements of a tensor of real or complex numbers are 0.
-[[gnu::cold]] bool is_zero(AnyTensor const& t);
+XGRAD_LAZY [[gnu::cold]] bool is_zero(AnyTensor const& t);
 
 /// Throws where apply() computed gradients without recording them. Backward is linear in
 /// grad_output: a gradient that is not always 0 depends on it and must have a grad_fn.
-[[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+XGRAD_LAZY [[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents);
 
 /// Tangent i of a batch: a view.
-AnyTensor tangent_at(AnyTensor const& batch, std::size_t i);
+XGRAD_LAZY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i);
 /// Copies tangent i to a batch of so many, which is made of zeros where it is undefined.
-void put_tangent(AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent);
+XGRAD_LAZY void put_tangent(
+    AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent);
 
 /// Body of push_by_transposing(), reached through ForwardMode.
-[[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+XGRAD_LAZY [[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
 } // namespace xgrad::detail

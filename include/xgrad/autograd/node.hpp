@@ -110,7 +110,7 @@ public:
     /// Releases the saved tensors.
     virtual void release_saved() noexcept {}
     /// The saved tensors, also after they were released.
-    XGRAD_FUNCTION virtual std::vector<NamedSavedTensor> saved_tensors();
+    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
     /// The saved tensor called `name`; throws IndexError where there is none.
     SavedTensorHandle saved(std::string const& name);
 
@@ -202,8 +202,8 @@ struct NodeHooks {
         HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
         std::atomic<OutputHooks*> next{nullptr};
 
-        RetainGrad retain_grad() const;
-        RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
+        XGRAD_LAZY RetainGrad retain_grad() const;
+        XGRAD_LAZY RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
 
     private:
         mutable std::mutex mutex_;
@@ -218,27 +218,26 @@ struct NodeHooks {
     NodeHooks() noexcept = default;
     NodeHooks(NodeHooks const&) = delete;
     NodeHooks& operator=(NodeHooks const&) = delete;
-    XGRAD_FUNCTION virtual ~NodeHooks();
+    virtual ~NodeHooks() = default;
 
     /// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
-    XGRAD_FUNCTION virtual void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
+    virtual void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) = 0;
     /// run_node() for the Node that has these hooks.
-    XGRAD_FUNCTION virtual void run(
-        Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
+    virtual void run(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
+        bool keep_saved) = 0;
     /// Text for messages: see origin_text().
-    XGRAD_FUNCTION virtual std::string origin_text() const;
+    virtual std::string origin_text() const = 0;
     /// Throws VersionError with the message and where the Node was recorded.
-    [[noreturn]] XGRAD_FUNCTION virtual void fail_changed(std::string const& message) const;
+    [[noreturn]] virtual void fail_changed(std::string const& message) const = 0;
     /// Moves what retain_grad() has set for an output to an output of another Node.
-    XGRAD_FUNCTION virtual void move_retain_grad(
-        std::uint32_t output_nr, Node& to, std::uint32_t to_nr);
+    virtual void move_retain_grad(std::uint32_t output_nr, Node& to, std::uint32_t to_nr) = 0;
 
     static NodeHooks* of(Node const& node) noexcept {
         return node.hooks_.load(std::memory_order_acquire);
     }
-    static NodeHooks& made(Node& node);
+    XGRAD_LAZY static NodeHooks& made(Node& node);
     [[gnu::cold]] static void destroy(NodeHooks* hooks) noexcept;
-    static OutputHooks& at(Node& node, std::uint32_t output_nr);
+    XGRAD_LAZY static OutputHooks& at(Node& node, std::uint32_t output_nr);
 };
 
 /// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it

@@ -13,7 +13,7 @@ namespace detail {
 
 /// Checks that a hook replaced a gradient by one of the same shape and scalar type. An undefined
 /// result keeps the gradient.
-AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after);
+XGRAD_LAZY AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after);
 
 // Virtual functions of NodeHooks are called from cold functions: in others GCC calls the only
 // implementation that it sees directly, and every program would contain it (tools/size).
@@ -31,19 +31,19 @@ XGRAD_INLINE void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
 
 /// Throws where a hook returned another number of gradients than it was given.
-void check_hook_count(std::size_t got, std::size_t expected);
+XGRAD_LAZY void check_hook_count(std::size_t got, std::size_t expected);
 
 /// Replaces gradients by the results of a Node hook. An empty list keeps them. An undefined element
 /// stops its gradient.
-void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
+XGRAD_LAZY void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
 
 /// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
-[[gnu::cold]] std::string expression_clause(Node const& node);
+XGRAD_LAZY [[gnu::cold]] std::string expression_clause(Node const& node);
 
-[[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results);
+XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results);
 
 /// apply() in anomaly mode.
-[[gnu::cold]] void apply_in_anomaly_mode(
+XGRAD_LAZY [[gnu::cold]] void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results);
 
 /// Runs a Node with the gradients that arrived. The caller has run its tensor hooks.

@@ -26,21 +26,22 @@ public:
     virtual AnyTensor unpacked() const = 0;
 };
 
-/// A pair of hooks; the type of the packed object is erased. The functions are virtual, so that
-/// only programs with such hooks contain them.
+/// A pair of hooks; the type of the packed object is erased.
 struct Packing {
     std::function<std::shared_ptr<void const>(AnyTensor const&)> pack;
     std::function<AnyTensor(void const*)> unpack;
+    /// call_pack(), by a pointer, so that only programs with such hooks contain it.
+    std::unique_ptr<PackedTensor> (*packed)(
+        std::shared_ptr<Packing const> self, AnyTensor const& value);
 
     template <class P, class U>
-    Packing(P&& p, U&& u) : pack(std::forward<P>(p)), unpack(std::forward<U>(u)) {}
+    Packing(P&& p, U&& u)
+        : pack(std::forward<P>(p)), unpack(std::forward<U>(u)), packed(&call_pack) {}
     Packing(Packing const&) = delete;
     Packing& operator=(Packing const&) = delete;
-    XGRAD_FUNCTION virtual ~Packing();
-    /// Calls pack, without recording. `self` is this pair. Throws where pack changes its argument
-    /// in place.
-    XGRAD_FUNCTION virtual std::unique_ptr<PackedTensor> packed(
-        std::shared_ptr<Packing const> self, AnyTensor const& value) const;
+    /// Calls pack, without recording. Throws where pack changes its argument in place.
+    XGRAD_LAZY static std::unique_ptr<PackedTensor> call_pack(
+        std::shared_ptr<Packing const> self, AnyTensor const& value);
 };
 
 template <class Pack, class Unpack>
@@ -106,7 +107,7 @@ private:
 /// constructor throws the same where hooks are active.
 class DisableSavedTensorsHooks {
 public:
-    XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message);
+    XGRAD_LAZY XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message);
     DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
     DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
     ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }

@@ -10,11 +10,11 @@
 namespace xgrad::detail {
 
 /// The return addresses of the functions that are being called; empty where they are not known.
-[[gnu::cold]] std::vector<void*> call_stack();
+XGRAD_LAZY [[gnu::cold]] std::vector<void*> call_stack();
 /// For each stack up to eight functions outside of xgrad and the runtime libraries, innermost
 /// first. Starts one shell, which calls addr2line once for each executable and library with such
 /// frames.
-[[gnu::cold]] std::vector<std::string> call_stack_texts(
+XGRAD_LAZY [[gnu::cold]] std::vector<std::string> call_stack_texts(
     std::vector<std::vector<void*>> const& stacks);
 
 } // namespace xgrad::detail

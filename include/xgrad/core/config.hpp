@@ -86,11 +86,17 @@
 #        define XGRAD_SEPARATE_COMPILATION // as they have
 #    endif
 #endif
+// A function that few programs call says XGRAD_LAZY where it is declared, and XGRAD_LAZY_BODY in
+// impl/. In a header-only program it is a template: what its body uses is instantiated by a call.
 #ifndef XGRAD_SEPARATE_COMPILATION
 #    define XGRAD_FUNCTION inline
+#    define XGRAD_LAZY template <class = void>
+#    define XGRAD_LAZY_BODY template <class>
 #    ifndef XGRAD_IMPLEMENTATION
 #        define XGRAD_IMPLEMENTATION
 #    endif
 #else
 #    define XGRAD_FUNCTION
+#    define XGRAD_LAZY
+#    define XGRAD_LAZY_BODY
 #endif

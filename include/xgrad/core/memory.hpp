@@ -169,16 +169,81 @@ struct Cached {
     }
 };
 
-/// An allocator for standard containers that uses the cache.
-template <class T> struct CachedAllocator {
+/// The part of std::vector that xgrad uses, with memory of the cache. It is much less for a
+/// compiler to instantiate.
+template <class T> class CachedVector {
+public:
     using value_type = T;
-    CachedAllocator() = default;
-    template <class U> CachedAllocator(CachedAllocator<U> const&) noexcept {}
-    T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate(n * sizeof(T))); }
-    void deallocate(T* p, std::size_t n) noexcept { detail::deallocate(p, n * sizeof(T)); }
-    friend bool operator==(CachedAllocator, CachedAllocator) noexcept { return true; }
+
+    CachedVector() noexcept = default;
+    explicit CachedVector(std::size_t n) { resize(n); }
+    CachedVector(std::size_t n, T const& value) {
+        reserve(n);
+        while (size_ < n) push_back(value);
+    }
+    CachedVector(CachedVector const& other) {
+        reserve(other.size_);
+        for (auto const& x : other) push_back(x);
+    }
+    CachedVector(CachedVector&& other) noexcept { swap(other); }
+    CachedVector& operator=(CachedVector other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~CachedVector() {
+        clear();
+        if (capacity_) deallocate(data_, capacity_ * sizeof(T));
+    }
+
+    T* data() noexcept { return data_; }
+    T const* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+    std::size_t capacity() const noexcept { return capacity_; }
+    bool empty() const noexcept { return size_ == 0; }
+    T* begin() noexcept { return data_; }
+    T* end() noexcept { return data_ + size_; }
+    T const* begin() const noexcept { return data_; }
+    T const* end() const noexcept { return data_ + size_; }
+    T& operator[](std::size_t i) noexcept { return data_[i]; }
+    T const& operator[](std::size_t i) const noexcept { return data_[i]; }
+    T& back() noexcept { return data_[size_ - 1]; }
+
+    void swap(CachedVector& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+    }
+    template <class... A> T& emplace_back(A&&... arguments) {
+        if (size_ < capacity_) [[likely]]
+            return *::new (data_ + size_++) T{std::forward<A>(arguments)...};
+        T element{std::forward<A>(arguments)...}; // the arguments may be elements
+        reserve(capacity_ ? 2 * capacity_ : 4);
+        return *::new (data_ + size_++) T(std::move(element));
+    }
+    void push_back(T const& value) { emplace_back(value); }
+    void push_back(T&& value) { emplace_back(std::move(value)); }
+    void pop_back() noexcept { data_[--size_].~T(); }
+    void clear() noexcept {
+        while (size_) pop_back();
+    }
+    void resize(std::size_t n) {
+        reserve(n);
+        while (size_ > n) pop_back();
+        while (size_ < n) emplace_back();
+    }
+    [[gnu::noinline]] void reserve(std::size_t n) {
+        if (n <= capacity_) return;
+        CachedVector larger;
+        larger.data_ = static_cast<T*>(allocate(n * sizeof(T)));
+        larger.capacity_ = n;
+        for (auto& x : *this) ::new (larger.data_ + larger.size_++) T(std::move(x));
+        swap(larger);
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0, capacity_ = 0;
 };
-template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
 
 /// A vector of trivially copyable elements. The first N are stored in itself.
 template <class T, std::size_t N> class InlineVector {

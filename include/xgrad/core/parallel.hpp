@@ -34,7 +34,7 @@ enum class Wake : bool { always, for_long_work };
 /// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
 /// another thread runs its job alone, on the calling thread. So does Wake::for_long_work, if the
 /// first index takes so little time that the others are done before sleeping threads wake.
-void run_on_pool(IndexedJob const& job, Wake wake);
+XGRAD_LAZY void run_on_pool(IndexedJob const& job, Wake wake);
 
 /// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
 /// one of the exceptions at the end.
@@ -71,7 +71,7 @@ inline constexpr std::size_t part_size = std::size_t{1} << 15;
 /// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
 /// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
 /// are too many. (Its body is that of the loop driver: impl/fuse/nd_loop.ipp.)
-void set_num_threads(std::size_t n);
+XGRAD_LAZY void set_num_threads(std::size_t n);
 /// The number of threads that run elementwise expressions over many elements.
 inline std::size_t get_num_threads() noexcept {
     return detail::pool_size.load(std::memory_order_relaxed);

@@ -18,7 +18,7 @@ namespace xgrad {
 namespace detail {
 
 /// f(inputs), whose Nodes save nothing but their index in the call.
-Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
+XGRAD_LAZY Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
 
 /// A function without arguments: all that it needs is captured.
 template <class F>

@@ -62,10 +62,10 @@ inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 
 /// New handles with the same memory and grad_fn, so that a function's use of its arguments is
 /// distinct from its use of the same tensors as captured ones.
-[[gnu::cold]] Tensors recorded_aliases(
+XGRAD_LAZY [[gnu::cold]] Tensors recorded_aliases(
     std::string_view name, TensorSpan of, ForwardRule rule = ForwardRule::batch);
 
-void check_defined(std::string_view name, std::string_view what, TensorSpan all);
+XGRAD_LAZY void check_defined(std::string_view name, std::string_view what, TensorSpan all);
 
 /// A call of a function whose derivatives are computed.
 struct Evaluation {
@@ -81,11 +81,11 @@ struct Evaluation {
 
 /// Turns tensors of the caller into the inputs of an evaluation: new handles that require
 /// gradients.
-void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x);
+XGRAD_LAZY void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x);
 
 /// Turns the results of a function into results of its transform: without their graph, unless
 /// create_graph asks for it.
-void become_values(bool create_graph, std::span<AnyTensor> outputs);
+XGRAD_LAZY void become_values(bool create_graph, std::span<AnyTensor> outputs);
 
 /// F called with a structure of type In: with its parts, if it is a tuple and F takes them.
 template <class F, class In> struct CallWith {

@@ -10,16 +10,16 @@ namespace xgrad::detail {
 
 class ForwardPass {
 public:
-    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
+    XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
 
     /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
     /// the user wrote without a jvp, or passes a checkpoint.
-    bool prefers_reverse() const;
+    XGRAD_LAZY bool prefers_reverse() const;
 
     /// Computes the tangents of the outputs from those of the inputs, of which some may be
     /// undefined, which stands for 0. An output that does not depend on the inputs gets an
     /// undefined one. A batch has so many directions.
-    void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
+    XGRAD_LAZY void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
         std::size_t directions = 0);
 
 private:
@@ -37,22 +37,23 @@ private:
         std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
 
         /// Allocates the tangents.
-        void begin();
-        std::span<AnyTensor> all();
+        XGRAD_LAZY void begin();
+        XGRAD_LAZY std::span<AnyTensor> all();
     };
 
     /// The state of a Node in this pass, and whether it is new.
-    std::pair<Index, bool> enter(Node& node);
-    Index lookup(Node const& node) const;
+    XGRAD_LAZY std::pair<Index, bool> enter(Node& node);
+    XGRAD_LAZY Index lookup(Node const& node) const;
 
     /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    void visit(Node& last);
+    XGRAD_LAZY void visit(Node& last);
 
-    AnyTensor tangent(Edge const& edge);
+    XGRAD_LAZY AnyTensor tangent(Edge const& edge);
 
-    void push(Index index);
+    XGRAD_LAZY void push(Index index);
     /// pushforward() of a Node for each direction of a batch.
-    void push_each(Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    XGRAD_LAZY void push_each(
+        Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     CachedVector<Edge> inputs_, outputs_;
     std::size_t directions_ = 0; // of this pass

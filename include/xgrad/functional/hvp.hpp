@@ -15,10 +15,23 @@ namespace xgrad {
 namespace detail {
 
 /// v^T H: the gradient, differentiated in reverse mode from v.
-void vector_hessian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+inline void vector_hessian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    check_vector(e.transform, v, e.inputs);
+    AnyTensor one;
+    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
+        e.create_graph, products);
+    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
+}
 
 /// H v: the derivative of the gradient along v, forward mode over reverse mode.
-void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+inline void hessian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    push_forward(e.with_outputs(gradient), v, products);
+    fill_in(e, "The hessian of the user-provided function", "hessian", products);
+}
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product() {
     using Of = Transform<F, X>;
@@ -94,7 +107,3 @@ template <detail::TransformedFunction F> auto vhp(F&& f) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/functional/hvp.ipp>
-#endif

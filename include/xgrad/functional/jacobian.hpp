@@ -40,17 +40,19 @@ namespace detail {
 class ForwardPass;
 
 /// A view of the real, or of the imaginary, parts of an array.
-[[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
-[[gnu::cold]] void copy_parts(
+XGRAD_LAZY [[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
+XGRAD_LAZY [[gnu::cold]] void copy_parts(
     TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from);
 
 /// Sets one element to 1 or i.
-[[gnu::cold]] void set_unit(AnyTensor const& t, std::size_t place, bool imaginary = false);
+XGRAD_LAZY [[gnu::cold]] void set_unit(
+    AnyTensor const& t, std::size_t place, bool imaginary = false);
 
 /// The derivatives of one output with respect to all inputs: for each input a tensor of the shape
 /// of the output followed by that of the input. Its rows are the gradients of the output's
 /// elements.
-[[gnu::cold]] Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index);
+XGRAD_LAZY [[gnu::cold]] Tensors reverse_rows(
+    Evaluation const& e, AnyTensor const& output, std::size_t index);
 
 /// The number of tangents in one pass of forward mode.
 inline constexpr std::size_t max_directions = 8;
@@ -60,17 +62,18 @@ struct Column {
     bool imaginary = false;
 };
 /// The number of elements; of the complex ones both parts count where `both_parts`.
-std::size_t count_directions(TensorSpan all, bool both_parts);
+XGRAD_LAZY std::size_t count_directions(TensorSpan all, bool both_parts);
 /// Copies `count` tangents of a batch, from `row` on, to neighbouring columns of the block of
 /// derivatives with respect to one input, which has so many columns.
-[[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t columns, Column const& first,
-    std::size_t count, AnyTensor const& along, std::size_t row);
+XGRAD_LAZY [[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t columns,
+    Column const& first, std::size_t count, AnyTensor const& along, std::size_t row);
 
 /// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
-[[gnu::cold]] std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass);
+XGRAD_LAZY [[gnu::cold]] std::vector<Tensors> forward_columns(
+    Evaluation const& e, ForwardPass& pass);
 
 /// `is_symmetric`: the Jacobian is a Hessian.
-[[gnu::cold]] std::vector<Tensors> jacobian_blocks(
+XGRAD_LAZY [[gnu::cold]] std::vector<Tensors> jacobian_blocks(
     Evaluation const& e, Mode strategy, bool is_symmetric = false);
 
 /// The blocks of derivatives: for each output a structure like the inputs, in a std::tuple where
@@ -90,7 +93,7 @@ template <class X> inline constexpr bool is_flat = TensorLike<X>;
 template <class... X> inline constexpr bool is_flat<std::tuple<X...>> = (TensorLike<X> && ...);
 
 /// The recorded gradient of a real scalar: the Hessian is its Jacobian.
-Tensors recorded_gradient(Evaluation const& e);
+XGRAD_LAZY Tensors recorded_gradient(Evaluation const& e);
 
 } // namespace detail
 

@@ -16,10 +16,11 @@ namespace detail {
 
 /// Pushes the tangents v of the inputs along the graph to the outputs; undefined for an output that
 /// no tangent reaches.
-void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents);
+XGRAD_LAZY void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents);
 
 /// J v.
-void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+XGRAD_LAZY void jacobian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 /// In the place of a vector: 1.
 struct One {};

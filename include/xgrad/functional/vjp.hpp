@@ -19,38 +19,39 @@ namespace xgrad {
 namespace detail {
 
 /// Checks that v has the shapes of the outputs; without v there must be one output of one element.
-void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits);
+XGRAD_LAZY void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits);
 /// The given vector, or a 1, which is stored in `one`.
-TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one);
+XGRAD_LAZY TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one);
 
 /// Checks that every output depends on the inputs (strict mode).
-void check_outputs(Evaluation const& e);
+XGRAD_LAZY void check_outputs(Evaluation const& e);
 
 /// Computes the gradients of the inputs from those outputs that require one; an input on which they
 /// do not depend gets an undefined one. Without grad_outputs there is one output, a real scalar,
 /// whose gradient is 1.
-void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph, bool keep_graph,
-    std::span<AnyTensor> gradients);
+XGRAD_LAZY void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
+    bool keep_graph, std::span<AnyTensor> gradients);
 
 /// Replaces undefined derivatives by zeros. In strict mode they are an error, which says that
 /// `what` does not depend on an input.
-void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
+XGRAD_LAZY void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
     std::span<AnyTensor> gradients);
 
-void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+XGRAD_LAZY void vector_jacobian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 /// An evaluation whose graph is kept.
 struct KeptEvaluation {
     std::string_view transform;
     Tensors inputs, outputs;
 
-    explicit KeptEvaluation(Evaluation const& e);
+    XGRAD_LAZY explicit KeptEvaluation(Evaluation const& e);
     /// v^T J and J v.
-    Tensors pull_back(Tensors const& v) const;
+    XGRAD_LAZY Tensors pull_back(Tensors const& v) const;
     Tensors push_forward(Tensors const& v) const;
 
 private:
-    Evaluation evaluation() const;
+    XGRAD_LAZY Evaluation evaluation() const;
 };
 
 } // namespace detail

@@ -38,7 +38,7 @@ public:
     static inline constinit std::atomic<void (*)(
         NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads)>
         threaded{nullptr};
-    static void run_on_threads(
+    XGRAD_LAZY static void run_on_threads(
         NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads);
 
 private:

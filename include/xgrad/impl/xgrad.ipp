@@ -32,7 +32,6 @@
 #include <xgrad/impl/functional/checkpoint.ipp>
 #include <xgrad/impl/functional/evaluation.ipp>
 #include <xgrad/impl/functional/forward_pass.ipp>
-#include <xgrad/impl/functional/hvp.ipp>
 #include <xgrad/impl/functional/jacobian.ipp>
 #include <xgrad/impl/functional/jvp.ipp>
 #include <xgrad/impl/functional/vjp.ipp>
@@ -44,15 +43,9 @@
 #include <xgrad/impl/fuse/run_kernel.ipp>
 #include <xgrad/impl/kernels/fft.ipp>
 #include <xgrad/impl/kernels/gemm.ipp>
-#include <xgrad/impl/kernels/gemm_blas.ipp>
-#include <xgrad/impl/ops/flipping.ipp>
-#include <xgrad/impl/ops/fourier.ipp>
 #include <xgrad/impl/ops/gamma.ipp>
 #include <xgrad/impl/ops/indexing.ipp>
-#include <xgrad/impl/ops/linalg.ipp>
-#include <xgrad/impl/ops/masking.ipp>
 #include <xgrad/impl/ops/padding.ipp>
-#include <xgrad/impl/ops/reducing.ipp>
 #include <xgrad/impl/ops/shaping.ipp>
 #include <xgrad/impl/tensor/arraywise_record.ipp>
 #include <xgrad/impl/tensor/backward.ipp>
@@ -65,7 +58,6 @@
 #include <xgrad/impl/tensor/fused_node.ipp>
 #include <xgrad/impl/tensor/fused_operands.ipp>
 #include <xgrad/impl/tensor/fused_sum.ipp>
-#include <xgrad/impl/tensor/hooks.ipp>
 #include <xgrad/impl/tensor/index_select.ipp>
 #include <xgrad/impl/tensor/inplace.ipp>
 #include <xgrad/impl/tensor/join.ipp>

@@ -56,8 +56,12 @@ template <> struct Blas<std::complex<double>> {
     static constexpr auto gemv = &zgemv_;
 };
 
-bool blas_can_count(std::size_t n);
-bool blas_can_count(std::ptrdiff_t n);
+inline bool blas_can_count(std::size_t n) {
+    return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+}
+inline bool blas_can_count(std::ptrdiff_t n) {
+    return std::abs(n) <= std::numeric_limits<int>::max();
+}
 
 /// The arguments op and ld with which BLAS reads the transpose of an operand.
 struct BlasForm {
@@ -155,7 +159,3 @@ template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
     return true;
 }
 } // namespace xgrad::detail::kernel
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/kernels/gemm_blas.ipp>
-#endif

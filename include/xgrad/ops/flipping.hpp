@@ -72,7 +72,10 @@ private:
 
 namespace detail {
 /// A shift modulo the extent.
-std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent);
+inline std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
+    auto const n = static_cast<std::ptrdiff_t>(extent);
+    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
+}
 } // namespace detail
 
 /// Rotates the elements by a shift along each of some axes, backwards if it is negative. A copy.
@@ -124,7 +127,3 @@ template <Operand X> auto ifftshift(X const& x, AxisList const& axes = {}) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/flipping.ipp>
-#endif

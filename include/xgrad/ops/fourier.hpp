@@ -42,7 +42,10 @@ void transform_axis(Array<std::complex<P>> const& x, std::size_t axis, int sign)
             fft_many(x.begin() + block, step, 1, x.begin() + block, step, 1, n, after, sign);
 }
 
-double fft_scale(FftNorm norm, bool inverse, std::size_t n);
+inline double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
+    if (norm == FftNorm::ortho) return 1 / std::sqrt(static_cast<double>(n));
+    return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
+}
 
 /// The weights of the bins of a half spectrum: 1 for bins that are their own mirror image, else 2
 /// for the bin and its mirror image; inverse 1 and 1/2.
@@ -171,11 +174,21 @@ template <class X> auto as_complex(X const& x) {
     return cast<std::complex<P>>(t);
 }
 
-std::size_t checked_length(std::string_view operation, std::size_t n);
+inline std::size_t checked_length(std::string_view operation, std::size_t n) {
+    if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    return n;
+}
 
 /// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
-void check_real_axes(
-    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape);
+inline void check_real_axes(
+    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
+    if (axes.empty()) axes = all_axes(shape.size());
+    normalize_axes(operation, axes, shape);
+    if (axes.empty())
+        fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
+    if (!lengths.empty() && lengths.size() != axes.size())
+        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
+}
 
 template <class X>
 auto complex_transform(std::string_view operation, X const& x, Axes const& axes,
@@ -325,7 +338,3 @@ auto ifft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/fourier.ipp>
-#endif

@@ -75,7 +75,7 @@ struct Window : Arraywise {
         : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
 
     /// Appends the part of the next axis.
-    void add(detail::AxisPart const& part);
+    XGRAD_LAZY void add(detail::AxisPart const& part);
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out;
         look(x, out, sizeof(T));
@@ -84,7 +84,8 @@ struct Window : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 
 private:
-    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const;
+    XGRAD_LAZY void look(
+        detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const;
 };
 
 /// Zeros of a shape with x in the selected part: the adjoint of Window.
@@ -119,8 +120,8 @@ template <class I>
 concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> ||
                     requires(I const& i) { i.get(std::size_t{}); };
 
-AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis);
-AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis);
+XGRAD_LAZY AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis);
+XGRAD_LAZY AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis);
 inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
 /// xt::range and its kin.
 template <class I>
@@ -163,7 +164,7 @@ public:
             ++axis_;
         }
     }
-    Window finish();
+    XGRAD_LAZY Window finish();
 
 private:
     void whole() { window_.add({0, shape_[axis_++]}); }

@@ -68,14 +68,31 @@ struct Matmul : Arraywise {
 
 private:
     using Form = MatmulFactor::Form;
-    Form result_form() const noexcept;
+    auto result_form() const noexcept -> Form {
+        return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix;
+    }
 
     /// The matrices of a factor as the product reads them.
     struct Matrix {
         std::size_t rows = 1, columns = 1;
         std::ptrdiff_t row_step = 1, column_step = 1;
 
-        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is);
+        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is) {
+            if (is.form != Form::column) {
+                columns = shape.back();
+                column_step = strides.back();
+            } else {
+                rows = shape.back();
+                row_step = strides.back();
+            }
+            if (is.form == Form::matrix) {
+                rows = *(shape.end() - 2);
+                row_step = *(strides.end() - 2);
+            }
+            if (!is.transposed) return;
+            std::swap(rows, columns);
+            std::swap(row_step, column_step);
+        }
     };
 
     [[noreturn, gnu::cold]] static void fail_to_fit(Shape const& a, Shape const& b) {
@@ -249,7 +266,3 @@ template <Operand A> auto adjoint(A const& a) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/linalg.ipp>
-#endif

@@ -13,7 +13,9 @@
 namespace xgrad {
 
 namespace detail {
-std::size_t count_true(Array<bool> const& mask);
+inline std::size_t count_true(Array<bool> const& mask) {
+    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
+}
 } // namespace detail
 
 /// The elements where the mask is true, in row-major order, as a vector.
@@ -63,7 +65,3 @@ auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) con
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/masking.ipp>
-#endif

@@ -124,18 +124,18 @@ auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const 
 namespace detail {
 
 /// The widths with positive ones replaced by 0.
-Axes negative_ones(Axes widths);
-std::size_t if_positive(std::ptrdiff_t width);
+XGRAD_LAZY Axes negative_ones(Axes widths);
+XGRAD_LAZY std::size_t if_positive(std::ptrdiff_t width);
 
 /// The widths of pad(), for each axis: before it and after it.
 struct PadWidths {
     Axes before, after;
     bool cut = false, add = false; // some widths are negative; some are positive
 
-    PadWidths(Axes const& widths, Shape const& extents);
+    XGRAD_LAZY PadWidths(Axes const& widths, Shape const& extents);
 };
 
-void check_border(PadBorder const& b, std::size_t extent);
+XGRAD_LAZY void check_border(PadBorder const& b, std::size_t extent);
 
 } // namespace detail
 

@@ -133,11 +133,23 @@ template <Operand X> Axes checked_axes(std::string_view operation, X const& x, A
 }
 
 /// The number of elements that are reduced to one.
-std::size_t count_over(Shape const& shape, Axes const& axes);
+inline std::size_t count_over(Shape const& shape, Axes const& axes) {
+    std::size_t n = 1;
+    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
+    return n;
+}
 
 /// All axes, those of `over` last.
-[[gnu::cold]] Axes axes_with_last(Axes const& over, std::size_t rank);
-bool are_last(Axes const& over, std::size_t rank);
+[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank) {
+    Axes order;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
+        if (std::find(over.begin(), over.end(), i) == over.end()) order.push_back(i);
+    for (auto const axis : over) order.push_back(axis);
+    return order;
+}
+inline bool are_last(Axes const& over, std::size_t rank) {
+    return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank;
+}
 
 /// The elements as W, contiguous, with the axes `over` last: the array itself if it is so, else a
 /// copy in `buffer`.
@@ -184,7 +196,3 @@ template <class Op, Operand X> auto express_reduction(Op op, X const& x) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/ops/reducing.ipp>
-#endif

@@ -58,7 +58,7 @@ struct Reshape : Arraywise {
     }
 
 private:
-    Shape resolve(Shape const& from) const;
+    XGRAD_LAZY Shape resolve(Shape const& from) const;
 };
 template <Operand X> auto reshape(X const& x, AxisList const& shape) {
     return express(Reshape{{}, shape}, x);
@@ -102,7 +102,7 @@ template <Operand X> auto flatten(X const& x, std::ptrdiff_t first, std::ptrdiff
 
 namespace detail {
 /// The inverse permutation.
-Axes inverse_of(Axes const& order);
+XGRAD_LAZY Axes inverse_of(Axes const& order);
 } // namespace detail
 
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
@@ -129,7 +129,7 @@ struct Permute : Arraywise {
     }
 
 private:
-    Axes normalized(Shape const& shape) const;
+    XGRAD_LAZY Axes normalized(Shape const& shape) const;
 };
 template <Operand X> auto permute(X const& x, AxisList const& axes) {
     return express(Permute{{}, axes}, x);

@@ -72,22 +72,23 @@ namespace detail {
 }
 
 /// Without a gradient a pass starts from 1: allowed for a real scalar only.
-void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index);
+XGRAD_LAZY void check_implicit_gradient(
+    TypeInfo const& type, Shape const& shape, std::size_t index);
 
 /// The Root of an output of this type and shape; the shape must outlive it.
-Root root_at(
+XGRAD_LAZY Root root_at(
     Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index);
 
-void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients);
-CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs,
+XGRAD_LAZY void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients);
+XGRAD_LAZY CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs,
     std::vector<AnyTensor> const& gradients);
 
-Capture capture_at(Edge edge, bool also_run = false);
-CachedVector<Capture> captures_of(
+XGRAD_LAZY Capture capture_at(Edge edge, bool also_run = false);
+XGRAD_LAZY CachedVector<Capture> captures_of(
     std::string_view operation, TensorsOrEdges const& inputs, bool also_run);
 
 /// Converts a gradient to what grad() returns for an input of this type and shape.
-AnyTensor delivered(
+XGRAD_LAZY AnyTensor delivered(
     AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options);
 
 /// True where grad() is called in code that is differentiated, without create_graph:
@@ -95,15 +96,16 @@ AnyTensor delivered(
 inline bool forbids_differentiation(GradOptions const& options) noexcept {
     return differentiated && recording() && !options.create_graph.is_given();
 }
-[[gnu::cold]] Ref<Node> unrecorded_error(std::vector<Edge> outputs);
+XGRAD_LAZY [[gnu::cold]] Ref<Node> unrecorded_error(CachedVector<Edge> outputs);
 /// Runs the pass of grad().
 /// run_backward() whose captured gradients are contiguous.
-void run_to_inputs(
+XGRAD_LAZY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph);
 
-void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
+XGRAD_LAZY void run_grad(
+    std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
 
-std::vector<AnyTensor> batched_grad(
+XGRAD_LAZY [[gnu::cold]] std::vector<AnyTensor> batched_grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
 
 } // namespace detail
@@ -111,30 +113,27 @@ std::vector<AnyTensor> batched_grad(
 /// Computes the gradients of the outputs with respect to all leaves (or options.inputs) and adds
 /// them to .grad. For an input that is a GradientEdge its Node runs too; the Node of a leaf adds to
 /// .grad.
-void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {},
-    BackwardOptions const& options = {});
+XGRAD_LAZY void backward(TensorsOrEdges const& outputs,
+    std::vector<AnyTensor> const& gradients = {}, BackwardOptions const& options = {});
 
 /// Returns the gradients of the outputs with respect to the inputs; undefined for an unused input
 /// if that is allowed. Does not change .grad. With is_grads_batched the result is as if grad() was
 /// called for each index of the leading axis of all gradients, hooks included.
-std::vector<AnyTensor> grad(
+XGRAD_LAZY std::vector<AnyTensor> grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {});
 
 namespace detail {
 
 /// Number of rows of the batched gradients; throws where a gradient does not fit its output.
-[[gnu::cold]] std::size_t batch_size(
+XGRAD_LAZY [[gnu::cold]] std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients);
-
-[[gnu::cold]] std::vector<AnyTensor> batched_grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
 
 } // namespace detail
 
 namespace detail {
 
 /// grad() of one output: writes the gradient of input i to gradients[i].
-void grad_into(AnyTensor* gradients, AnyTensor const& output,
+XGRAD_LAZY void grad_into(AnyTensor* gradients, AnyTensor const& output,
     std::span<AnyTensor const* const> inputs, GradOptions const& options);
 
 } // namespace detail

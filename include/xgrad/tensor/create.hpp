@@ -182,11 +182,11 @@ template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distan
 
 namespace detail {
 /// Uniform random numbers in [0, 1).
-void fill_uniform(float* x, std::size_t n);
-void fill_uniform(double* x, std::size_t n);
+XGRAD_LAZY void fill_uniform(float* x, std::size_t n);
+XGRAD_LAZY void fill_uniform(double* x, std::size_t n);
 /// Normal random numbers with mean 0.
-void fill_normal(float* x, std::size_t n, float deviation);
-void fill_normal(double* x, std::size_t n, double deviation);
+XGRAD_LAZY void fill_normal(float* x, std::size_t n, float deviation);
+XGRAD_LAZY void fill_normal(double* x, std::size_t n, double deviation);
 
 /// A new tensor of which fill(elements, count) writes the elements, or their two parts.
 template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {
@@ -197,7 +197,7 @@ template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> 
 } // namespace detail
 
 /// Seeds the calling thread's random generator.
-void manual_seed(std::uint64_t seed);
+XGRAD_LAZY void manual_seed(std::uint64_t seed);
 
 /// Uniform random numbers in [0, 1); both parts of complex numbers.
 template <Differentiable T = double>
@@ -249,15 +249,16 @@ Tensor<T> full_like(
 template <Scalar T> Tensor<T> empty_like(Tensor<T> const& t) { return empty<T>(t.shape()); }
 
 /// Uniform random integers from low to high - 1. Throws an Error unless low < high.
-Tensor<std::int64_t> randint(std::int64_t low, std::int64_t high, ShapeArgument const& shape);
+XGRAD_LAZY Tensor<std::int64_t> randint(
+    std::int64_t low, std::int64_t high, ShapeArgument const& shape);
 inline Tensor<std::int64_t> randint(std::int64_t high, ShapeArgument const& shape) {
     return randint(0, high, shape);
 }
 /// 0 ... n - 1 in random order.
-Tensor<std::int64_t> randperm(std::size_t n);
+XGRAD_LAZY Tensor<std::int64_t> randperm(std::size_t n);
 /// n class numbers for each row of weights, which need not add up to 1; each at most once unless
 /// `replacement`. The weights are a vector, or rows of a matrix.
-Tensor<std::int64_t> multinomial(
+XGRAD_LAZY Tensor<std::int64_t> multinomial(
     Tensor<double> const& weights, std::size_t n, Flag replacement = false);
 /// 1 with the probability that each element says, else 0.
 template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
@@ -271,7 +272,7 @@ template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
 }
 /// For each class number of `labels` a row of zeros with a 1 at that place, along a new last axis.
 /// Throws an Error for numbers that are not in 0 ... classes - 1.
-Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std::size_t classes);
+XGRAD_LAZY Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std::size_t classes);
 
 } // namespace xgrad
 

@@ -33,10 +33,10 @@ struct MemoryLayout {
 };
 /// The array of external memory. Checks that the pointer is not null and aligned, and that no
 /// stride is negative. `available`: elements that are there, if that is known.
-AnyArray external_array(MemoryLayout const& layout, std::byte* data, std::size_t element,
+XGRAD_LAZY AnyArray external_array(MemoryLayout const& layout, std::byte* data, std::size_t element,
     std::size_t alignment, std::size_t available);
 /// Throws ShapeError if the shape needs more elements than are there.
-void check_available(MemoryLayout const& layout, std::size_t available);
+XGRAD_LAZY void check_available(MemoryLayout const& layout, std::size_t available);
 inline constexpr std::size_t unknown_size = ~std::size_t{0};
 
 template <Scalar T>

@@ -14,12 +14,12 @@ public:
     using Tensors = std::vector<AnyTensor>;
 
     /// Edges of the inputs of a Function; an empty vector where no input requires a gradient.
-    static std::vector<Edge> edges_to(Tensors const& inputs);
+    XGRAD_LAZY static CachedVector<Edge> edges_to(Tensors const& inputs);
 
     /// `first` has the index of the first input of each argument of forward, and the number of
     /// inputs.
-    AnyFunctionNode(std::string_view function, Tensors inputs, std::vector<std::uint32_t> first,
-        std::vector<Edge> edges);
+    XGRAD_LAZY AnyFunctionNode(std::string_view function, Tensors inputs,
+        std::vector<std::uint32_t> first, CachedVector<Edge> edges);
 
     std::string name() const override { return backward_name(function_); }
     void release_saved() noexcept override {
@@ -29,14 +29,14 @@ public:
 
     std::string_view function() const noexcept { return function_; }
     /// Zeros with the shapes of the results; undefined where a result has no gradient.
-    Tensors zero_outputs() const;
+    XGRAD_LAZY Tensors zero_outputs() const;
     /// True where the call is recorded.
     bool is_recorded() const noexcept { return !edges_.empty(); }
 
-    bool needs_input_grad(std::size_t argument) const;
-    bool needs_input_grad(std::size_t argument, std::size_t element) const;
+    XGRAD_LAZY bool needs_input_grad(std::size_t argument) const;
+    XGRAD_LAZY bool needs_input_grad(std::size_t argument, std::size_t element) const;
 
-    void mark_dirty(AnyTensor const& t);
+    XGRAD_LAZY void mark_dirty(AnyTensor const& t);
     void mark_non_differentiable(AnyTensor const& t) {
         check_in_forward("mark_non_differentiable");
         non_differentiable_.push_back(t);
@@ -45,7 +45,7 @@ public:
         check_in_forward("save_for_backward");
         to_save_ = std::move(tensors);
     }
-    AnyTensor unpack_saved(std::size_t i);
+    XGRAD_LAZY AnyTensor unpack_saved(std::size_t i);
 
     bool materialize_grads = true, materialize_non_diff_grads = true;
 
@@ -53,14 +53,14 @@ protected:
     /// Connects the results of forward to the graph and saves tensors. Some results are replaced by
     /// other tensors with the same values. Everything that can throw is done before the first
     /// grad_fn changes.
-    void finish_forward(Tensors& results);
+    XGRAD_LAZY void finish_forward(Tensors& results);
 
     /// Replaces undefined gradients by zeros.
-    void fill_undefined(std::span<AnyTensor> gradients) const;
+    XGRAD_LAZY void fill_undefined(std::span<AnyTensor> gradients) const;
 
     std::size_t first_of(std::size_t argument) const { return first_[argument]; }
     Shape const& shape_of(std::size_t input) const { return shapes_[input]; }
-    std::size_t count_of(std::size_t argument) const;
+    XGRAD_LAZY std::size_t count_of(std::size_t argument) const;
 
     /// Stores the gradient of a tensor of an argument, summed to its shape where it was broadcast.
     template <Scalar T>
@@ -77,12 +77,12 @@ protected:
         results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
     }
     /// Stores the tangent of result i, where i < end.
-    void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end,
+    XGRAD_LAZY void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end,
         std::span<AnyTensor> results) const;
-    void check_number_of_gradients(std::size_t got, std::size_t argument) const;
+    XGRAD_LAZY void check_number_of_gradients(std::size_t got, std::size_t argument) const;
 
     /// Gives unrecorded gradients an ErrorNode: differentiating them throws.
-    void forbid_differentiation(
+    XGRAD_LAZY void forbid_differentiation(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const;
 
     using Backward = void (*)(
@@ -91,7 +91,7 @@ protected:
     /// Gives an ErrorNode to gradients that a recorded backward computed without operations on
     /// tensors: they would count as constants. Backward is linear in grad_output: a gradient that
     /// is not 0 and does not depend on it was not recorded.
-    void forbid_unrecorded(
+    XGRAD_LAZY void forbid_unrecorded(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
 private:
@@ -105,40 +105,42 @@ private:
         bool differentiable = false;
     };
 
-    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const;
-    [[gnu::cold]] void find_unrecorded(
+    XGRAD_LAZY ErrorNode* error_node(
+        std::string_view what, std::span<AnyTensor const> gradients) const;
+    XGRAD_LAZY [[gnu::cold]] void find_unrecorded(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
-    static std::size_t find(Tensors const& all, AnyTensor const& t);
+    XGRAD_LAZY static std::size_t find(Tensors const& all, AnyTensor const& t);
     static bool contains(Tensors const& all, AnyTensor const& t) {
         return find(all, t) < all.size();
     }
 
-    bool needs_gradient(std::size_t k) const;
+    XGRAD_LAZY bool needs_gradient(std::size_t k) const;
 
-    void check_in_forward(std::string_view call) const;
-    void check_marks(Tensors const& results) const;
+    XGRAD_LAZY void check_in_forward(std::string_view call) const;
+    XGRAD_LAZY void check_marks(Tensors const& results) const;
 
     /// Converts a value to a result of this Node: a tensor of its own.
-    AnyTensor as_result(AnyTensor const& t) const;
+    XGRAD_LAZY AnyTensor as_result(AnyTensor const& t) const;
     /// Converts a value to a constant: an input that has no grad_fn, or an array that forward
     /// created.
-    AnyTensor as_constant(AnyTensor const& t) const;
+    XGRAD_LAZY AnyTensor as_constant(AnyTensor const& t) const;
 
-    void save(Tensors const& returned, Tensors const& results);
+    XGRAD_LAZY void save(Tensors const& returned, Tensors const& results);
 
     [[noreturn, gnu::cold]] void fail_gradient_for_nothing(std::size_t argument) const {
         fail<GraphError>("function ", name(),
             " returned a gradient different than std::nullopt at position ", argument,
             ", but the corresponding forward input was not a tensor");
     }
-    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const;
+    XGRAD_LAZY void check_expandable(
+        Shape const& got, std::size_t argument, std::size_t element) const;
 
     std::string_view function_;
     Tensors inputs_, dirty_, non_differentiable_, to_save_; // while forward runs
     bool in_forward_ = true;
     std::vector<std::uint32_t> first_;
-    std::vector<Edge> edges_;
+    CachedVector<Edge> edges_;
     std::vector<Shape> shapes_;
     std::vector<Saved> saved_;
     std::vector<Output> outputs_;

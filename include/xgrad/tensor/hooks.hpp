@@ -28,9 +28,21 @@ inline constexpr struct Any {
 namespace detail {
 
 /// Writes a gradient to .grad of a tensor that is no leaf.
-void keep_gradient(AnyTensor const& t, AnyTensor gradient);
+inline void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
+    AnyTensor grad(t.impl().grad);
+    accumulate(grad, std::move(gradient));
+    t.impl().grad = grad.handle();
+}
 
-NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t);
+inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
+    if (!t.requires_grad("register_hook"))
+        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = gradient_edge(t);
+    if (!edge)
+        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
+                         "no place in the graph");
+    return NodeHooks::at(*edge.function, edge.input_nr);
+}
 
 /// True where a hook on a Tensor<T> may return Result: no number, though it converts to a tensor.
 /// An AnyTensor is checked at run time.
@@ -202,7 +214,3 @@ template <Scalar T> void Tensor<T>::retain_grad() {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/tensor/hooks.ipp>
-#endif

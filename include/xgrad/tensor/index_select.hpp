@@ -20,14 +20,14 @@ namespace detail {
 
 /// A row-major copy of an index, which the caller may change before the backward pass. Throws where
 /// an element is not in [0, extent).
-Array<std::int64_t> checked_index(
+XGRAD_LAZY Array<std::int64_t> checked_index(
     std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent);
 
 /// The indices as positions of an axis: negative ones count from the end. Throws IndexError where
 /// one is out of range.
-Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
+XGRAD_LAZY Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
 /// Positions in two adjacent axes as positions in the joined axis; `extent` is that of the second.
-Tensor<std::int64_t> joined_positions(
+XGRAD_LAZY Tensor<std::int64_t> joined_positions(
     Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent);
 
 template <Operand X>

@@ -30,24 +30,24 @@ struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
 
 namespace detail {
 
-[[gnu::cold]] void check_view_may_change(AnyTensor const& t, std::string_view operation);
+XGRAD_LAZY [[gnu::cold]] void check_view_may_change(AnyTensor const& t, std::string_view operation);
 
 /// Throws where a tensor must not be changed in place; `recorded` where the change will be
 /// recorded.
-void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded);
+XGRAD_LAZY void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded);
 
 /// The new grad_fn of a tensor that is changed in place. Everything is allocated before an element
 /// is written.
 class NewGradFn {
 public:
     /// `written` leads to the grad_fn of the new values.
-    NewGradFn(AnyTensor const& t, Edge written);
+    XGRAD_LAZY NewGradFn(AnyTensor const& t, Edge written);
     void begin() noexcept {
         changed_->array.storage->bump();
         take();
     }
     /// begin() without a new version.
-    void take() noexcept;
+    XGRAD_LAZY void take() noexcept;
 
 private:
     Ref<TensorImpl> changed_;
@@ -60,22 +60,23 @@ private:
 /// the values that the Node saves.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands);
+    XGRAD_LAZY void take(
+        AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands);
     /// The values of t without grad_fn.
     AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
 
 private:
-    bool is_taken(AnyTensor const& x) const;
+    XGRAD_LAZY bool is_taken(AnyTensor const& x) const;
 
     std::vector<AnyTensor> before_;
 };
 
 /// True for two arrays that share bytes of memory of the program, for which each has a storage.
-bool shares_external(
+XGRAD_LAZY bool shares_external(
     AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b);
 /// True where writing an element of t might overwrite an element that a later element of the result
 /// reads.
-bool needs_temporary(
+XGRAD_LAZY bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* operands);
 
 /// Overwrites t with the values of e, whose operands include t.

@@ -15,8 +15,8 @@ namespace xgrad {
 
 namespace detail {
 
-AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
-AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+XGRAD_LAZY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+XGRAD_LAZY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
 
 template <Scalar T>
 Tensor<T> joined(AnyTensor (*join)(std::span<AnyTensor const* const>, std::ptrdiff_t),

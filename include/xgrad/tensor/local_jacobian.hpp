@@ -14,18 +14,18 @@ class LocalJacobian {
 public:
     /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
     /// value of each operand that is read.
-    LocalJacobian(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
-        OperandMask operands);
+    XGRAD_LAZY LocalJacobian(FusedNode const& node, AnyArray const* const* values,
+        AnyArray const* result, OperandMask operands);
 
     /// The tangents of the result for tangents of the edges.
-    AnyTensor push(std::span<AnyTensor const> tangents) const;
+    XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
     /// Adds to the gradients of the edges those for gradients of the result.
-    void pull(AnyTensor const& gradients, std::span<AnyTensor> results) const;
+    XGRAD_LAZY void pull(AnyTensor const& gradients, std::span<AnyTensor> results) const;
 
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
-    void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
-    bool is_complex_operand(std::size_t k) const;
+    XGRAD_LAZY void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
+    XGRAD_LAZY bool is_complex_operand(std::size_t k) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
@@ -36,11 +36,11 @@ private:
 
 /// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
 /// tangents of one direction.
-std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
+XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
 /// `shape` with a leading axis.
-Shape batch_shape(std::size_t directions, Shape const& shape);
+XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 /// An array with a leading axis as a loop over batches of `dims` further axes takes it.
-AnyArray aligned_batch(AnyArray a, std::size_t dims);
+XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
 } // namespace xgrad::detail
 

@@ -17,7 +17,7 @@ namespace xgrad {
 namespace detail {
 
 /// A row-major copy of a mask, broadcast to the shape of x.
-Array<bool> full_mask(
+XGRAD_LAZY Array<bool> full_mask(
     Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)");
 
 } // namespace detail

@@ -128,7 +128,7 @@ template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis,
                       Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
 }
 /// Throws where rows along an axis are empty.
-void check_choice(std::string_view name, Shape const& shape, std::size_t axis);
+XGRAD_LAZY void check_choice(std::string_view name, Shape const& shape, std::size_t axis);
 
 template <Operand X>
 Tensor<std::int64_t> extreme_index(

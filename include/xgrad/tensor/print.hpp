@@ -23,8 +23,8 @@ struct NumberFormat {
 namespace detail {
 
 /// What std::setprecision, std::fixed and std::scientific have set.
-NumberFormat format_of(std::ios_base const& out);
-std::string number_text(double v, NumberFormat format = {});
+XGRAD_LAZY NumberFormat format_of(std::ios_base const& out);
+XGRAD_LAZY std::string number_text(double v, NumberFormat format = {});
 inline std::string number_text(bool v, NumberFormat = {}) { return v ? "true" : "false"; }
 inline std::string number_text(std::int64_t v, NumberFormat = {}) { return std::to_string(v); }
 inline std::string number_text(float v, NumberFormat format = {}) {
@@ -63,7 +63,7 @@ void array_text(
 namespace detail {
 /// ", grad_fn=<MulBackward>", or <Invalid> for a view whose grad_fn was lost when its base was
 /// changed.
-[[gnu::cold]] std::string grad_fn_text(AnyTensor const& t);
+XGRAD_LAZY [[gnu::cold]] std::string grad_fn_text(AnyTensor const& t);
 } // namespace detail
 
 /// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".

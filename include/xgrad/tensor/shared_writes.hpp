@@ -19,7 +19,7 @@ namespace xgrad::detail {
 /// Warns if two Tensors or more of the program refer to t, which is about to change. Views, which
 /// are there to write to another tensor, and leaves that require a gradient, which are changed
 /// between passes, are left out.
-[[gnu::cold]] void check_shared_write(AnyTensor const& t, std::string_view operation);
+XGRAD_LAZY [[gnu::cold]] void check_shared_write(AnyTensor const& t, std::string_view operation);
 
 #ifdef XGRAD_WARN_ON_SHARED_WRITES
 #    ifdef XGRAD_SEPARATE_COMPILATION
@@ -28,8 +28,8 @@ namespace xgrad::detail {
 
 inline constexpr bool watches_handles = true;
 
-void add_handle(AnyTensor const* handle) noexcept;
-void remove_handle(AnyTensor const* handle) noexcept;
+XGRAD_LAZY void add_handle(AnyTensor const* handle) noexcept;
+XGRAD_LAZY void remove_handle(AnyTensor const* handle) noexcept;
 
 #else
 

@@ -37,7 +37,7 @@ public:
         extend(list, n, name_of<E>);
     }
     /// To be called where element i was removed.
-    void erase(std::size_t i) noexcept;
+    XGRAD_LAZY void erase(std::size_t i) noexcept;
     /// To be called where other elements are in the list, before extend().
     void clear() noexcept { order_.clear(), ends_.clear(); }
 
@@ -48,8 +48,9 @@ private:
     template <class E> static std::string_view name_of(void const* list, std::size_t i) {
         return static_cast<E const*>(list)[i].name;
     }
-    std::size_t find(std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
-    void extend(void const* list, std::size_t n, NameAt name_at) noexcept;
+    XGRAD_LAZY std::size_t find(
+        std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
+    XGRAD_LAZY void extend(void const* list, std::size_t n, NameAt name_at) noexcept;
 
     std::vector<std::size_t> order_, ends_; // positions, and where each run of them ends
 };
@@ -60,19 +61,19 @@ private:
 class StateDict {
 public:
     StateDict() = default;
-    StateDict(std::initializer_list<NamedTensor> entries);
+    XGRAD_LAZY StateDict(std::initializer_list<NamedTensor> entries);
 
     /// Adds a tensor, or replaces the tensor of that name.
-    void set(std::string const& name, AnyTensor tensor);
-    void erase(std::string_view name);
+    XGRAD_LAZY void set(std::string const& name, AnyTensor tensor);
+    XGRAD_LAZY void erase(std::string_view name);
     /// The tensor of that name, or null. It is found in O(log^2 n) comparisons.
-    AnyTensor const* find(std::string_view name) const;
+    XGRAD_LAZY AnyTensor const* find(std::string_view name) const;
     bool contains(std::string_view name) const { return find(name); }
     /// The tensor of that name; throws IndexError where there is none.
-    AnyTensor const& at(std::string_view name) const;
+    XGRAD_LAZY AnyTensor const& at(std::string_view name) const;
     AnyTensor const& operator[](std::string_view name) const { return at(name); }
     /// The same, to assign to; set() adds an entry.
-    AnyTensor& operator[](std::string_view name);
+    XGRAD_LAZY AnyTensor& operator[](std::string_view name);
 
     /// The entries, in the order in which they were set.
     std::size_t size() const noexcept { return entries_.size(); }
@@ -88,7 +89,7 @@ private:
 namespace detail {
 
 /// A copy of the values without grad_fn.
-AnyTensor value_copy(AnyTensor const& t);
+XGRAD_LAZY AnyTensor value_copy(AnyTensor const& t);
 
 /// Calls f(Tensor<T>) with the scalar type of t.
 template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
@@ -115,14 +116,14 @@ constexpr bool converts(DType from, DType to) noexcept {
 }
 
 /// The sum of |x|^p over the elements; for infinity the largest |x|.
-double sum_of_powers(AnyTensor const& t, double p);
+XGRAD_LAZY double sum_of_powers(AnyTensor const& t, double p);
 
 /// A copy of the values, converted to `type`.
-AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type);
+XGRAD_LAZY AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type);
 
 /// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
 /// recorded; counts as an in-place change.
-void overwrite(AnyTensor const& to, AnyTensor const& from);
+XGRAD_LAZY void overwrite(AnyTensor const& to, AnyTensor const& from);
 
 } // namespace detail
 } // namespace xgrad

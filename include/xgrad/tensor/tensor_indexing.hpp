@@ -43,7 +43,7 @@ template <XtensorList I> Tensor<std::int64_t> positions(I list, std::size_t exte
 }
 
 /// For each of `extent` positions the number of the last index that names it, and whether any does.
-std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
+XGRAD_LAZY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
     Tensor<std::int64_t> const& index, std::size_t extent);
 
 /// How many axes of the indexed part an index makes; an ellipsis makes those without an index.

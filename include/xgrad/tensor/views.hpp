@@ -78,7 +78,8 @@ Tensor<T> record_slice(std::string_view name, Tensor<T> const& x, AxisSlice cons
 }
 
 /// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
-AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
+XGRAD_LAZY AnyArray view_on(
+    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
 
 } // namespace detail
 

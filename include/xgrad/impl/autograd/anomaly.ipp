@@ -7,14 +7,14 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION bool is_own(SourceLocation const& at) {
+XGRAD_LAZY_BODY bool is_own(SourceLocation const& at) {
     std::string_view headers = __FILE__;
     if (std::string_view const here = "/autograd/anomaly.hpp"; headers.ends_with(here))
         headers.remove_suffix(here.size());
     return std::string_view(at.file_name()).starts_with(headers);
 }
 
-XGRAD_FUNCTION std::shared_ptr<Origin const> make_origin() {
+XGRAD_LAZY_BODY std::shared_ptr<Origin const> make_origin() {
     auto origin = std::make_shared<Origin>();
     if (auto const* const at = anomaly.location; at && !is_own(*at))
         origin->location = std::string(at->file_name()) + ":" + std::to_string(at->line()) +
@@ -29,7 +29,7 @@ XGRAD_FUNCTION std::shared_ptr<Origin const> make_origin() {
 }
 
 /// The text of an origin and of those that induced it. All call stacks are looked up at once.
-inline std::string origin_text(Origin const& origin) {
+XGRAD_LAZY std::string origin_text(Origin const& origin) {
     static std::mutex mutex; // of the texts in origins
     std::lock_guard const lock(mutex);
     std::vector<Origin const*> without_text;
@@ -49,10 +49,6 @@ inline std::string origin_text(Origin const& origin) {
         text += " That was induced by the backward pass of " + o->parent_name +
                 (o->parent ? ", which was recorded at " + o->parent->text : std::string()) + ".";
     return text;
-}
-
-XGRAD_FUNCTION std::string NodeHooks::origin_text() const {
-    return origin ? detail::origin_text(*origin) : std::string();
 }
 
 /// An exception of which copies share the text.
@@ -85,10 +81,6 @@ template <class E>
 [[noreturn, gnu::cold]] void fail_at_origin(std::string const& message, NodeHooks const* hooks) {
     if (!hooks || !hooks->origin) throw E(message);
     throw ErrorAtOrigin<E>(message, hooks->origin);
-}
-
-XGRAD_FUNCTION void NodeHooks::fail_changed(std::string const& message) const {
-    fail_at_origin<VersionError>(message, this);
 }
 
 } // namespace xgrad::detail

@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-XGRAD_FUNCTION GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
+XGRAD_LAZY_BODY GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
     if (!node)
         detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
     if (output_nr >= node->num_outputs())

@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-XGRAD_FUNCTION void HookHandle::remove() {
+XGRAD_LAZY_BODY void HookHandle::remove() {
     if (auto const r = std::exchange(remove_, nullptr)) r();
 }
 
@@ -13,21 +13,21 @@ XGRAD_FUNCTION void HookHandle::remove() {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION bool AnyHookList::any() const {
+XGRAD_LAZY_BODY bool AnyHookList::any() const {
     auto* const hooks = hooks_.get();
     if (!hooks) return false;
     std::lock_guard const lock(hooks->mutex);
     return !hooks->slots.empty();
 }
 
-XGRAD_FUNCTION HookSlots AnyHookList::slots() const {
+XGRAD_LAZY_BODY HookSlots AnyHookList::slots() const {
     auto* const hooks = hooks_.get();
     if (!hooks) return {};
     std::lock_guard const lock(hooks->mutex);
     return hooks->slots;
 }
 
-XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
+XGRAD_LAZY_BODY HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
     auto const& hooks = hooks_.made();
     HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
         auto const list = weak.lock();

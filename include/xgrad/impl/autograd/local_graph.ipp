@@ -1,37 +1,35 @@
 // Bodies of local_graph.hpp.
 #pragma once
 
-#include <algorithm>
-
 #include <xgrad/autograd/local_graph.hpp>
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AliasNode::AliasNode(
-    std::string_view name, std::vector<Edge> edges, ForwardRule rule)
+XGRAD_LAZY_BODY AliasNode::AliasNode(
+    std::string_view name, CachedVector<Edge> edges, ForwardRule rule)
     : name_(name), edges_(std::move(edges)), rule_(rule) {
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
 }
 
 XGRAD_FUNCTION void AliasNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    std::move(gradients.begin(), gradients.end(), results.begin());
+    for (std::size_t i = 0; i < gradients.size(); ++i) results[i] = std::move(gradients[i]);
 }
 
 XGRAD_FUNCTION void AliasNode::pushforward(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    std::copy(tangents.begin(), tangents.end(), results.begin());
+    for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
 }
 
-XGRAD_FUNCTION AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
+XGRAD_LAZY_BODY AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
     AnyTensor x = alias(t);
-    Ref<AliasNode> node(new AliasNode("Alias", {Edge()})); // connected by gradients()
+    Ref<AliasNode> node(new AliasNode("Alias", CachedVector<Edge>(1))); // connected by gradients()
     x.impl().grad_fn = Ref<Node>(node.get());
     inputs_.push_back({std::move(node), std::move(outside)});
     return x;
 }
 
-XGRAD_FUNCTION std::vector<AnyTensor> LocalGraph::gradients(
+XGRAD_LAZY_BODY std::vector<AnyTensor> LocalGraph::gradients(
     std::span<AnyTensor const> of, std::span<AnyTensor const> gradients) {
     std::vector<Root> roots;
     for (std::size_t i = 0; i < of.size(); ++i)
@@ -49,14 +47,14 @@ XGRAD_FUNCTION std::vector<AnyTensor> LocalGraph::gradients(
     return results;
 }
 
-XGRAD_FUNCTION AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
+XGRAD_LAZY_BODY AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
     AnyTensor result = alias(t);
     result.impl().grad_fn = std::move(error);
     result.impl().output_nr = 0;
     return result;
 }
 
-XGRAD_FUNCTION bool is_zero(AnyTensor const& t) {
+XGRAD_LAZY_BODY bool is_zero(AnyTensor const& t) {
     NoGradGuard const off;
     auto const values = t.impl().type->copy(t);
     auto const all_zero = [&](auto const* first) {
@@ -74,7 +72,7 @@ XGRAD_FUNCTION void push_by_transposing(Node& node, std::vector<AnyTensor> outpu
     ForwardMode::of(node).push_transposed(node, std::move(outputs), tangents, results);
 }
 
-XGRAD_FUNCTION void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+XGRAD_LAZY_BODY void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents) {
     std::vector<AnyTensor> ones, of_ones(gradients.size());
     for (std::size_t k = 0; k < gradients.size(); ++k) {
@@ -102,11 +100,11 @@ inline AnyArray row_of(AnyTensor const& batch, std::size_t i) {
     return row;
 }
 
-XGRAD_FUNCTION AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
+XGRAD_LAZY_BODY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
     return tensor_of(*batch.impl().type, row_of(batch, i));
 }
 
-XGRAD_FUNCTION void put_tangent(
+XGRAD_LAZY_BODY void put_tangent(
     AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent) {
     auto const& type = *tangent.impl().type;
     if (!batch.defined()) {
@@ -117,7 +115,7 @@ XGRAD_FUNCTION void put_tangent(
     type.copy_elements(row_of(batch, i), tangent.impl().array);
 }
 
-XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+XGRAD_LAZY_BODY void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     LocalGraph graph;
     std::vector<std::size_t> defined;

@@ -5,7 +5,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
+XGRAD_LAZY_BODY AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
     if (!after.defined()) return before;
     if (!before.defined())
         fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
@@ -18,26 +18,13 @@ XGRAD_FUNCTION AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor 
     return after;
 }
 
-XGRAD_FUNCTION void NodeHooks::run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
-    for (auto* output = outputs.load(std::memory_order_acquire); output;
-         output = output->next.load(std::memory_order_acquire)) {
-        auto& gradient = gradients[output->output_nr];
-        output->tensor_hooks.for_each(
-            [&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
-        if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
-            NodeLock const lock(node);
-            retain(gradient);
-        }
-    }
-}
-
-XGRAD_FUNCTION void check_hook_count(std::size_t got, std::size_t expected) {
+XGRAD_LAZY_BODY void check_hook_count(std::size_t got, std::size_t expected) {
     if (got != expected)
         fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
             ", but expected ", expected, ")");
 }
 
-XGRAD_FUNCTION void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
+XGRAD_LAZY_BODY void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
     if (after.empty()) return;
     check_hook_count(after.size(), gradients.size());
     for (std::size_t i = 0; i < after.size(); ++i)
@@ -45,13 +32,13 @@ XGRAD_FUNCTION void take_hook_results(std::span<AnyTensor> gradients, Gradients 
                                           : AnyTensor();
 }
 
-XGRAD_FUNCTION std::string expression_clause(Node const& node) {
+XGRAD_LAZY_BODY std::string expression_clause(Node const& node) {
     auto const formula = node.formula();
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
 
 /// True where an element of a real or complex array is NaN.
-inline bool has_nan(TypeInfo const& type, AnyArray const& a) {
+XGRAD_LAZY bool has_nan(TypeInfo const& type, AnyArray const& a) {
     bool found = false;
     auto const search = [&]<class T>(std::type_identity<T>) {
         for_each_pair(as<T>(a), as<T>(a), [&](T const& x, T const&) { found |= !(x == x); });
@@ -75,7 +62,7 @@ inline bool has_nan(TypeInfo const& type, AnyArray const& a) {
     return found;
 }
 
-XGRAD_FUNCTION void check_nan(Node const& node, std::span<AnyTensor const> results) {
+XGRAD_LAZY_BODY void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && has_nan(*results[i].impl().type, results[i].impl().array))
             fail_at_origin<GraphError>(
@@ -84,7 +71,7 @@ XGRAD_FUNCTION void check_nan(Node const& node, std::span<AnyTensor const> resul
                 NodeHooks::of(node));
 }
 
-XGRAD_FUNCTION void apply_in_anomaly_mode(
+XGRAD_LAZY_BODY void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto* const outer = std::exchange(anomaly.running, &node);
     try {
@@ -101,7 +88,7 @@ XGRAD_FUNCTION void apply_in_anomaly_mode(
 }
 
 /// Runs a Node with its hooks, which may be null, and in anomaly mode where that is on.
-inline void run_with_hooks(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients,
+XGRAD_LAZY void run_with_hooks(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients,
     std::span<AnyTensor> results, bool keep_saved) {
     if (hooks)
         hooks->prehooks.for_each([&](auto const& hook) {
@@ -131,9 +118,78 @@ inline void run_with_hooks(Node& node, NodeHooks const* hooks, std::span<AnyTens
     }
 }
 
-XGRAD_FUNCTION void NodeHooks::run(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
-    run_with_hooks(node, this, gradients, results, keep_saved);
+/// The functions of NodeHooks. It is a template so that only programs that register hooks, or are
+/// in anomaly mode, instantiate them.
+template <class = void> struct ObservedNode final : NodeHooks {
+    ~ObservedNode() override {
+        for (auto* o = outputs.load(std::memory_order_relaxed); o;)
+            delete std::exchange(o, o->next.load(std::memory_order_relaxed));
+    }
+    void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) override {
+        for (auto* output = outputs.load(std::memory_order_acquire); output;
+             output = output->next.load(std::memory_order_acquire)) {
+            auto& gradient = gradients[output->output_nr];
+            output->tensor_hooks.for_each([&](auto const& hook) {
+                gradient = checked_hook_result(gradient, hook(gradient));
+            });
+            if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
+                NodeLock const lock(node);
+                retain(gradient);
+            }
+        }
+    }
+    void run(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
+        bool keep_saved) override {
+        run_with_hooks(node, this, gradients, results, keep_saved);
+    }
+    std::string origin_text() const override {
+        return origin ? detail::origin_text(*origin) : std::string();
+    }
+    [[noreturn]] void fail_changed(std::string const& message) const override {
+        fail_at_origin<VersionError>(message, this);
+    }
+    void move_retain_grad(std::uint32_t output_nr, Node& to, std::uint32_t to_nr) override {
+        for (auto* o = outputs.load(std::memory_order_acquire); o;
+             o = o->next.load(std::memory_order_acquire))
+            if (o->output_nr == output_nr)
+                at(to, to_nr).exchange_retain_grad(o->exchange_retain_grad(nullptr));
+    }
+};
+
+XGRAD_LAZY_BODY auto NodeHooks::OutputHooks::retain_grad() const -> RetainGrad {
+    std::lock_guard const lock(mutex_);
+    return retain_grad_;
+}
+
+XGRAD_LAZY_BODY auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) noexcept
+    -> RetainGrad {
+    std::lock_guard const lock(mutex_);
+    retain_grad_.swap(f);
+    return f;
+}
+
+XGRAD_LAZY_BODY NodeHooks& NodeHooks::made(Node& node) {
+    auto* hooks = of(node);
+    if (!hooks) {
+        auto fresh = std::make_unique<ObservedNode<>>();
+        if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
+            hooks = fresh.release();
+    }
+    return *hooks;
+}
+
+XGRAD_LAZY_BODY auto NodeHooks::at(Node& node, std::uint32_t output_nr) -> OutputHooks& {
+    std::unique_ptr<OutputHooks> fresh;
+    for (auto* link = &made(node).outputs;;) {
+        auto* found = link->load(std::memory_order_acquire);
+        if (!found) {
+            if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
+            if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+                return *fresh.release();
+        }
+        if (found->output_nr == output_nr) return *found;
+        link = &found->next;
+    }
 }
 
 XGRAD_FUNCTION void call_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
@@ -159,7 +215,7 @@ XGRAD_FUNCTION void run_node(
 
 namespace xgrad {
 
-XGRAD_FUNCTION AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(detail::anomaly) {
+XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(detail::anomaly) {
     static constexpr detail::AnomalyFunctions functions = {
         [](Node& node) { detail::NodeHooks::made(node).origin = detail::make_origin(); },
         [](Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,

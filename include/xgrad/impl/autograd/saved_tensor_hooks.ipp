@@ -7,7 +7,7 @@
 namespace xgrad::detail {
 
 /// What a Packing makes: the packed object, and what its tensor was.
-class PackedByHooks final : public PackedTensor {
+template <class = void> class PackedByHooks final : public PackedTensor {
 public:
     PackedByHooks(std::shared_ptr<Packing const> packing, AnyTensor const& value)
         : packing_(std::move(packing)), data_(packing_->pack(value)), dtype_(value.dtype()),
@@ -29,14 +29,12 @@ private:
     Shape shape_;
 };
 
-XGRAD_FUNCTION Packing::~Packing() = default;
-
-XGRAD_FUNCTION std::unique_ptr<PackedTensor> Packing::packed(
-    std::shared_ptr<Packing const> self, AnyTensor const& value) const {
+XGRAD_LAZY_BODY std::unique_ptr<PackedTensor> Packing::call_pack(
+    std::shared_ptr<Packing const> self, AnyTensor const& value) {
     NoGradGuard const off;
     auto const argument = alias(value);
     auto const version = argument.impl().array.storage->version();
-    auto packed = std::make_unique<PackedByHooks>(std::move(self), argument);
+    auto packed = std::make_unique<PackedByHooks<>>(std::move(self), argument);
     if (argument.impl().array.storage->version() != version)
         fail<GraphError>(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -52,7 +50,7 @@ XGRAD_FUNCTION std::unique_ptr<PackedTensor> Packing::packed(
 
 namespace xgrad {
 
-XGRAD_FUNCTION DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
+XGRAD_LAZY_BODY DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
     : message_(std::move(message)), before_(detail::packing_disabled) {
     if (detail::default_packing) detail::fail<GraphError>(message_);
     detail::packing_disabled = &message_;

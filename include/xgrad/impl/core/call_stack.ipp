@@ -22,7 +22,7 @@ namespace xgrad::detail {
 
 #if XGRAD_CALL_STACK
 
-XGRAD_FUNCTION std::vector<void*> call_stack() {
+XGRAD_LAZY_BODY std::vector<void*> call_stack() {
     std::vector<void*> frames(64);
     frames.resize(static_cast<std::size_t>(::backtrace(frames.data(), 64)));
     return frames;
@@ -33,7 +33,7 @@ struct Module {
     std::uintptr_t address, base = 0;
     std::string file = {};
 
-    explicit Module(void* frame)
+    XGRAD_LAZY explicit Module(void* frame)
         : address(reinterpret_cast<std::uintptr_t>(frame) - 1) // inside the call, not after it
     {
         ::dl_iterate_phdr(
@@ -56,7 +56,7 @@ struct Module {
 };
 
 /// Of the C and C++ runtime: what they call a program by says nothing about it.
-inline bool is_runtime(std::string const& file) {
+XGRAD_LAZY bool is_runtime(std::string const& file) {
     auto const name = std::string_view(file).substr(file.rfind('/') + 1);
     for (std::string_view const library :
         {"libc.", "libc-", "libstdc++.", "libc++.", "libpthread", "ld-"})
@@ -72,7 +72,7 @@ struct Frame {
 };
 
 /// Asks addr2line about all frames at once.
-inline void find_source_lines(std::vector<Frame>& frames) {
+XGRAD_LAZY void find_source_lines(std::vector<Frame>& frames) {
     std::vector<std::vector<Frame*>> modules;
     for (auto& frame : frames) {
         auto const& file = frame.module.file;
@@ -118,7 +118,7 @@ inline void find_source_lines(std::vector<Frame>& frames) {
 }
 
 /// The index behind a bracket and what it encloses. Parentheses may enclose "->", "<" and ">".
-inline std::size_t behind_bracket(std::string_view text, std::size_t at) {
+XGRAD_LAZY std::size_t behind_bracket(std::string_view text, std::size_t at) {
     char const open = text[at], close = open == '(' ? ')' : open == '<' ? '>' : '}';
     for (++at; at < text.size() && text[at] != close;)
         at = text[at] == open || (open == '<' && text[at] == '(') ? behind_bracket(text, at)
@@ -129,7 +129,7 @@ inline std::size_t behind_bracket(std::string_view text, std::size_t at) {
 /// True for a function in namespace xgrad, and for one of the standard library, which calls it. Its
 /// result, its template arguments and its parameters may be of any type. In what addr2line says,
 /// `xgrad::Tensor<double> f<double>(int)`, a space outside of brackets ends the type of the result.
-inline bool is_of_library(std::string_view function) {
+XGRAD_LAZY bool is_of_library(std::string_view function) {
     constexpr std::string_view unnamed = "(anonymous namespace)";
     std::size_t name = 0;
     for (std::size_t at = 0; at < function.size();) {
@@ -148,7 +148,7 @@ inline bool is_of_library(std::string_view function) {
 }
 
 /// The functions outside of xgrad at a frame are appended to the text, and counted.
-inline void append_functions(
+XGRAD_LAZY void append_functions(
     std::string& text, std::size_t& shown, Frame const& frame, char const* symbol) {
     auto const& lines = frame.lines;
     bool known = is_runtime(frame.module.file);
@@ -167,7 +167,7 @@ inline void append_functions(
     }
 }
 
-XGRAD_FUNCTION std::vector<std::string> call_stack_texts(
+XGRAD_LAZY_BODY std::vector<std::string> call_stack_texts(
     std::vector<std::vector<void*>> const& stacks) {
     std::vector<Frame> frames;
     for (auto const& stack : stacks)
@@ -190,8 +190,8 @@ XGRAD_FUNCTION std::vector<std::string> call_stack_texts(
 
 #else
 
-XGRAD_FUNCTION std::vector<void*> call_stack() { return {}; }
-XGRAD_FUNCTION std::vector<std::string> call_stack_texts(
+XGRAD_LAZY_BODY std::vector<void*> call_stack() { return {}; }
+XGRAD_LAZY_BODY std::vector<std::string> call_stack_texts(
     std::vector<std::vector<void*>> const& stacks) {
     return {stacks.size(), "an unknown place"};
 }

@@ -23,38 +23,15 @@ namespace xgrad::detail {
 
 class WorkerPool {
 public:
-    static WorkerPool& instance() { return *owner().pool; }
-    void set_size(std::size_t threads);
-    void run(IndexedJob const& job, std::size_t first);
+    XGRAD_LAZY static WorkerPool& instance();
+    XGRAD_LAZY void set_size(std::size_t threads);
+    XGRAD_LAZY void run(IndexedJob const& job, std::size_t first);
 
 private:
-    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
-    /// the child leaves that pool alone, and begins with one of no threads.
-    struct Owner {
-        WorkerPool* pool;
-
-        Owner() : pool(new WorkerPool) {
-#if XGRAD_FORKS
-            pthread_atfork(nullptr, nullptr, [] {
-                pool_size = 1;
-                owner().pool = new WorkerPool;
-            });
-#endif
-        }
-        ~Owner() { delete pool; }
-    };
-    static Owner& owner() {
-        static Owner the_owner;
-        return the_owner;
-    }
-
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void start(std::size_t threads);
-    void take_part(IndexedJob const& job);
-    void work(std::size_t seen);
-    void stop() noexcept;
+    XGRAD_LAZY void start(std::size_t threads);
+    XGRAD_LAZY void take_part(IndexedJob const& job);
+    XGRAD_LAZY void work(std::size_t seen);
+    XGRAD_LAZY void stop() noexcept;
 
     std::mutex running_, mutex_;
     std::condition_variable wake_, done_;
@@ -65,7 +42,27 @@ private:
     bool ending_ = false;
 };
 
-XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
+XGRAD_LAZY_BODY WorkerPool& WorkerPool::instance() {
+    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
+    /// the child leaves that pool alone, and begins with one of no threads.
+    static struct Owner {
+        WorkerPool* pool = new WorkerPool;
+
+        ~Owner() {
+            pool->stop();
+            delete pool;
+        }
+    } owner;
+#if XGRAD_FORKS
+    [[maybe_unused]] static int const registered = pthread_atfork(nullptr, nullptr, [] {
+        pool_size = 1;
+        owner.pool = new WorkerPool;
+    });
+#endif
+    return *owner.pool;
+}
+
+XGRAD_LAZY_BODY void WorkerPool::set_size(std::size_t threads) {
     constexpr std::size_t max_threads = 1 << 16;
     if (threads > max_threads) fail("set_num_threads: ", threads, " threads are too many");
     std::lock_guard const only(running_);
@@ -80,14 +77,14 @@ XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
     }
 }
 
-XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
+XGRAD_LAZY_BODY void WorkerPool::start(std::size_t threads) {
     workers_.reserve(threads - 1);
     for (std::size_t i = 1; i < threads; ++i)
         workers_.emplace_back([this, seen = generation_] { work(seen); });
     pool_size = threads;
 }
 
-XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
+XGRAD_LAZY_BODY void WorkerPool::run(IndexedJob const& job, std::size_t first) {
     std::unique_lock const only(running_, std::try_to_lock);
     if (!only) {
         for (std::size_t i = first; i < job.count; ++i) job.call(job.context, i);
@@ -106,12 +103,12 @@ XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
     done_.wait(lock, [this] { return busy_ == 0; });
 }
 
-XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
+XGRAD_LAZY_BODY void WorkerPool::take_part(IndexedJob const& job) {
     for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
         job.call(job.context, i);
 }
 
-XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
+XGRAD_LAZY_BODY void WorkerPool::work(std::size_t seen) {
     std::unique_lock lock(mutex_);
     for (;;) {
         wake_.wait(lock, [&] { return ending_ || (job_ && generation_ != seen); });
@@ -126,7 +123,7 @@ XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
     }
 }
 
-XGRAD_FUNCTION void WorkerPool::stop() noexcept {
+XGRAD_LAZY_BODY void WorkerPool::stop() noexcept {
     pool_size = 1;
     {
         std::lock_guard const lock(mutex_);
@@ -138,7 +135,7 @@ XGRAD_FUNCTION void WorkerPool::stop() noexcept {
     ending_ = false;
 }
 
-XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
+XGRAD_LAZY_BODY void run_on_pool(IndexedJob const& job, Wake wake) {
     // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
     // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
     constexpr auto wake_time = std::chrono::microseconds(100);

@@ -29,7 +29,7 @@ struct CheckpointSlot {
     AnyTensor value;
 
     /// The tensor that was saved.
-    AnyTensor checked(AnyTensor const& t) const;
+    XGRAD_LAZY AnyTensor checked(AnyTensor const& t) const;
 };
 
 /// One call of a function under checkpoint(): all that is needed to call it again, and a list of
@@ -40,10 +40,10 @@ public:
 
     /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
     /// also by those of an outer checkpoint().
-    explicit CheckpointedCall(Tensors const& inputs);
+    XGRAD_LAZY explicit CheckpointedCall(Tensors const& inputs);
 
     /// The first call.
-    Tensors run(Function f);
+    XGRAD_LAZY Tensors run(Function f);
 
 private:
     /// What a pass has computed again and not used yet, and what the current Node uses, which may
@@ -52,14 +52,16 @@ private:
         std::vector<std::shared_ptr<CheckpointSlot>> slots;
         std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
 
-        std::shared_ptr<CheckpointSlot> take(std::size_t index);
+        XGRAD_LAZY std::shared_ptr<CheckpointSlot> take(std::size_t index);
     };
 
     /// In its scope tensors are packed by `pack` instead of the hooks of the program.
     class PackingScope {
     public:
-        explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
-            : packing_(std::make_shared<Packing const>(std::move(pack), &unpack)),
+        XGRAD_LAZY explicit PackingScope(
+            std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
+            : packing_(std::make_shared<Packing const>(
+                  std::move(pack), [](void const* packed) { return unpack(packed); })),
               before_(std::exchange(default_packing, &packing_)) {}
         PackingScope(PackingScope const&) = delete;
         PackingScope& operator=(PackingScope const&) = delete;
@@ -73,7 +75,7 @@ private:
     /// before.
     class RandomScope {
     public:
-        explicit RandomScope(std::mt19937_64 const& state)
+        XGRAD_LAZY explicit RandomScope(std::mt19937_64 const& state)
             : before_(std::exchange(generator(), state)) {}
         RandomScope(RandomScope const&) = delete;
         RandomScope& operator=(RandomScope const&) = delete;
@@ -83,18 +85,18 @@ private:
         std::mt19937_64 before_;
     };
 
-    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
+    XGRAD_LAZY std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
 
-    static AnyTensor unpack(void const* packed);
+    XGRAD_LAZY static AnyTensor unpack(void const* packed);
 
     /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
     /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
     /// needs.
-    AnyTensor recomputed(std::size_t index) const;
+    XGRAD_LAZY AnyTensor recomputed(std::size_t index) const;
 
-    std::shared_ptr<Recomputed> run_again() const;
+    XGRAD_LAZY std::shared_ptr<Recomputed> run_again() const;
 
-    static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
+    XGRAD_LAZY static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
 
     Identity identity_;
     Tensors arguments_; // for the first evaluation
@@ -109,7 +111,7 @@ private:
     std::optional<RecordedGraph> graph_;
 };
 
-XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
+XGRAD_LAZY_BODY AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
     if (t.impl().array.storage->version() != version)
         fail<VersionError>("one of the variables needed for gradient computation has been "
                            "modified by an inplace operation: ",
@@ -118,7 +120,7 @@ XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
     return t;
 }
 
-XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
+XGRAD_LAZY_BODY CheckpointedCall::CheckpointedCall(Tensors const& inputs)
     : arguments_(recorded_aliases("Checkpoint", inputs, ForwardRule::reverse)),
       differentiated_(differentiated), generator_(generator()) {
     for (auto const& t : inputs) {
@@ -131,7 +133,7 @@ XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
     if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
 }
 
-XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
+XGRAD_LAZY_BODY Tensors CheckpointedCall::run(Function f) {
     function_ = std::move(f);
     PackingScope const scope([this](AnyTensor const& t) {
         auto slot = slot_of(t);
@@ -155,7 +157,7 @@ XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
     return results;
 }
 
-XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
+XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
     std::size_t index) {
     for (auto const& slot : in_use)
         if (slot->index == index) return slot;
@@ -166,19 +168,20 @@ XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::tak
     return slot;
 }
 
-XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(AnyTensor const& t) const {
+XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(
+    AnyTensor const& t) const {
     auto const* const memory = t.impl().array.storage.get();
     bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
     return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
         t.shape(), is_input ? nullptr : memory, memory->version(), t});
 }
 
-XGRAD_FUNCTION AnyTensor CheckpointedCall::unpack(void const* packed) {
+XGRAD_LAZY_BODY AnyTensor CheckpointedCall::unpack(void const* packed) {
     auto const& slot = *static_cast<CheckpointSlot const*>(packed);
     return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
 }
 
-XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+XGRAD_LAZY_BODY AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
     std::shared_ptr<Recomputed> all;
     if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
     auto slot = all ? all->take(index) : nullptr;
@@ -190,7 +193,7 @@ XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
     return slot->checked(slot->value);
 }
 
-XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
+XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
     Tensors arguments;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         arguments.push_back(alias(inputs_[i].unpack(*node_)));
@@ -225,7 +228,7 @@ XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recom
     return all;
 }
 
-XGRAD_FUNCTION void CheckpointedCall::compare(
+XGRAD_LAZY_BODY void CheckpointedCall::compare(
     CheckpointSlot const& first, CheckpointSlot const& now) {
     if (first.dtype != now.dtype || first.shape != now.shape)
         fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
@@ -240,7 +243,7 @@ XGRAD_FUNCTION void CheckpointedCall::compare(
             " instead.");
 }
 
-XGRAD_FUNCTION Tensors checkpointed(
+XGRAD_LAZY_BODY Tensors checkpointed(
     std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
     return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
 }

@@ -6,9 +6,9 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
+XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
     Tensors all;
-    std::vector<Edge> edges;
+    CachedVector<Edge> edges;
     for (auto const& t : of) {
         all.push_back(alias(t));
         if (!t.requires_grad()) continue;
@@ -23,12 +23,12 @@ XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of, Fo
     return all;
 }
 
-XGRAD_FUNCTION void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
+XGRAD_LAZY_BODY void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
     for (std::size_t i = 0; i < all.size(); ++i)
         if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
 }
 
-XGRAD_FUNCTION void become_inputs(
+XGRAD_LAZY_BODY void become_inputs(
     std::string_view name, bool create_graph, std::span<AnyTensor> x) {
     check_defined(name, "input", x);
     for (auto& t : x)
@@ -39,7 +39,7 @@ XGRAD_FUNCTION void become_inputs(
         if (!t.impl().grad_fn) t.impl().requires_grad = true;
 }
 
-XGRAD_FUNCTION void become_values(bool create_graph, std::span<AnyTensor> outputs) {
+XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outputs) {
     if (!create_graph)
         for (auto& y : outputs) y = alias(y);
 }

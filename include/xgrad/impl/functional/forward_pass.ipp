@@ -5,7 +5,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION ForwardPass::ForwardPass(
+XGRAD_LAZY_BODY ForwardPass::ForwardPass(
     std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs) {
     link_forward_mode();
     notes_.reserve(few);
@@ -19,7 +19,7 @@ XGRAD_FUNCTION ForwardPass::ForwardPass(
     }
 }
 
-XGRAD_FUNCTION bool ForwardPass::prefers_reverse() const {
+XGRAD_LAZY_BODY bool ForwardPass::prefers_reverse() const {
     auto const calls_user = [](Node const& node) {
         if (node.forward_rule() == ForwardRule::reverse) return true;
         auto const* const hooks = NodeHooks::of(node);
@@ -42,7 +42,7 @@ XGRAD_FUNCTION bool ForwardPass::prefers_reverse() const {
     return false;
 }
 
-XGRAD_FUNCTION void ForwardPass::run(
+XGRAD_LAZY_BODY void ForwardPass::run(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::size_t directions) {
     directions_ = directions;
     for (auto& notes : notes_) {
@@ -59,18 +59,18 @@ XGRAD_FUNCTION void ForwardPass::run(
         if (outputs_[i]) results[i] = tangent(outputs_[i]);
 }
 
-XGRAD_FUNCTION void ForwardPass::Notes::begin() {
+XGRAD_LAZY_BODY void ForwardPass::Notes::begin() {
     if (!tangents && node->num_outputs() != 1)
         tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
 }
 
-XGRAD_FUNCTION std::span<AnyTensor> ForwardPass::Notes::all() {
+XGRAD_LAZY_BODY std::span<AnyTensor> ForwardPass::Notes::all() {
     return node->num_outputs() == 1 ? std::span(&tangent, 1)
            : tangents               ? std::span(tangents.get(), node->num_outputs())
                                     : std::span<AnyTensor>();
 }
 
-XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
+XGRAD_LAZY_BODY auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
     if (auto const known = lookup(node); known != notes_.size()) return {known, false};
     notes_.emplace_back(node);
     if (notes_.size() > few)
@@ -78,7 +78,7 @@ XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
     return {notes_.size() - 1, true};
 }
 
-XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
+XGRAD_LAZY_BODY auto ForwardPass::lookup(Node const& node) const -> Index {
     if (notes_.size() > few) {
         auto const it = places_.find(&node);
         return it == places_.end() ? notes_.size() : it->second;
@@ -88,7 +88,7 @@ XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
     return i;
 }
 
-XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
+XGRAD_LAZY_BODY void ForwardPass::visit(Node& last) {
     CachedVector<std::pair<Index, std::size_t>> path;
     auto const begin = [&](Node& node) {
         auto const [index, is_new] = enter(node);
@@ -106,12 +106,12 @@ XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
     }
 }
 
-XGRAD_FUNCTION AnyTensor ForwardPass::tangent(Edge const& edge) {
+XGRAD_LAZY_BODY AnyTensor ForwardPass::tangent(Edge const& edge) {
     auto const all = notes_[lookup(*edge.function)].all();
     return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
 }
 
-XGRAD_FUNCTION void ForwardPass::push(Index index) {
+XGRAD_LAZY_BODY void ForwardPass::push(Index index) {
     Node& node = *notes_[index].node;
     auto const edges = node.next_edges();
     LocalArray<AnyTensor, 8> tangents(edges.size());
@@ -134,7 +134,7 @@ XGRAD_FUNCTION void ForwardPass::push(Index index) {
                 std::ranges::fill(notes.all(), AnyTensor());
 }
 
-XGRAD_FUNCTION void ForwardPass::push_each(
+XGRAD_LAZY_BODY void ForwardPass::push_each(
     Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     std::vector<AnyTensor> one(tangents.size()), made(results.size());
     for (std::size_t direction = 0; direction < directions_; ++direction) {

@@ -7,7 +7,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
+XGRAD_LAZY_BODY AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
     if (!xgrad::is_complex(type.dtype)) return a;
     Strides twice = a.strides;
     for (auto& step : twice) step *= 2;
@@ -17,7 +17,7 @@ XGRAD_FUNCTION AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginar
     return a;
 }
 
-XGRAD_FUNCTION void copy_parts(
+XGRAD_LAZY_BODY void copy_parts(
     TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from) {
     auto const is_single = [](TypeInfo const& t) {
         return t.dtype == DType::float32 || t.dtype == DType::complex64;
@@ -30,7 +30,7 @@ XGRAD_FUNCTION void copy_parts(
                              : copy_elements(as<double>(to), as<double>(from));
 }
 
-XGRAD_FUNCTION void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
+XGRAD_LAZY_BODY void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
     auto const set = [&]<class P>(P one) {
         reinterpret_cast<P*>(
             t.impl().array.data)[xgrad::is_complex(t.dtype()) ? 2 * place + imaginary : place] =
@@ -39,7 +39,7 @@ XGRAD_FUNCTION void set_unit(AnyTensor const& t, std::size_t place, bool imagina
     t.dtype() == DType::float32 || t.dtype() == DType::complex64 ? set(1.f) : set(1.);
 }
 
-XGRAD_FUNCTION Tensors reverse_rows(
+XGRAD_LAZY_BODY Tensors reverse_rows(
     Evaluation const& e, AnyTensor const& output, std::size_t index) {
     PassMode const mode(e.create_graph);
     Evaluation const of_output = e.with_outputs({&output, 1});
@@ -70,13 +70,13 @@ XGRAD_FUNCTION Tensors reverse_rows(
     return all;
 }
 
-XGRAD_FUNCTION std::size_t count_directions(TensorSpan all, bool both_parts) {
+XGRAD_LAZY_BODY std::size_t count_directions(TensorSpan all, bool both_parts) {
     std::size_t n = 0;
     for (auto const& t : all) n += t.numel() * (both_parts && xgrad::is_complex(t.dtype()) ? 2 : 1);
     return n;
 }
 
-XGRAD_FUNCTION void put_columns(AnyTensor const& block, std::size_t columns, Column const& first,
+XGRAD_LAZY_BODY void put_columns(AnyTensor const& block, std::size_t columns, Column const& first,
     std::size_t count, AnyTensor const& along, std::size_t row) {
     auto const &type = *block.impl().type, &from_type = *along.impl().type;
     AnyArray from = AxisSlice{0, row, count, true}.view_of(along.impl().array, from_type.size),
@@ -90,7 +90,7 @@ XGRAD_FUNCTION void put_columns(AnyTensor const& block, std::size_t columns, Col
         type, parts_of(type, to, first.imaginary), from_type, parts_of(from_type, from, false));
 }
 
-XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass) {
+XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass) {
     NoGradGuard const off;
     std::vector<Tensors> blocks(e.outputs.size());
     for (std::size_t k = 0; k < e.outputs.size(); ++k)
@@ -135,7 +135,7 @@ XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e, Forward
     return blocks;
 }
 
-XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(
+XGRAD_LAZY_BODY std::vector<Tensors> jacobian_blocks(
     Evaluation const& e, Mode strategy, bool is_symmetric) {
     check_outputs(e);
     bool const must_reverse = e.create_graph || e.strict;
@@ -159,7 +159,7 @@ XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(
     return blocks;
 }
 
-XGRAD_FUNCTION Tensors recorded_gradient(Evaluation const& e) {
+XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e) {
     check_outputs(e);
     if (e.outputs[0].numel() != 1)
         fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ",

@@ -6,14 +6,15 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
+XGRAD_LAZY_BODY void push_forward(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
     check_vector(e.transform, v, e.inputs);
     PassMode const mode(e.create_graph);
     AnyTensor one;
     ForwardPass(e.inputs, e.outputs).run(vector_or_one(v, e.inputs, one), tangents);
 }
 
-XGRAD_FUNCTION void jacobian_vector_product(
+XGRAD_LAZY_BODY void jacobian_vector_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     check_outputs(e);
     push_forward(e, v, products);

@@ -20,11 +20,13 @@ inline constexpr std::string_view must_be_the_same =
 class RecordedGraph {
 public:
     /// `before` is the number of the last Node that this thread had recorded before the call.
-    RecordedGraph(Tensors const& arguments, Tensors const& results, std::uint64_t before);
+    XGRAD_LAZY RecordedGraph(
+        Tensors const& arguments, Tensors const& results, std::uint64_t before);
 
     /// Throws GraphError where the graph of another call is not the same. `before` is the number of
     /// the last Node that this thread had recorded before that call.
-    void compare(Tensors const& arguments, Tensors const& results, std::uint64_t before) const;
+    XGRAD_LAZY void compare(
+        Tensors const& arguments, Tensors const& results, std::uint64_t before) const;
 
 private:
     static constexpr std::size_t none = ~std::size_t{0};
@@ -41,36 +43,37 @@ private:
         std::uint32_t input_nr;
     };
 
-    static Edge edge_of(AnyTensor const& t);
-    static std::vector<Edge> edges_of(Tensors const& tensors);
-    static std::size_t argument_of(Edge const& edge, std::vector<Edge> const& arguments);
-    static bool is_like(Step const& step, Node const& node);
-    [[noreturn, gnu::cold]] static void fail_other(Step const* was, Node const* is);
+    XGRAD_LAZY static Edge edge_of(AnyTensor const& t);
+    XGRAD_LAZY static CachedVector<Edge> edges_of(Tensors const& tensors);
+    XGRAD_LAZY static std::size_t argument_of(
+        Edge const& edge, CachedVector<Edge> const& arguments);
+    XGRAD_LAZY static bool is_like(Step const& step, Node const& node);
+    XGRAD_LAZY [[noreturn, gnu::cold]] static void fail_other(Step const* was, Node const* is);
 
     std::uint64_t last_;      // number of the last Node that the call has recorded
     std::vector<Step> steps_; // in breadth-first order
     std::vector<Link> results_, edges_;
 };
 
-XGRAD_FUNCTION Edge RecordedGraph::edge_of(AnyTensor const& t) {
+XGRAD_LAZY_BODY Edge RecordedGraph::edge_of(AnyTensor const& t) {
     return t.defined() ? gradient_edge(t) : Edge();
 }
 
-XGRAD_FUNCTION std::vector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
-    std::vector<Edge> edges;
+XGRAD_LAZY_BODY CachedVector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
+    CachedVector<Edge> edges;
     for (auto const& t : tensors) edges.push_back(edge_of(t));
     return edges;
 }
 
-XGRAD_FUNCTION std::size_t RecordedGraph::argument_of(
-    Edge const& edge, std::vector<Edge> const& arguments) {
+XGRAD_LAZY_BODY std::size_t RecordedGraph::argument_of(
+    Edge const& edge, CachedVector<Edge> const& arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i)
         if (arguments[i].function == edge.function && arguments[i].input_nr == edge.input_nr)
             return i;
     return none;
 }
 
-XGRAD_FUNCTION RecordedGraph::RecordedGraph(
+XGRAD_LAZY_BODY RecordedGraph::RecordedGraph(
     Tensors const& arguments, Tensors const& results, std::uint64_t before)
     : last_(next_sequence) {
     auto const inputs = edges_of(arguments);
@@ -102,13 +105,13 @@ XGRAD_FUNCTION RecordedGraph::RecordedGraph(
     }
 }
 
-XGRAD_FUNCTION bool RecordedGraph::is_like(Step const& step, Node const& node) {
+XGRAD_LAZY_BODY bool RecordedGraph::is_like(Step const& step, Node const& node) {
     if (step.is_leaf) return detail::is_leaf(node); // the function makes this leaf
     if (!step.text) return step.sequence == node.sequence_nr();
     return *step.text == node.formula() && step.edge_count == node.next_edges().size();
 }
 
-XGRAD_FUNCTION void RecordedGraph::compare(
+XGRAD_LAZY_BODY void RecordedGraph::compare(
     Tensors const& arguments, Tensors const& results, std::uint64_t before) const {
     auto const inputs = edges_of(arguments);
     std::vector<Node const*> nodes(steps_.size(), nullptr);
@@ -142,7 +145,7 @@ XGRAD_FUNCTION void RecordedGraph::compare(
     }
 }
 
-XGRAD_FUNCTION void RecordedGraph::fail_other(Step const* was, Node const* is) {
+XGRAD_LAZY_BODY void RecordedGraph::fail_other(Step const* was, Node const* is) {
     fail<GraphError>("checkpoint: The function computes something else than the first time: ",
         is ? is->formula() : "a constant", " where it was ",
         !was           ? "a constant"

@@ -5,7 +5,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
+XGRAD_LAZY_BODY void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
     if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
         fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
                                     "tensor with a single element to multiply it with");
@@ -21,13 +21,13 @@ XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, Tenso
                 " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
 }
 
-XGRAD_FUNCTION TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
+XGRAD_LAZY_BODY TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
     if (!v.empty()) return v;
     one = fits[0].impl().type->filled(fits[0].shape(), 1);
     return {&one, 1};
 }
 
-XGRAD_FUNCTION void check_outputs(Evaluation const& e) {
+XGRAD_LAZY_BODY void check_outputs(Evaluation const& e) {
     for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
         if (!e.outputs[i].requires_grad())
             fail<GraphError>(e.transform, ": Output ", i,
@@ -35,7 +35,7 @@ XGRAD_FUNCTION void check_outputs(Evaluation const& e) {
                 "computed in a differentiable manner from the input when running in strict mode.");
 }
 
-XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
+XGRAD_LAZY_BODY void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
     bool keep_graph, std::span<AnyTensor> gradients) {
     CachedVector<Root> roots;
     roots.reserve(e.outputs.size());
@@ -53,8 +53,8 @@ XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool
         gradients[i] = std::move(captures[i].gradient);
 }
 
-XGRAD_FUNCTION void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
-    std::span<AnyTensor> gradients) {
+XGRAD_LAZY_BODY void fill_in(Evaluation const& e, std::string_view what,
+    std::string_view derivative, std::span<AnyTensor> gradients) {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (e.strict && !gradients[i].defined())
             fail<GraphError>(e.transform, ": ", what, " is independent of input ", i,
@@ -68,7 +68,7 @@ XGRAD_FUNCTION void fill_in(Evaluation const& e, std::string_view what, std::str
     }
 }
 
-XGRAD_FUNCTION void vector_jacobian_product(
+XGRAD_LAZY_BODY void vector_jacobian_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     check_outputs(e);
     check_vector(e.transform, v, e.outputs);
@@ -76,14 +76,14 @@ XGRAD_FUNCTION void vector_jacobian_product(
     fill_in(e, "The output of the user-provided function", "jacobian", products);
 }
 
-XGRAD_FUNCTION KeptEvaluation::KeptEvaluation(Evaluation const& e)
+XGRAD_LAZY_BODY KeptEvaluation::KeptEvaluation(Evaluation const& e)
     : transform(e.transform), inputs(listed(e.inputs)), outputs(listed(e.outputs)) {}
 
-XGRAD_FUNCTION Evaluation KeptEvaluation::evaluation() const {
+XGRAD_LAZY_BODY Evaluation KeptEvaluation::evaluation() const {
     return {transform, differentiated && recording(), false, inputs, outputs};
 }
 
-XGRAD_FUNCTION Tensors KeptEvaluation::pull_back(Tensors const& v) const {
+XGRAD_LAZY_BODY Tensors KeptEvaluation::pull_back(Tensors const& v) const {
     auto const e = evaluation();
     check_vector(transform, v, outputs);
     Tensors products(inputs.size());

@@ -192,7 +192,7 @@ XGRAD_FUNCTION double NdLoop::run_part(LoopBody body, std::size_t i) {
 }
 
 /// Each thread has a copy of the loop, with buffers of its own.
-XGRAD_FUNCTION void NdLoop::run_on_threads(
+XGRAD_LAZY_BODY void NdLoop::run_on_threads(
     NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads) {
     struct Worker {
         explicit Worker(NdLoop const& plan) : loop(plan) {}
@@ -232,7 +232,7 @@ XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION void set_num_threads(std::size_t n) {
+XGRAD_LAZY_BODY void set_num_threads(std::size_t n) {
     detail::NdLoop::threaded.store(&detail::NdLoop::run_on_threads, std::memory_order_release);
     detail::WorkerPool::instance().set_size(
         n ? n : std::max(1u, std::thread::hardware_concurrency()));

@@ -5,13 +5,13 @@
 
 namespace xgrad {
 
-XGRAD_FUNCTION void Window::add(detail::AxisPart const& part) {
+XGRAD_LAZY_BODY void Window::add(detail::AxisPart const& part) {
     start.push_back(part.start);
     count.push_back(part.count);
     step.push_back(part.step);
 }
 
-XGRAD_FUNCTION void Window::look(
+XGRAD_LAZY_BODY void Window::look(
     detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
     std::size_t const indices = step.size(),
                       kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
@@ -42,14 +42,14 @@ XGRAD_FUNCTION void Window::look(
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
+XGRAD_LAZY_BODY AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
     auto const extent = static_cast<std::ptrdiff_t>(n);
     if (i < -extent || i >= extent)
         fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
     return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
 }
 
-XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
+XGRAD_LAZY_BODY AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
     if (s.step < 1)
         fail<IndexError>("a slice of axis ", axis, " has step ", s.step,
             "; it must be positive: flip(x, ", axis, ") reverses the axis");
@@ -63,7 +63,7 @@ XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t 
         static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
 }
 
-XGRAD_FUNCTION Window WindowBuilder::finish() {
+XGRAD_LAZY_BODY Window WindowBuilder::finish() {
     while (axis_ < shape_.size()) whole();
     return std::move(window_);
 }

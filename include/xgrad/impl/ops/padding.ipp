@@ -5,16 +5,16 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Axes negative_ones(Axes widths) {
+XGRAD_LAZY_BODY Axes negative_ones(Axes widths) {
     for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
     return widths;
 }
 
-XGRAD_FUNCTION std::size_t if_positive(std::ptrdiff_t width) {
+XGRAD_LAZY_BODY std::size_t if_positive(std::ptrdiff_t width) {
     return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
 }
 
-XGRAD_FUNCTION PadWidths::PadWidths(Axes const& widths, Shape const& extents)
+XGRAD_LAZY_BODY PadWidths::PadWidths(Axes const& widths, Shape const& extents)
     : before(extents.size(), 0), after(extents.size(), 0) {
     auto const rank = extents.size();
     if (widths.size() % 2 || widths.size() > 2 * rank)
@@ -35,7 +35,7 @@ XGRAD_FUNCTION PadWidths::PadWidths(Axes const& widths, Shape const& extents)
     }
 }
 
-XGRAD_FUNCTION void check_border(PadBorder const& b, std::size_t extent) {
+XGRAD_LAZY_BODY void check_border(PadBorder const& b, std::size_t extent) {
     auto const longest = std::max(b.before, b.after);
     if (b.mode == PadMode::reflect && longest >= extent)
         fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ",

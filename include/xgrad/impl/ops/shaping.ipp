@@ -5,7 +5,7 @@
 
 namespace xgrad {
 
-XGRAD_FUNCTION Shape Reshape::resolve(Shape const& from) const {
+XGRAD_LAZY_BODY Shape Reshape::resolve(Shape const& from) const {
     auto const n = numel(from);
     Shape shape(to.size(), 1);
     std::optional<std::size_t> open;
@@ -28,7 +28,7 @@ XGRAD_FUNCTION Shape Reshape::resolve(Shape const& from) const {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Axes inverse_of(Axes const& order) {
+XGRAD_LAZY_BODY Axes inverse_of(Axes const& order) {
     Axes inverse(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
@@ -39,7 +39,7 @@ XGRAD_FUNCTION Axes inverse_of(Axes const& order) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION Axes Permute::normalized(Shape const& shape) const {
+XGRAD_LAZY_BODY Axes Permute::normalized(Shape const& shape) const {
     Axes order = axes;
     for (auto& a : order)
         a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));

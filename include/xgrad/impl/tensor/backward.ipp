@@ -6,7 +6,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_implicit_gradient(
+XGRAD_LAZY_BODY void check_implicit_gradient(
     TypeInfo const& type, Shape const& shape, std::size_t index) {
     if (numel(shape) != 1)
         fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
@@ -19,7 +19,7 @@ XGRAD_FUNCTION void check_implicit_gradient(
             name(type.dtype), "; pass a gradient, or take real() or abs2() first");
 }
 
-XGRAD_FUNCTION Root root_at(
+XGRAD_LAZY_BODY Root root_at(
     Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index) {
     if (!edge) fail_without_grad_fn(index);
     if (!type)
@@ -37,12 +37,12 @@ XGRAD_FUNCTION Root root_at(
     return {std::move(edge), std::move(gradient), *type, shape};
 }
 
-XGRAD_FUNCTION void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients) {
+XGRAD_LAZY_BODY void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients) {
     if (!gradients.empty() && gradients.size() != outputs)
         fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
 }
 
-XGRAD_FUNCTION CachedVector<Root> roots_of(std::string_view operation,
+XGRAD_LAZY_BODY CachedVector<Root> roots_of(std::string_view operation,
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
     check_count(outputs.size(), gradients);
     CachedVector<Root> roots;
@@ -55,12 +55,12 @@ XGRAD_FUNCTION CachedVector<Root> roots_of(std::string_view operation,
     return roots;
 }
 
-XGRAD_FUNCTION Capture capture_at(Edge edge, bool also_run) {
+XGRAD_LAZY_BODY Capture capture_at(Edge edge, bool also_run) {
     if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
     return {std::move(edge), also_run};
 }
 
-XGRAD_FUNCTION CachedVector<Capture> captures_of(
+XGRAD_LAZY_BODY CachedVector<Capture> captures_of(
     std::string_view operation, TensorsOrEdges const& inputs, bool also_run) {
     CachedVector<Capture> captures;
     captures.reserve(inputs.size());
@@ -70,7 +70,7 @@ XGRAD_FUNCTION CachedVector<Capture> captures_of(
     return captures;
 }
 
-XGRAD_FUNCTION AnyTensor delivered(
+XGRAD_LAZY_BODY AnyTensor delivered(
     AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options) {
     if (!gradient.defined() && options.materialize_grads && type) {
         gradient = type->filled(shape, 0);
@@ -82,7 +82,7 @@ XGRAD_FUNCTION AnyTensor delivered(
     return gradient;
 }
 
-XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
+XGRAD_LAZY_BODY Ref<Node> unrecorded_error(CachedVector<Edge> outputs) {
     return Ref<Node>(new ErrorNode(
         "grad: this gradient was computed without a graph inside of a function, or of a pass, that "
         "is differentiated itself. Give .create_graph = true to "
@@ -90,7 +90,7 @@ XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
         std::move(outputs)));
 }
 
-XGRAD_FUNCTION void run_to_inputs(
+XGRAD_LAZY_BODY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph) {
     run_backward(roots, captures, keep_graph, create_graph);
     for (auto& capture : captures)
@@ -100,7 +100,7 @@ XGRAD_FUNCTION void run_to_inputs(
         }
 }
 
-XGRAD_FUNCTION void run_grad(
+XGRAD_LAZY_BODY void run_grad(
     std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
     bool const forbids =
         forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
@@ -108,7 +108,7 @@ XGRAD_FUNCTION void run_grad(
         options.create_graph);
     if (!forbids) [[likely]]
         return;
-    std::vector<Edge> edges;
+    CachedVector<Edge> edges;
     for (auto const& root : roots) edges.push_back(root.edge);
     auto const error = unrecorded_error(std::move(edges));
     for (auto& capture : captures)
@@ -119,8 +119,8 @@ XGRAD_FUNCTION void run_grad(
 
 namespace xgrad {
 
-XGRAD_FUNCTION void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients,
-    BackwardOptions const& options) {
+XGRAD_LAZY_BODY void backward(TensorsOrEdges const& outputs,
+    std::vector<AnyTensor> const& gradients, BackwardOptions const& options) {
     auto roots = detail::roots_of("backward", outputs, gradients);
     if (options.inputs.empty() && options.inputs.given())
         detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
@@ -146,7 +146,7 @@ XGRAD_FUNCTION void backward(TensorsOrEdges const& outputs, std::vector<AnyTenso
     }
 }
 
-XGRAD_FUNCTION std::vector<AnyTensor> grad(
+XGRAD_LAZY_BODY std::vector<AnyTensor> grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
     if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
@@ -165,7 +165,7 @@ XGRAD_FUNCTION std::vector<AnyTensor> grad(
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::size_t batch_size(
+XGRAD_LAZY_BODY std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
     if (gradients.empty() || gradients.size() != outputs.size())
         fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
@@ -187,14 +187,14 @@ XGRAD_FUNCTION std::size_t batch_size(
     return gradients[0].shape()[0];
 }
 
-XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
+XGRAD_LAZY_BODY std::vector<AnyTensor> batched_grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options) {
     auto batched = std::exchange(options.gradients, {});
     std::size_t const rows = batch_size(outputs, batched);
     bool const keep_graph = options.retain_graph.value_or(options.create_graph);
     Ref<Node> error;
     if (forbids_differentiation(options)) {
-        std::vector<Edge> edges;
+        CachedVector<Edge> edges;
         for (auto const& output : outputs) edges.push_back(output.edge());
         error = unrecorded_error(std::move(edges));
     }
@@ -227,7 +227,7 @@ XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
     return results;
 }
 
-XGRAD_FUNCTION void grad_into(AnyTensor* gradients, AnyTensor const& output,
+XGRAD_LAZY_BODY void grad_into(AnyTensor* gradients, AnyTensor const& output,
     std::span<AnyTensor const* const> inputs, GradOptions const& options) {
     if (inputs.empty() || options.is_grads_batched) {
         std::vector<AnyTensor> all;

@@ -15,22 +15,22 @@ template <class T, class Distribution> void fill(T* x, std::size_t n, Distributi
     std::generate_n(x, n, [&] { return distribution(random); });
 }
 
-XGRAD_FUNCTION void fill_uniform(float* x, std::size_t n) {
+XGRAD_LAZY_BODY void fill_uniform(float* x, std::size_t n) {
     fill(x, n, std::uniform_real_distribution<float>());
 }
-XGRAD_FUNCTION void fill_uniform(double* x, std::size_t n) {
+XGRAD_LAZY_BODY void fill_uniform(double* x, std::size_t n) {
     fill(x, n, std::uniform_real_distribution<double>());
 }
-XGRAD_FUNCTION void fill_normal(float* x, std::size_t n, float deviation) {
+XGRAD_LAZY_BODY void fill_normal(float* x, std::size_t n, float deviation) {
     fill(x, n, std::normal_distribution<float>(0, deviation));
 }
-XGRAD_FUNCTION void fill_normal(double* x, std::size_t n, double deviation) {
+XGRAD_LAZY_BODY void fill_normal(double* x, std::size_t n, double deviation) {
     fill(x, n, std::normal_distribution<double>(0, deviation));
 }
 
 } // namespace detail
 
-XGRAD_FUNCTION Tensor<std::int64_t> randint(
+XGRAD_LAZY_BODY Tensor<std::int64_t> randint(
     std::int64_t low, std::int64_t high, ShapeArgument const& shape) {
     if (low >= high) detail::fail("randint: there is no integer from ", low, " to ", high, " - 1");
     detail::Array<std::int64_t> a(shape);
@@ -38,14 +38,14 @@ XGRAD_FUNCTION Tensor<std::int64_t> randint(
     return Tensor<std::int64_t>(std::move(a));
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
+XGRAD_LAZY_BODY Tensor<std::int64_t> randperm(std::size_t n) {
     auto order = arange(std::int64_t{0}, static_cast<std::int64_t>(n));
     auto* const first = order.mutable_data();
     std::shuffle(first, first + n, detail::generator());
     return order;
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
+XGRAD_LAZY_BODY Tensor<std::int64_t> multinomial(
     Tensor<double> const& weights, std::size_t n, Flag replacement) {
     if (weights.dim() != 1 && weights.dim() != 2)
         detail::fail<ShapeError>(
@@ -77,7 +77,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
     return Tensor<std::int64_t>(std::move(out));
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
+XGRAD_LAZY_BODY Tensor<std::int64_t> one_hot(
     Tensor<std::int64_t> const& labels, std::size_t classes) {
     detail::Array<std::int64_t> in(labels.shape());
     detail::copy_elements(in, labels.array_of());
@@ -93,6 +93,6 @@ XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
     return Tensor<std::int64_t>(std::move(out));
 }
 
-XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator().seed(seed); }
+XGRAD_LAZY_BODY void manual_seed(std::uint64_t seed) { detail::generator().seed(seed); }
 
 } // namespace xgrad

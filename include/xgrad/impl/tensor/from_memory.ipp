@@ -7,13 +7,13 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_available(MemoryLayout const& layout, std::size_t available) {
+XGRAD_LAZY_BODY void check_available(MemoryLayout const& layout, std::size_t available) {
     if (auto const needed = numel(layout.shape); needed > available)
         fail<ShapeError>(layout.operation, ": shape ", layout.shape, " needs ", needed,
             " elements, and there are ", available);
 }
 
-XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* data,
+XGRAD_LAZY_BODY AnyArray external_array(MemoryLayout const& layout, std::byte* data,
     std::size_t element, std::size_t alignment, std::size_t available) {
     auto const& [operation, shape, strides] = layout;
     if (strides.size() != shape.size())

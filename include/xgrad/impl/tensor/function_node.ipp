@@ -6,18 +6,18 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::vector<Edge> AnyFunctionNode::edges_to(Tensors const& inputs) {
+XGRAD_LAZY_BODY CachedVector<Edge> AnyFunctionNode::edges_to(Tensors const& inputs) {
     auto const wants_gradient = [](AnyTensor const& t) {
         return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
     };
-    std::vector<Edge> edges;
+    CachedVector<Edge> edges;
     if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
     for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
     return edges;
 }
 
-XGRAD_FUNCTION AnyFunctionNode::AnyFunctionNode(std::string_view function, Tensors inputs,
-    std::vector<std::uint32_t> first, std::vector<Edge> edges)
+XGRAD_LAZY_BODY AnyFunctionNode::AnyFunctionNode(std::string_view function, Tensors inputs,
+    std::vector<std::uint32_t> first, CachedVector<Edge> edges)
     : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
       edges_(std::move(edges)) {
     set_edges(edges_.data(), edges_.size());
@@ -32,14 +32,14 @@ XGRAD_FUNCTION std::vector<NamedSavedTensor> AnyFunctionNode::saved_tensors() {
     return all;
 }
 
-XGRAD_FUNCTION auto AnyFunctionNode::zero_outputs() const -> Tensors {
+XGRAD_LAZY_BODY auto AnyFunctionNode::zero_outputs() const -> Tensors {
     Tensors zeros(outputs_.size());
     for (std::size_t i = 0; i < zeros.size(); ++i)
         if (outputs_[i].differentiable) zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
     return zeros;
 }
 
-XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(std::size_t argument) const {
+XGRAD_LAZY_BODY bool AnyFunctionNode::needs_input_grad(std::size_t argument) const {
     if (argument + 1 >= first_.size())
         fail<IndexError>(function_, ": needs_input_grad(", argument, "): forward was given ",
             first_.size() - 1, " arguments");
@@ -49,7 +49,7 @@ XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(std::size_t argument) cons
     return needed;
 }
 
-XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(
+XGRAD_LAZY_BODY bool AnyFunctionNode::needs_input_grad(
     std::size_t argument, std::size_t element) const {
     if (argument + 1 >= first_.size() || first_[argument] + element >= first_[argument + 1])
         fail<IndexError>(function_, ": needs_input_grad(", argument, ", ", element,
@@ -57,7 +57,7 @@ XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(
     return needs_gradient(first_[argument] + element);
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::mark_dirty(AnyTensor const& t) {
+XGRAD_LAZY_BODY void AnyFunctionNode::mark_dirty(AnyTensor const& t) {
     check_in_forward("mark_dirty");
     if (!contains(inputs_, t)) {
         warn(function_, ": Only input Tensors should be given to mark_dirty(). If a Tensor is "
@@ -72,14 +72,14 @@ XGRAD_FUNCTION void AnyFunctionNode::mark_dirty(AnyTensor const& t) {
     if (!contains(dirty_, t)) dirty_.push_back(t);
 }
 
-XGRAD_FUNCTION AnyTensor AnyFunctionNode::unpack_saved(std::size_t i) {
+XGRAD_LAZY_BODY AnyTensor AnyFunctionNode::unpack_saved(std::size_t i) {
     if (i >= saved_.size())
         fail<GraphError>(function_, ": there are no saved_tensors() here: they are what "
                                     "forward gave to save_for_backward()");
     return saved_[i].defined ? saved_[i].tensor.unpack(*this) : AnyTensor();
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::finish_forward(Tensors& results) {
+XGRAD_LAZY_BODY void AnyFunctionNode::finish_forward(Tensors& results) {
     check_marks(results);
     for (auto const& t : dirty_) t.impl().array.storage->bump();
     Tensors const returned = results;
@@ -115,7 +115,7 @@ XGRAD_FUNCTION void AnyFunctionNode::finish_forward(Tensors& results) {
     in_forward_ = false;
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::fill_undefined(std::span<AnyTensor> gradients) const {
+XGRAD_LAZY_BODY void AnyFunctionNode::fill_undefined(std::span<AnyTensor> gradients) const {
     if (!materialize_grads) return;
     for (std::size_t i = 0; i < outputs_.size(); ++i)
         if (auto const& o = outputs_[i]; !gradients[i].defined() && o.type &&
@@ -124,11 +124,11 @@ XGRAD_FUNCTION void AnyFunctionNode::fill_undefined(std::span<AnyTensor> gradien
             gradients[i] = o.type->filled(o.shape, 0);
 }
 
-XGRAD_FUNCTION std::size_t AnyFunctionNode::count_of(std::size_t argument) const {
+XGRAD_LAZY_BODY std::size_t AnyFunctionNode::count_of(std::size_t argument) const {
     return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0;
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::give_tangent(
+XGRAD_LAZY_BODY void AnyFunctionNode::give_tangent(
     AnyTensor const& tangent, std::size_t i, std::size_t end, std::span<AnyTensor> results) const {
     if (!tangent.defined()) return;
     if (i >= end)
@@ -141,7 +141,7 @@ XGRAD_FUNCTION void AnyFunctionNode::give_tangent(
     results[i] = tangent;
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::check_number_of_gradients(
+XGRAD_LAZY_BODY void AnyFunctionNode::check_number_of_gradients(
     std::size_t got, std::size_t argument) const {
     if (argument + 1 < first_.size() && got != count_of(argument))
         fail<GraphError>("function ", name(),
@@ -149,7 +149,7 @@ XGRAD_FUNCTION void AnyFunctionNode::check_number_of_gradients(
             got, ") for argument ", argument, ", a vector of tensors");
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::forbid_differentiation(
+XGRAD_LAZY_BODY void AnyFunctionNode::forbid_differentiation(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
     Ref<Node> const error(error_node(
         "trying to differentiate twice a function that was marked with once_differentiable",
@@ -158,7 +158,7 @@ XGRAD_FUNCTION void AnyFunctionNode::forbid_differentiation(
         if (result.defined()) result = with_error(result, error);
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::forbid_unrecorded(
+XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
     auto const is_constant = [](AnyTensor const& result) {
         return result.defined() && !result.requires_grad();
@@ -166,15 +166,15 @@ XGRAD_FUNCTION void AnyFunctionNode::forbid_unrecorded(
     if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
 }
 
-XGRAD_FUNCTION ErrorNode* AnyFunctionNode::error_node(
+XGRAD_LAZY_BODY ErrorNode* AnyFunctionNode::error_node(
     std::string_view what, std::span<AnyTensor const> gradients) const {
-    std::vector<Edge> edges(edges_);
+    CachedVector<Edge> edges(edges_);
     for (auto const& g : gradients)
         if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
     return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::find_unrecorded(
+XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
     LocalGraph graph;
     Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
@@ -193,22 +193,22 @@ XGRAD_FUNCTION void AnyFunctionNode::find_unrecorded(
     }
 }
 
-XGRAD_FUNCTION std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
+XGRAD_LAZY_BODY std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
     return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) {
         return other.is_same(t);
     }) - all.begin());
 }
 
-XGRAD_FUNCTION bool AnyFunctionNode::needs_gradient(std::size_t k) const {
+XGRAD_LAZY_BODY bool AnyFunctionNode::needs_gradient(std::size_t k) const {
     if (!is_recorded() || !edges_[k]) return false;
     return in_forward_ || !current_pass || pass_reaches(*edges_[k].function);
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::check_in_forward(std::string_view call) const {
+XGRAD_LAZY_BODY void AnyFunctionNode::check_in_forward(std::string_view call) const {
     if (!in_forward_) fail<GraphError>(function_, ": ", call, "() is for forward; it has returned");
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::check_marks(Tensors const& results) const {
+XGRAD_LAZY_BODY void AnyFunctionNode::check_marks(Tensors const& results) const {
     for (auto const& t : dirty_) {
         if (!contains(results, t))
             fail<GraphError>(function_,
@@ -230,7 +230,7 @@ XGRAD_FUNCTION void AnyFunctionNode::check_marks(Tensors const& results) const {
                 function_, ": a tensor that is no output is marked as non-differentiable");
 }
 
-XGRAD_FUNCTION AnyTensor AnyFunctionNode::as_result(AnyTensor const& t) const {
+XGRAD_LAZY_BODY AnyTensor AnyFunctionNode::as_result(AnyTensor const& t) const {
     NoGradGuard const off;
     auto& impl = t.impl();
     if (impl.inference) return impl.type->copy(t);
@@ -244,13 +244,13 @@ XGRAD_FUNCTION AnyTensor AnyFunctionNode::as_result(AnyTensor const& t) const {
     return t;
 }
 
-XGRAD_FUNCTION AnyTensor AnyFunctionNode::as_constant(AnyTensor const& t) const {
+XGRAD_LAZY_BODY AnyTensor AnyFunctionNode::as_constant(AnyTensor const& t) const {
     bool const has_grad_fn =
         t.impl().grad_fn || t.impl().requires_grad || (contains(inputs_, t) && t.requires_grad());
     return has_grad_fn ? alias(t) : t;
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::save(Tensors const& returned, Tensors const& results) {
+XGRAD_LAZY_BODY void AnyFunctionNode::save(Tensors const& returned, Tensors const& results) {
     if (!is_recorded()) return;
     saved_.reserve(to_save_.size());
     for (auto const& t : to_save_) {
@@ -264,7 +264,7 @@ XGRAD_FUNCTION void AnyFunctionNode::save(Tensors const& returned, Tensors const
     }
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::check_expandable(
+XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
     Shape const& got, std::size_t argument, std::size_t element) const {
     auto const k = first_[argument] + element;
     auto const& wanted = shapes_[k];

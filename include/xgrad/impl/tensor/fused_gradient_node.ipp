@@ -40,7 +40,7 @@ XGRAD_FUNCTION void FusedGradientNode::apply(
 
 XGRAD_FUNCTION void FusedGradientNode::apply_undifferentiable(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
-    std::vector<Edge> edges(edges_.begin(), edges_.end());
+    CachedVector<Edge> edges = edges_;
     for (auto const& g : gradients)
         if (g.defined()) edges.push_back(gradient_edge(g));
     {

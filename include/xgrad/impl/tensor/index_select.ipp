@@ -6,7 +6,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
+XGRAD_LAZY_BODY Array<std::int64_t> checked_index(std::string_view name,
     Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent) {
     if (!index.defined()) fail_undefined(name, "the index");
     Array<std::int64_t> copy(index.shape());
@@ -18,7 +18,7 @@ XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
     return copy;
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> positions(
+XGRAD_LAZY_BODY Tensor<std::int64_t> positions(
     Tensor<std::int64_t> const& index, std::size_t extent) {
     if (!index.defined()) fail_undefined("x(index)", "the index");
     auto const n = static_cast<std::int64_t>(extent);
@@ -32,7 +32,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> positions(
     return Tensor<std::int64_t>(std::move(all));
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> joined_positions(
+XGRAD_LAZY_BODY Tensor<std::int64_t> joined_positions(
     Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent) {
     return first * static_cast<std::int64_t>(extent) + second;
 }

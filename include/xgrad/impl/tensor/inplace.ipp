@@ -5,7 +5,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_view_may_change(AnyTensor const& t, std::string_view operation) {
+XGRAD_LAZY_BODY void check_view_may_change(AnyTensor const& t, std::string_view operation) {
     switch (t.impl().view->meta) {
     case CreationMeta::normal:
         break;
@@ -28,7 +28,7 @@ XGRAD_FUNCTION void check_view_may_change(AnyTensor const& t, std::string_view o
             "in an in-place operation. Change it where a NoGradGuard is in scope.");
 }
 
-XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
+XGRAD_LAZY_BODY void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
     if (t.is_inference() && !inference_mode)
         fail<GraphError>(operation,
             ": Inplace update to inference tensor outside InferenceMode is not allowed. "
@@ -51,7 +51,7 @@ XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operatio
             "Change it where a NoGradGuard is in scope.");
 }
 
-XGRAD_FUNCTION NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
+XGRAD_LAZY_BODY NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
     : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
     if (t.is_view())
         edge_ = {Ref<Node>(new CopySlices(
@@ -67,7 +67,7 @@ XGRAD_FUNCTION NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
     }
 }
 
-XGRAD_FUNCTION void NewGradFn::take() noexcept {
+XGRAD_LAZY_BODY void NewGradFn::take() noexcept {
     move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
     changed_->requires_grad = false;
     changed_->grad_fn = std::move(edge_.function);
@@ -75,7 +75,7 @@ XGRAD_FUNCTION void NewGradFn::take() noexcept {
     if (view_) renew_view(*view_, std::move(of_view_));
 }
 
-XGRAD_FUNCTION void OldOperands::take(
+XGRAD_LAZY_BODY void OldOperands::take(
     AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands) {
     before_.reserve(operands.size() + 1);
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -98,11 +98,11 @@ XGRAD_FUNCTION void OldOperands::take(
     }
 }
 
-XGRAD_FUNCTION bool OldOperands::is_taken(AnyTensor const& x) const {
+XGRAD_LAZY_BODY bool OldOperands::is_taken(AnyTensor const& x) const {
     return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
 }
 
-XGRAD_FUNCTION bool shares_external(
+XGRAD_LAZY_BODY bool shares_external(
     AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b) {
     if (!a.storage->is_external() && !b.storage->is_external()) return false;
     auto const end = [](AnyArray const& x, std::size_t element) {
@@ -111,7 +111,7 @@ XGRAD_FUNCTION bool shares_external(
     return a.data < end(b, element_b) && b.data < end(a, element_a);
 }
 
-XGRAD_FUNCTION bool needs_temporary(
+XGRAD_LAZY_BODY bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* operands) {
     bool use_temporary = !out.contiguous;
     for (std::size_t k = 0; k < table.kernels.operand_count; ++k) {

@@ -11,7 +11,7 @@ inline void check_joined(std::string_view name, std::span<AnyTensor const* const
         if (!x[i]->defined()) fail_undefined(name, "argument", i);
 }
 
-XGRAD_FUNCTION AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+XGRAD_LAZY_BODY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
     check_joined("cat", x);
     Shape shape = x[0]->shape();
     auto const at = normalize_axis("cat", axis, shape);
@@ -35,7 +35,7 @@ XGRAD_FUNCTION AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdi
     return join_parts("Cat", x, std::move(shape), {at, true, std::move(counts)});
 }
 
-XGRAD_FUNCTION AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+XGRAD_LAZY_BODY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
     check_joined("stack", x);
     for (auto const* t : x)
         if (t->shape() != x[0]->shape())

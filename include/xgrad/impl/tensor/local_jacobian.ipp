@@ -72,13 +72,13 @@ XGRAD_FUNCTION Products multiples_of(bool is_complex, bool is_double) {
     return is_double ? &add_multiples<double, double> : &add_multiples<float, float>;
 }
 
-XGRAD_FUNCTION Shape batch_shape(std::size_t directions, Shape const& shape) {
+XGRAD_LAZY_BODY Shape batch_shape(std::size_t directions, Shape const& shape) {
     Shape all = shape;
     all.insert(0, directions);
     return all;
 }
 
-XGRAD_FUNCTION AnyArray aligned_batch(AnyArray a, std::size_t dims) {
+XGRAD_LAZY_BODY AnyArray aligned_batch(AnyArray a, std::size_t dims) {
     while (a.shape.size() <= dims) {
         a.shape.insert(1, std::size_t{1});
         a.strides.insert(1, std::ptrdiff_t{0});
@@ -86,7 +86,7 @@ XGRAD_FUNCTION AnyArray aligned_batch(AnyArray a, std::size_t dims) {
     return a;
 }
 
-XGRAD_FUNCTION std::size_t directions_of(
+XGRAD_LAZY_BODY std::size_t directions_of(
     FusedNode const& node, std::span<AnyTensor const> tangents) {
     for (std::size_t k = 0; k < node.operand_count(); ++k) {
         if (!node.makes_gradient(k)) continue;
@@ -97,7 +97,7 @@ XGRAD_FUNCTION std::size_t directions_of(
     return 0;
 }
 
-XGRAD_FUNCTION LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray const* const* values,
+XGRAD_LAZY_BODY LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray const* const* values,
     AnyArray const* result, OperandMask operands)
     : node_(node), kernels_(node.table().kernels), targets_(node.gradients().only(operands)),
       is_complex_(xgrad::is_complex(node.table().result_type.dtype)),
@@ -107,11 +107,11 @@ XGRAD_FUNCTION LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray cons
     if (is_complex_) compute(values, result, true);
 }
 
-XGRAD_FUNCTION bool LocalJacobian::is_complex_operand(std::size_t k) const {
+XGRAD_LAZY_BODY bool LocalJacobian::is_complex_operand(std::size_t k) const {
     return xgrad::is_complex(node_.table().operand_types[k]->dtype);
 }
 
-XGRAD_FUNCTION void LocalJacobian::compute(
+XGRAD_LAZY_BODY void LocalJacobian::compute(
     AnyArray const* const* values, AnyArray const* result, bool imaginary) {
     KernelLayout const layout{kernels_.operand_count};
     std::size_t const n = kernels_.operand_count;
@@ -141,7 +141,7 @@ XGRAD_FUNCTION void LocalJacobian::compute(
     loop.run(loop_body(body));
 }
 
-XGRAD_FUNCTION AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents) const {
+XGRAD_LAZY_BODY AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents) const {
     struct Term {
         std::size_t operand;
         Products products;
@@ -190,7 +190,7 @@ XGRAD_FUNCTION AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents
     return AnyTensor(TensorImpl::make(type, std::move(y)));
 }
 
-XGRAD_FUNCTION void LocalJacobian::pull(
+XGRAD_LAZY_BODY void LocalJacobian::pull(
     AnyTensor const& gradients, std::span<AnyTensor> results) const {
     struct Term {
         std::size_t operand;

@@ -5,7 +5,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Array<bool> full_mask(
+XGRAD_LAZY_BODY Array<bool> full_mask(
     Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
     check_defined(name, x);
     if (!mask.defined()) fail_undefined(name, "the mask");

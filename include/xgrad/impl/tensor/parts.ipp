@@ -5,7 +5,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) const {
+XGRAD_LAZY_BODY AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) const {
     Shape shape = a.shape;
     Strides strides = a.strides;
     auto const offset = static_cast<std::ptrdiff_t>(start * size) * strides[axis];
@@ -20,69 +20,83 @@ XGRAD_FUNCTION AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) 
 }
 
 /// The slice of a row-major array.
-inline std::shared_ptr<Geometry const> slice_geometry(
+XGRAD_LAZY std::shared_ptr<Geometry const> slice_geometry(
     TypeInfo const& type, Shape const& whole, AxisSlice const& slice) {
     return view_geometry(
         type, whole, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
 }
 
-XGRAD_FUNCTION PartsNode::PartsNode(Operation operation, std::string_view name,
-    TypeInfo const& type, Shape whole, AxisParts parts, CachedVector<Edge> edges)
-    : operation_(operation), name_(name), type_(type), whole_(std::move(whole)),
-      parts_(std::move(parts)), edges_(std::move(edges)) {
-    set_edges(edges_.data(), edges_.size());
-    if (operation == split) set_num_outputs(static_cast<std::uint32_t>(parts_.counts.size()));
-}
+/// The Node between a whole tensor and its parts. Gradients of the parts are written into zeros;
+/// the gradient of the whole is viewed part by part. Tangents go the other way. It is a template so
+/// that only programs that make one instantiate its virtual functions.
+template <class = void> class PartsNode final : public Node {
+public:
+    enum Operation { split, join };
 
-XGRAD_FUNCTION void PartsNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (operation_ == split) results[0] = collect(gradients);
-    else distribute(gradients[0], results);
-}
+    /// The edges are those of the operands: the whole, or all parts.
+    PartsNode(Operation operation, std::string_view name, TypeInfo const& type, Shape whole,
+        AxisParts parts, CachedVector<Edge> edges)
+        : operation_(operation), name_(name), type_(type), whole_(std::move(whole)),
+          parts_(std::move(parts)), edges_(std::move(edges)) {
+        set_edges(edges_.data(), edges_.size());
+        if (operation == split) set_num_outputs(static_cast<std::uint32_t>(parts_.counts.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (operation_ == split) results[0] = collect(gradients);
+        else distribute(gradients[0], results);
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        if (operation_ == join) results[0] = collect(tangents);
+        else distribute(tangents[0], results);
+    }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    std::string name() const override { return backward_name(name_); }
 
-XGRAD_FUNCTION void PartsNode::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    if (operation_ == join) results[0] = collect(tangents);
-    else distribute(tangents[0], results);
-}
+private:
+    AnyTensor collect(std::span<AnyTensor const> parts) const {
+        AnyTensor sum;
+        parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
+            if (!parts[i].defined()) return;
+            auto const geometry = slice_geometry(type_, whole_, slice);
+            if (sum.defined() && !recording() && sum.dim() == whole_.size())
+                return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
+            auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
+            sum = sum.defined() ? type_.add(sum, embedded) : embedded;
+        });
+        return sum;
+    }
+    void distribute(AnyTensor const& whole, std::span<AnyTensor> parts) const {
+        if (!whole.defined()) return;
+        parts_.for_each([&](std::size_t i, AxisSlice slice) {
+            slice.axis += whole.dim() - whole_.size(); // of a batch
+            if (operation_ == split) parts[i] = slice_of(name_, whole, slice);
+            else if (edges_[i]) parts[i] = view_slice(name_, whole, slice);
+        });
+    }
 
-XGRAD_FUNCTION AnyTensor PartsNode::collect(std::span<AnyTensor const> parts) const {
-    AnyTensor sum;
-    parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
-        if (!parts[i].defined()) return;
-        auto const geometry = slice_geometry(type_, whole_, slice);
-        if (sum.defined() && !recording() && sum.dim() == whole_.size())
-            return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
-        auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
-        sum = sum.defined() ? type_.add(sum, embedded) : embedded;
-    });
-    return sum;
-}
+    Operation operation_;
+    std::string_view name_;
+    TypeInfo const& type_;
+    Shape whole_;
+    AxisParts parts_;
+    CachedVector<Edge> edges_;
+};
 
-XGRAD_FUNCTION void PartsNode::distribute(
-    AnyTensor const& whole, std::span<AnyTensor> parts) const {
-    if (!whole.defined()) return;
-    parts_.for_each([&](std::size_t i, AxisSlice slice) {
-        slice.axis += whole.dim() - whole_.size(); // of a batch
-        if (operation_ == split) parts[i] = slice_of(name_, whole, slice);
-        else if (edges_[i]) parts[i] = view_slice(name_, whole, slice);
-    });
-}
-
-XGRAD_FUNCTION AnyTensor slice_of(
+XGRAD_LAZY_BODY AnyTensor slice_of(
     std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
     auto const& type = *x.impl().type;
     return record_part(
         name, x, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
 }
 
-XGRAD_FUNCTION AnyTensor view_slice(
+XGRAD_LAZY_BODY AnyTensor view_slice(
     std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
     AnyTensor view = slice_of(name, x, slice);
     mark_view(view, x);
     return view;
 }
 
-XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
+XGRAD_LAZY_BODY std::vector<AnyTensor> view_parts(
     std::string_view name, AnyTensor const& x, AxisParts parts) {
     auto const& type = *x.impl().type;
     std::vector<AnyTensor> views;
@@ -91,8 +105,8 @@ XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
     });
     Ref<Node> node;
     if (recording() && x.requires_grad())
-        node = Ref<Node>(new PartsNode(PartsNode::split, name, type, x.shape(), std::move(parts),
-            CachedVector<Edge>(1, gradient_edge(x))));
+        node = Ref<Node>(new PartsNode<>(PartsNode<>::split, name, type, x.shape(),
+            std::move(parts), CachedVector<Edge>(1, gradient_edge(x))));
     for (std::uint32_t i = 0; i < views.size(); ++i) {
         views[i].impl().grad_fn = node;
         views[i].impl().output_nr = node ? i : 0;
@@ -101,7 +115,7 @@ XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
     return views;
 }
 
-XGRAD_FUNCTION AnyTensor join_parts(
+XGRAD_LAZY_BODY AnyTensor join_parts(
     std::string_view name, std::span<AnyTensor const* const> x, Shape shape, AxisParts parts) {
     auto const& type = *x[0]->impl().type;
     AnyTensor result = tensor_of(type, AnyArray(shape, type.size));
@@ -114,13 +128,13 @@ XGRAD_FUNCTION AnyTensor join_parts(
         CachedVector<Edge> edges;
         edges.reserve(x.size());
         for (auto const* t : x) edges.push_back(gradient_edge(*t));
-        result.impl().grad_fn = Ref<Node>(new PartsNode(
-            PartsNode::join, name, type, std::move(shape), std::move(parts), std::move(edges)));
+        result.impl().grad_fn = Ref<Node>(new PartsNode<>(
+            PartsNode<>::join, name, type, std::move(shape), std::move(parts), std::move(edges)));
     }
     return result;
 }
 
-XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
+XGRAD_LAZY_BODY RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
     : shape_(lead) {
     Shape all{numel(lead)};
     for (auto const n : row) {
@@ -130,7 +144,7 @@ XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape
     all_ = type.filled(all, 0);
 }
 
-XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
+XGRAD_LAZY_BODY void RowStack::put(std::size_t i, AnyTensor const& row) {
     auto const& type = *all_.impl().type;
     auto const& to = all_.impl().array;
     type.copy_elements(AxisSlice{0, i, 1, false}.view_of(to, type.size), row.impl().array);
@@ -139,11 +153,11 @@ XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
     edges_[i] = gradient_edge(row);
 }
 
-XGRAD_FUNCTION AnyTensor RowStack::finish() {
+XGRAD_LAZY_BODY AnyTensor RowStack::finish() {
     auto const& type = *all_.impl().type;
     auto const& shape = all_.shape();
     if (!edges_.empty())
-        all_.impl().grad_fn = Ref<Node>(new PartsNode(PartsNode::join, "Stack", type, shape,
+        all_.impl().grad_fn = Ref<Node>(new PartsNode<>(PartsNode<>::join, "Stack", type, shape,
             {0, false, CachedVector<std::size_t>(shape[0], 1)}, std::move(edges_)));
     if (shape == shape_) return std::move(all_);
     auto const reshaped = view_geometry(type, shape, type, [&](AnyArray a) {

@@ -7,14 +7,14 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION NumberFormat format_of(std::ios_base const& out) {
+XGRAD_LAZY_BODY NumberFormat format_of(std::ios_base const& out) {
     auto const style = out.flags() & std::ios_base::floatfield;
     return {static_cast<int>(out.precision()), style == std::ios_base::fixed        ? 'f'
                                                : style == std::ios_base::scientific ? 'e'
                                                                                     : 'g'};
 }
 
-XGRAD_FUNCTION std::string number_text(double v, NumberFormat format) {
+XGRAD_LAZY_BODY std::string number_text(double v, NumberFormat format) {
     if (v != v) return "nan"; // never "-nan"
     char const pattern[] = {'%', '.', '*', format.style, '\0'};
     char digits[32];
@@ -28,7 +28,7 @@ XGRAD_FUNCTION std::string number_text(double v, NumberFormat format) {
     return text;
 }
 
-XGRAD_FUNCTION std::string grad_fn_text(AnyTensor const& t) {
+XGRAD_LAZY_BODY std::string grad_fn_text(AnyTensor const& t) {
     try {
         if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
     } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }

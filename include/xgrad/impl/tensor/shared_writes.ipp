@@ -38,19 +38,19 @@ struct HandleList {
     }
 };
 
-XGRAD_FUNCTION void add_handle(AnyTensor const* handle) noexcept {
+XGRAD_LAZY_BODY void add_handle(AnyTensor const* handle) noexcept {
     auto& list = HandleList::all();
     std::lock_guard const lock(list.mutex);
     list.threads.insert_or_assign(handle, std::this_thread::get_id());
 }
 
-XGRAD_FUNCTION void remove_handle(AnyTensor const* handle) noexcept {
+XGRAD_LAZY_BODY void remove_handle(AnyTensor const* handle) noexcept {
     auto& list = HandleList::all();
     std::lock_guard const lock(list.mutex);
     list.threads.erase(handle);
 }
 
-XGRAD_FUNCTION void check_shared_write(AnyTensor const& t, std::string_view operation) {
+XGRAD_LAZY_BODY void check_shared_write(AnyTensor const& t, std::string_view operation) {
     if (t.handle()->refs.load() < 2 || t.is_view() || (t.is_leaf() && t.requires_grad())) return;
     auto& list = HandleList::all();
     std::string place;

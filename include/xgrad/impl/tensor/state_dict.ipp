@@ -6,7 +6,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::size_t NameIndex::find(
+XGRAD_LAZY_BODY std::size_t NameIndex::find(
     std::string_view name, void const* list, std::size_t n, NameAt name_at) const {
     std::size_t first = 0;
     for (auto const end : ends_) {
@@ -24,7 +24,7 @@ XGRAD_FUNCTION std::size_t NameIndex::find(
     return n;
 }
 
-XGRAD_FUNCTION void NameIndex::extend(void const* list, std::size_t n, NameAt name_at) noexcept {
+XGRAD_LAZY_BODY void NameIndex::extend(void const* list, std::size_t n, NameAt name_at) noexcept {
     if (n < min_size) return;
     try {
         std::vector<std::size_t> left;
@@ -49,7 +49,7 @@ XGRAD_FUNCTION void NameIndex::extend(void const* list, std::size_t n, NameAt na
     } catch (std::bad_alloc const&) {} // find() searches what has no index one by one
 }
 
-XGRAD_FUNCTION void NameIndex::erase(std::size_t i) noexcept {
+XGRAD_LAZY_BODY void NameIndex::erase(std::size_t i) noexcept {
     std::size_t from = 0, to = 0;
     for (auto& end : ends_) {
         for (; from < end; ++from)
@@ -63,34 +63,34 @@ XGRAD_FUNCTION void NameIndex::erase(std::size_t i) noexcept {
 
 namespace xgrad {
 
-XGRAD_FUNCTION StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
+XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
     for (auto const& e : entries) set(e.name, e.tensor);
 }
 
-XGRAD_FUNCTION void StateDict::set(std::string const& name, AnyTensor tensor) {
+XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
     auto const i = index_.find(name, entries_.data(), entries_.size());
     if (i < entries_.size()) return void(entries_[i].tensor = std::move(tensor));
     entries_.push_back({name, std::move(tensor)});
     index_.extend(entries_.data(), entries_.size());
 }
 
-XGRAD_FUNCTION void StateDict::erase(std::string_view name) {
+XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
     auto const i = index_.find(name, entries_.data(), entries_.size());
     if (i == entries_.size()) return;
     entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
     index_.erase(i);
 }
 
-XGRAD_FUNCTION AnyTensor const* StateDict::find(std::string_view name) const {
+XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
     auto const i = index_.find(name, entries_.data(), entries_.size());
     return i < entries_.size() ? &entries_[i].tensor : nullptr;
 }
 
-XGRAD_FUNCTION AnyTensor& StateDict::operator[](std::string_view name) {
+XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
     return const_cast<AnyTensor&>(at(name));
 }
 
-XGRAD_FUNCTION AnyTensor const& StateDict::at(std::string_view name) const {
+XGRAD_LAZY_BODY AnyTensor const& StateDict::at(std::string_view name) const {
     if (auto const* const t = find(name)) return *t;
     detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
 }
@@ -99,14 +99,14 @@ XGRAD_FUNCTION AnyTensor const& StateDict::at(std::string_view name) const {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyTensor value_copy(AnyTensor const& t) {
+XGRAD_LAZY_BODY AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
     t.impl().type->copy_elements(copy.impl().array, t.impl().array);
     return copy;
 }
 
-XGRAD_FUNCTION AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
+XGRAD_LAZY_BODY AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
     if (from.dtype() == type.dtype) return value_copy(from);
     AnyTensor const copy(TensorImpl::make(type, from.shape()));
     with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
@@ -118,7 +118,7 @@ XGRAD_FUNCTION AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& t
     return copy;
 }
 
-XGRAD_FUNCTION double sum_of_powers(AnyTensor const& t, double p) {
+XGRAD_LAZY_BODY double sum_of_powers(AnyTensor const& t, double p) {
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
     with_type(t, [&]<Scalar T>(Tensor<T> const& tensor) {
@@ -132,7 +132,7 @@ XGRAD_FUNCTION double sum_of_powers(AnyTensor const& t, double p) {
     return total;
 }
 
-XGRAD_FUNCTION void overwrite(AnyTensor const& to, AnyTensor const& from) {
+XGRAD_LAZY_BODY void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().array.storage->bump();
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
@@ -141,7 +141,7 @@ XGRAD_FUNCTION void overwrite(AnyTensor const& to, AnyTensor const& from) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
+XGRAD_LAZY_BODY AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
     if (from.shape("copy_") != shape("copy_"))
         detail::fail<ShapeError>(
             "copy_: a tensor of shape ", from.shape(), " does not fit one of shape ", shape());
@@ -156,7 +156,7 @@ XGRAD_FUNCTION AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
     return *this;
 }
 
-XGRAD_FUNCTION double AnyTensor::norm() const {
+XGRAD_LAZY_BODY double AnyTensor::norm() const {
     if (!is_differentiable(dtype("norm")))
         detail::fail<TypeError>(
             "norm: a tensor of real or complex numbers is needed, not ", name(dtype()));

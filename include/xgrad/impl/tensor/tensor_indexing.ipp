@@ -5,7 +5,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
+XGRAD_LAZY_BODY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
     Tensor<std::int64_t> const& index, std::size_t extent) {
     Array<std::int64_t> last(Shape{extent}, 0);
     Array<bool> is_named(Shape{extent}, false);
