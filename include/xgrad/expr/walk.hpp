@@ -69,6 +69,12 @@ template <class Op, class... X>
 inline constexpr bool has_invariant_parts<Expression<Op, X...>> =
     is_transcendental<Op> || has_factor<Op> || (has_invariant_parts<X> || ...);
 
+/// True if an expression has an operation with an expensive value.
+template <class X> inline constexpr bool is_expensive = false;
+template <class Op, class... X>
+inline constexpr bool is_expensive<Expression<Op, X...>> =
+    is_transcendental<Op> || (is_expensive<X> || ...);
+
 template <class E, std::size_t At> XGRAD_INLINE bool covers(OperandMask mask) {
     return E::operand_count > 0 &&
            (mask & operand_range<At, E::operand_count>) == operand_range<At, E::operand_count>;

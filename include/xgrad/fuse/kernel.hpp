@@ -107,8 +107,10 @@ struct GradientsAt<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_b
 
 /// Where the gradients of operands of these scalar types go. The branches on it never change within
 /// a block: they are predicted, and cost less than the code of one kernel for each combination.
-template <class P, class Operands> struct GradientDestinations;
-template <class P, class... T> struct GradientDestinations<P, Scalars<T...>> {
+/// Of so many batches at once, whose first elements have the indices i.
+template <class P, std::size_t batches, class Operands> struct GradientDestinations;
+template <class P, std::size_t batches, class... T>
+struct GradientDestinations<P, batches, Scalars<T...>> {
     static constexpr std::size_t count = sizeof...(T);
     /// Gradients of one tensor are added in registers, which takes a branch for each two operands.
     /// Those of more operands are added in memory.
@@ -131,44 +133,55 @@ template <class P, class... T> struct GradientDestinations<P, Scalars<T...>> {
         for (std::size_t k = 0; !merges && k < count; ++k)
             if (target[k] < k) route[k] = k, added_to |= OperandMask{1} << k;
     }
-    XGRAD_INLINE void write(Gradients& g, std::size_t i) const {
+    XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         write(g, i, std::index_sequence_for<T...>{});
     }
 
 private:
     template <std::size_t... K>
-    XGRAD_INLINE void write(Gradients& g, std::size_t i, std::index_sequence<K...>) const {
+    XGRAD_INLINE void write(
+        Gradients (&g)[batches], std::size_t const (&i)[batches], std::index_sequence<K...>) const {
         if constexpr (!merges) return ((change<K>(g, i), write<K, 0>(g, i)), ...);
         if (changes) [[unlikely]]
             (change<K>(g, i), ...);
         // From the last operand to the first: a gradient is complete when it is stored.
         (write<count - 1 - K, count - 1 - K>(g, i), ...);
     }
-    /// Multiplies a gradient, and adds what its destination has.
-    template <std::size_t K> XGRAD_INLINE void change(Gradients& g, std::size_t i) const {
+    template <std::size_t K>
+    XGRAD_INLINE void change(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         if constexpr (Differentiable<scalar<K>>) {
-            auto& gradient = get<K>(g);
-            gradient = gradient * factor;
-            if (added_to >> K & 1)
-                gradient = gradient + gradient_batch<scalar<K>, P>::load(place<K>(i));
+            change<K>(get<K>(g[0]), i[0]);
+            if constexpr (batches > 1) change<K>(get<K>(g[1]), i[1]);
         }
     }
-    /// Stores the gradient of operand K, or adds it to that of one of the `earlier` operands.
+    /// Multiplies a gradient, and adds what its destination has.
+    template <std::size_t K>
+    XGRAD_INLINE void change(gradient_batch<scalar<K>, P>& g, std::size_t i) const {
+        g = g * factor;
+        if (added_to >> K & 1) g = g + gradient_batch<scalar<K>, P>::load(place<K>(i));
+    }
+    /// Stores the gradient of operand K, or adds it to that of one of the `earlier` operands. The
+    /// first batch is stored last: where there is one only, both have its index.
     template <std::size_t K, std::size_t earlier>
-    XGRAD_INLINE void write(Gradients& g, std::size_t i) const {
+    XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         if constexpr (Differentiable<scalar<K>>) {
-            if (route[K] == K) [[likely]]
-                get<K>(g).store(place<K>(i));
-            else merge<K>(g, std::make_index_sequence<earlier>{});
+            if (route[K] == K) [[likely]] {
+                if constexpr (batches > 1) get<K>(g[1]).store(place<K>(i[1]));
+                get<K>(g[0]).store(place<K>(i[0]));
+            } else merge<K>(g, std::make_index_sequence<earlier>{});
         }
     }
     template <std::size_t K, std::size_t... J>
-    XGRAD_INLINE void merge(Gradients& g, std::index_sequence<J...>) const {
+    XGRAD_INLINE void merge(Gradients (&g)[batches], std::index_sequence<J...>) const {
         static_cast<void>((merge<J, K>(g) || ...));
     }
-    template <std::size_t J, std::size_t K> XGRAD_INLINE bool merge(Gradients& g) const {
+    template <std::size_t J, std::size_t K> XGRAD_INLINE bool merge(Gradients (&g)[batches]) const {
         if constexpr (std::same_as<scalar<J>, scalar<K>>)
-            if (route[K] == J) return get<J>(g) = get<J>(g) + get<K>(g), true;
+            if (route[K] == J) {
+                get<J>(g[0]) = get<J>(g[0]) + get<K>(g[0]);
+                if constexpr (batches > 1) get<J>(g[1]) = get<J>(g[1]) + get<K>(g[1]);
+                return true;
+            }
         return false;
     }
     template <std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
@@ -176,7 +189,8 @@ private:
     }
 };
 struct NoDestinations {
-    explicit NoDestinations(KernelBlock const&) {}
+    using Gradients = NoPartial;
+    XGRAD_INLINE explicit NoDestinations(KernelBlock const&) {}
 };
 
 /// Pairwise sum: shorter dependency chains than a sequential sum.
@@ -222,43 +236,55 @@ XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
     void* at[arguments];
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < arguments; ++k) at[k] = optimisation_barrier(block.arguments[k]);
-    std::conditional_t<gradients, GradientDestinations<P, operand_scalars<F>>, NoDestinations> const
-        destinations(block);
+    // Two batches at once: the branches of the destinations are taken once for both, and a sum has
+    // two chains of additions. An expensive expression would only be compiled twice.
+    constexpr std::size_t batches = sums && !is_expensive<F> ? 2 : 1;
+    using Destinations = std::conditional_t<gradients,
+        GradientDestinations<P, batches, operand_scalars<F>>, NoDestinations>;
+    Destinations const destinations(block);
     OperandMask const moving = block.moving, constant = block.constant;
     [[maybe_unused]] OperandMask const wanted = gradients ? block.targets->wanted : 0;
     bool saved = false;
     if constexpr (gradients && !sums) saved = at[layout.saved_result()];
     OperandMask invariant = 0; // the operands that have the values of the previous batch
-    Values<F, V> v{};
-    set_constants(f, v);
+    Values<F, V> v[batches] = {};
+    for (auto& values : v) set_constants(f, values);
     for (std::size_t i = 0; i < n;) {
         std::size_t const stop = sums ? std::min(n, i + summed_batches * width) : n;
-        simd::Batch<P> sum(0);
-        for (; i < stop; i += width) {
-            evaluate<0, gradients>(
-                f, BatchLoader<V>{at, layout.tangents(), moving, i}, v, invariant, saved);
+        simd::Batch<P> sum[batches] = {};
+        for (; i < stop; i += batches * width) {
+            [[maybe_unused]] typename Destinations::Gradients g[batches] = {};
+            BatchLoader<V> load{at, layout.tangents(), moving, i};
+            std::size_t index[batches] = {i};
+            evaluate<0, gradients>(f, load, v[0], invariant, saved);
+            if constexpr (sums) {
+                // A gradient of 1 is a constant: compilers drop products with it.
+                backpropagate<0>(f, v[0], simd::Batch<P>(1), ~OperandMask{0}, g[0]);
+                sum[0] = sum[0] + v[0].y;
+                if constexpr (batches > 1)
+                    if (index[1] = i, i + width < stop) {
+                        index[1] = load.i = i + width;
+                        evaluate<0, gradients>(f, load, v[1], invariant);
+                        backpropagate<0>(f, v[1], simd::Batch<P>(1), ~OperandMask{0}, g[1]);
+                        sum[1] = sum[1] + v[1].y;
+                    }
+            } else if constexpr (gradients)
+                if (!is_dual<V> || wanted)
+                    backpropagate<0>(
+                        f, v[0], load_batch<Y, P>(at[layout.grad_output()], i), wanted, g[0]);
             if constexpr (has_invariants)
                 invariant = optimisation_barrier(constant); // stops loop unswitching
             if constexpr (pass == Pass::value)
-                store_batch(static_cast<Y*>(at[layout.result()]) + i, v.y);
-            if constexpr (is_dual<V>) {
+                store_batch(static_cast<Y*>(at[layout.result()]) + i, v[0].y);
+            if constexpr (is_dual<V>)
                 if (auto* const tangent = static_cast<tile_type<Y, P>*>(at[layout.tangent()]))
-                    tangent_of(v.y).store(tangent + i);
-                if (!wanted) continue;
-            }
-            if constexpr (gradients) {
-                typename decltype(destinations)::Gradients g{};
-                if constexpr (sums) {
-                    // A constant: compilers drop products with it.
-                    backpropagate<0>(f, v, simd::Batch<P>(1), ~OperandMask{0}, g);
-                    sum = sum + v.y;
-                } else
-                    backpropagate<0>(
-                        f, v, load_batch<Y, P>(at[layout.grad_output()], i), wanted, g);
-                destinations.write(g, i);
-            }
+                    tangent_of(v[0].y).store(tangent + i);
+            if constexpr (gradients) destinations.write(g, index);
         }
-        if constexpr (sums) add_lanes(block, sum);
+        if constexpr (sums) {
+            if constexpr (batches > 1) sum[0] = sum[0] + sum[1];
+            add_lanes(block, sum[0]);
+        }
     }
 }
 
