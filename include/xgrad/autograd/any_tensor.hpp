@@ -44,11 +44,13 @@ struct TypeInfo {
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);         // recorded where grad mode is on
     void (*multiply_in_place)(AnyTensor const& t, double factor); // unrecorded
-    void (*copy_elements)(AnyArray const& to, AnyArray const& from);
-    void (*zero_elements)(AnyArray const&);
     void (*scatter_add)(AnyArray const& to,
         AnyArray const& more); // to += more, also where elements of `to` overlap
     char const* library = &library_identity<XGRAD_VERSION>;
+    void copy_elements(AnyArray const& to, AnyArray const& from) const {
+        detail::copy_elements(to, from, size);
+    }
+    void zero_elements(AnyArray const& a) const { set_to_zero(a, size); }
 };
 
 struct TensorImpl;

@@ -145,6 +145,12 @@ struct AnyArray {
     }
     /// Makes this array another view of the same storage, which starts `bytes` after this one.
     void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0);
+
+    /// copy_elements() of arrays with gaps. All of these descend from set_view(), which sets it, so
+    /// that only programs with views contain it.
+    static inline constinit std::atomic<void (*)(
+        AnyArray const& to, AnyArray const& from, std::size_t element)>
+        copy_strided{nullptr};
 };
 
 /// An array of T: what operations compute on.
@@ -217,30 +223,18 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
     });
 }
 
-/// Copies between two views: one has stride 1 along the last axis, the other along axis d.
-void copy_transposed_axis(
-    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element);
-
-/// An axis that copy_transposed_axis() copies faster than a strided loop, or none.
-std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from);
-
-/// Copies the elements of a view to another one of the same shape and converts their type.
+/// Copies the elements of a view, of `element` bytes, to another one of the same shape and type.
+inline void copy_elements(AnyArray const& to, AnyArray const& from, std::size_t element) {
+    if (!to.contiguous || !from.contiguous)
+        return AnyArray::copy_strided.load(std::memory_order_relaxed)(to, from, element);
+    if (to.numel) std::memmove(to.data, from.data, to.numel * element);
+}
+/// Sets the elements of an array to 0.
+XGRAD_LAZY void set_to_zero(AnyArray const& a, std::size_t element);
+/// copy_elements() with a conversion of the type.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from) {
-    if (std::same_as<To, From> && to.contiguous && from.contiguous) {
-        if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
-        return;
-    }
-    if constexpr (std::same_as<To, From>) {
-        if (auto const d = transposed_axis(to, from))
-            return copy_transposed_axis(to, from, *d, sizeof(To));
-        if (!to.shape.empty() && to.strides.back() == 1 && from.strides.back() == 1) {
-            Strides const* const strides[] = {&to.strides, &from.strides};
-            return for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-                std::memmove(to.begin() + at[0], from.begin() + at[1], n * sizeof(To));
-            });
-        }
-    }
-    for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
+    if constexpr (std::same_as<To, From>) copy_elements(to, from, sizeof(To));
+    else for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
 /// The array itself if it is C-contiguous, else a contiguous copy.

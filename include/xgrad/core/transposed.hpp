@@ -16,6 +16,20 @@ template <std::size_t Bytes> struct Opaque {
     std::byte bytes[Bytes];
 };
 
+/// Calls f(Opaque<bytes>) for the size of a scalar type.
+template <class F> void with_element_size(std::size_t bytes, F const& f) {
+    switch (bytes) {
+    case 1:
+        return f(Opaque<1>());
+    case 4:
+        return f(Opaque<4>());
+    case 8:
+        return f(Opaque<8>());
+    default:
+        return f(Opaque<16>());
+    }
+}
+
 /// The number of rows and columns of a block: elements in a cache line.
 constexpr std::size_t square_side(std::size_t element) { return element < 4 ? 8 : 64 / element; }
 

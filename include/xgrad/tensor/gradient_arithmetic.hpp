@@ -48,12 +48,11 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
 template <Scalar T>
 void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor) {
     if constexpr (Differentiable<T>) {
-        auto const& out = as<T>(t.impl().array);
         if (factor == 1) return;
-        if (out.contiguous) scale<T>(out, factor);
-        else
-            for_each_pair(
-                out, out, [by = static_cast<precision_of<T>>(factor)](T& x, T const&) { x *= by; });
+        auto const& out = as<T>(t.impl().array);
+        auto const product = contiguous(out);
+        scale<T>(product, factor);
+        if (!out.contiguous) copy_elements(out, product);
     }
 }
 

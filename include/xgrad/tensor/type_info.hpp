@@ -13,12 +13,6 @@ template <Scalar T> struct GradientArithmetic {
     static AnyTensor filled(Shape const& shape, double value);
     static AnyTensor scaled(AnyTensor const& t, double factor);
     static void multiply_in_place(AnyTensor const& t, double factor);
-    static void copy_elements_of(AnyArray const& to, AnyArray const& from) {
-        detail::copy_elements(as<T>(to), as<T>(from));
-    }
-    static void zero_elements(AnyArray const& a) {
-        for_each_pair(as<T>(a), as<T>(a), [](T& x, T const&) { x = T(); });
-    }
     static void scatter_add(AnyArray const& to, AnyArray const& more);
 };
 
@@ -35,7 +29,6 @@ template <Scalar T>
 inline constexpr TypeInfo type_info{dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add,
     &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy,
     &GradientArithmetic<T>::filled, &GradientArithmetic<T>::scaled,
-    &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of,
-    &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add};
+    &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::scatter_add};
 
 } // namespace xgrad::detail

@@ -82,15 +82,8 @@ XGRAD_FUNCTION void Storage::bump() noexcept {
     else version_.fetch_add(1, std::memory_order_relaxed);
 }
 
-XGRAD_FUNCTION void AnyArray::set_view(Shape s, Strides st, std::ptrdiff_t bytes) {
-    data += bytes;
-    numel = xgrad::numel(s);
-    contiguous = detail::is_row_major(s, st);
-    shape = std::move(s);
-    strides = std::move(st);
-}
-
-XGRAD_FUNCTION void copy_transposed_axis(
+/// Copies between two views: one has stride 1 along the last axis, the other along axis d.
+XGRAD_LAZY void copy_transposed_axis(
     AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element) {
     std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
     bool const reads_across = from.strides[d] == 1;
@@ -106,14 +99,44 @@ XGRAD_FUNCTION void copy_transposed_axis(
     });
 }
 
-XGRAD_FUNCTION std::optional<std::size_t> transposed_axis(
-    AnyArray const& to, AnyArray const& from) {
-    for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
-        bool const reads = from.strides[d] == 1 && to.strides.back() == 1,
-                   writes = to.strides[d] == 1 && from.strides.back() == 1;
-        if (reads != writes && to.shape[d] >= 8 && to.shape.back() >= 8) return d;
+XGRAD_LAZY void copy_strided_elements(
+    AnyArray const& to, AnyArray const& from, std::size_t element) {
+    std::size_t const rank = to.shape.size();
+    std::ptrdiff_t const to_step = rank ? to.strides[rank - 1] : 0,
+                         from_step = rank ? from.strides[rank - 1] : 0;
+    for (std::size_t d = 0; d + 1 < rank; ++d) {
+        bool const reads = from.strides[d] == 1 && to_step == 1,
+                   writes = to.strides[d] == 1 && from_step == 1;
+        if (reads != writes && to.shape[d] >= 8 && to.shape[rank - 1] >= 8)
+            return copy_transposed_axis(to, from, d, element);
     }
-    return {};
+    Strides const* const strides[] = {&to.strides, &from.strides};
+    with_element_size(element, [&]<std::size_t Bytes>(Opaque<Bytes>) {
+        for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            auto* t = reinterpret_cast<Opaque<Bytes>*>(to.data) + at[0];
+            auto const* f = reinterpret_cast<Opaque<Bytes> const*>(from.data) + at[1];
+            if (to_step == 1 && from_step == 1) std::memmove(t, f, n * Bytes);
+            else
+                for (; n > 0; --n, t += to_step, f += from_step) *t = *f;
+        });
+    });
+}
+
+XGRAD_LAZY_BODY void set_to_zero(AnyArray const& a, std::size_t element) {
+    alignas(16) std::byte zero[16] = {};
+    AnyArray from{AnyArray::Number()};
+    from.data = zero;
+    from.set_view(a.shape, Strides(a.shape.size(), std::ptrdiff_t{0}));
+    copy_elements(a, from, element);
+}
+
+XGRAD_FUNCTION void AnyArray::set_view(Shape s, Strides st, std::ptrdiff_t bytes) {
+    data += bytes;
+    numel = xgrad::numel(s);
+    contiguous = detail::is_row_major(s, st);
+    shape = std::move(s);
+    strides = std::move(st);
+    copy_strided.store(&copy_strided_elements, std::memory_order_relaxed);
 }
 
 XGRAD_FUNCTION bool is_dense(AnyArray const& a) {

@@ -15,8 +15,10 @@ XGRAD_LAZY_BODY void Window::look(
     detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
     std::size_t const indices = step.size(),
                       kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
-    out.shape.reserve_exactly(kept);
-    out.strides.reserve_exactly(kept);
+    Shape shape;
+    Strides strides;
+    shape.reserve_exactly(kept);
+    strides.reserve_exactly(kept);
     std::ptrdiff_t offset = 0;
     bool const has_elements = x.numel != 0;
     for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
@@ -24,18 +26,18 @@ XGRAD_LAZY_BODY void Window::look(
         auto const stride = is_new ? 0 : x.strides[axis++];
         if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
         if (step[i] == 0) continue;
-        out.shape[at] = count[i];
+        shape[at] = count[i];
         // For a single position the step is ignored: the product with it might overflow.
-        out.strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
+        strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
     }
-    out.numel = numel(out.shape);
-    if (out.numel == 0) {
+    if (numel(shape) == 0) {
         offset = 0;
-        out.strides = detail::row_major(out.shape);
+        strides = detail::row_major(shape);
     }
     out.storage = x.storage;
-    out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
-    out.contiguous = detail::is_row_major(out.shape, out.strides);
+    out.data = x.data;
+    out.set_view(
+        std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(element));
 }
 
 } // namespace xgrad
