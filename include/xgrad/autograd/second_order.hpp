@@ -55,9 +55,9 @@ void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
 
 /// Links the code of second derivatives, which fused_gradient_node.hpp defines. A program that
 /// never calls it does not contain that code.
-void link_second_order() noexcept;
+XGRAD_LAZY void link_second_order() noexcept;
 /// The same for forward mode, which uses second derivatives.
-void link_forward_mode() noexcept;
+XGRAD_LAZY void link_forward_mode() noexcept;
 
 } // namespace xgrad::detail
 

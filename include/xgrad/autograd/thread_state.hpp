@@ -4,9 +4,8 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
-#include <xgrad/core/config.hpp>
+#include <xgrad/core/memory.hpp>
 
 namespace xgrad::detail {
 
@@ -21,14 +20,14 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses() {
-        std::vector<void*> all;
+    static CachedVector<void*> addresses() {
+        CachedVector<void*> all;
         for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
         return all;
     }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others) {
+    static void swap_with(CachedVector<void*> const& others) {
         auto const* state = first;
         for (void* const other : others) {
             state->swap_(state->here_(), other);

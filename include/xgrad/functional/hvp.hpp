@@ -15,7 +15,7 @@ namespace xgrad {
 namespace detail {
 
 /// v^T H: the gradient, differentiated in reverse mode from v.
-inline void vector_hessian_product(
+XGRAD_LAZY inline void vector_hessian_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     auto const gradient = recorded_gradient(e);
     check_vector(e.transform, v, e.inputs);
@@ -26,7 +26,7 @@ inline void vector_hessian_product(
 }
 
 /// H v: the derivative of the gradient along v, forward mode over reverse mode.
-inline void hessian_vector_product(
+XGRAD_LAZY inline void hessian_vector_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     auto const gradient = recorded_gradient(e);
     push_forward(e.with_outputs(gradient), v, products);

@@ -48,7 +48,7 @@ struct KeptEvaluation {
     XGRAD_LAZY explicit KeptEvaluation(Evaluation const& e);
     /// v^T J and J v.
     XGRAD_LAZY Tensors pull_back(Tensors const& v) const;
-    Tensors push_forward(Tensors const& v) const;
+    XGRAD_LAZY Tensors push_forward(Tensors const& v) const;
 
 private:
     XGRAD_LAZY Evaluation evaluation() const;

@@ -51,7 +51,7 @@ protected:
     Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
 
 private:
-    friend void link_forward_mode() noexcept;
+    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
 
     [[gnu::cold]] void push_tangents(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);

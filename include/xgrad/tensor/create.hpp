@@ -251,7 +251,7 @@ template <Scalar T> Tensor<T> empty_like(Tensor<T> const& t) { return empty<T>(t
 /// Uniform random integers from low to high - 1. Throws an Error unless low < high.
 XGRAD_LAZY Tensor<std::int64_t> randint(
     std::int64_t low, std::int64_t high, ShapeArgument const& shape);
-inline Tensor<std::int64_t> randint(std::int64_t high, ShapeArgument const& shape) {
+XGRAD_LAZY inline Tensor<std::int64_t> randint(std::int64_t high, ShapeArgument const& shape) {
     return randint(0, high, shape);
 }
 /// 0 ... n - 1 in random order.

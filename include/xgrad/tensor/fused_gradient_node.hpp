@@ -29,7 +29,7 @@ public:
     [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
 private:
-    friend void link_forward_mode() noexcept;
+    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
 
     /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
     /// so this is a backward pass), plus the gradients of the tangent of grad_output.

@@ -43,8 +43,8 @@ public:
     [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 
 private:
-    friend void link_second_order() noexcept;
-    friend void link_forward_mode() noexcept;
+    XGRAD_LAZY_BODY friend void link_second_order() noexcept;
+    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
 
     using FusedSum::FusedSum;
 

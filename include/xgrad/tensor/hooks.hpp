@@ -28,13 +28,13 @@ inline constexpr struct Any {
 namespace detail {
 
 /// Writes a gradient to .grad of a tensor that is no leaf.
-inline void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
+XGRAD_LAZY inline void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
     AnyTensor grad(t.impl().grad);
     accumulate(grad, std::move(gradient));
     t.impl().grad = grad.handle();
 }
 
-inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
+XGRAD_LAZY inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
     if (!t.requires_grad("register_hook"))
         fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
     auto const edge = gradient_edge(t);

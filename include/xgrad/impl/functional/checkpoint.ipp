@@ -76,12 +76,13 @@ private:
     class RandomScope {
     public:
         XGRAD_LAZY explicit RandomScope(std::mt19937_64 const& state)
-            : before_(std::exchange(generator(), state)) {}
+            : generator_(generator()), before_(std::exchange(generator_, state)) {}
         RandomScope(RandomScope const&) = delete;
         RandomScope& operator=(RandomScope const&) = delete;
-        ~RandomScope() { generator() = before_; }
+        ~RandomScope() { generator_ = before_; }
 
     private:
+        std::mt19937_64& generator_;
         std::mt19937_64 before_;
     };
 

@@ -28,7 +28,7 @@ XGRAD_LAZY_BODY void jacobian_vector_product(
     }
 }
 
-XGRAD_FUNCTION Tensors KeptEvaluation::push_forward(Tensors const& v) const {
+XGRAD_LAZY_BODY Tensors KeptEvaluation::push_forward(Tensors const& v) const {
     Tensors products(outputs.size());
     jacobian_vector_product(evaluation(), v, products);
     return products;

@@ -270,7 +270,7 @@ XGRAD_FUNCTION void FusedNode::apply_recorded(
     }
 }
 
-XGRAD_FUNCTION void link_second_order() noexcept {
+XGRAD_LAZY_BODY void link_second_order() noexcept {
     static constexpr SecondOrder all{
         [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).apply_recorded(gradient, results);
@@ -280,7 +280,7 @@ XGRAD_FUNCTION void link_second_order() noexcept {
     SecondOrder::linked.store(&all, std::memory_order_release);
 }
 
-XGRAD_FUNCTION void link_forward_mode() noexcept {
+XGRAD_LAZY_BODY void link_forward_mode() noexcept {
     static constexpr ForwardMode all{
         [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).push_tangents(tangents, results);

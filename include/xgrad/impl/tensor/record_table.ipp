@@ -26,7 +26,10 @@ XGRAD_FUNCTION AnyArray SumOver::spread(AnyTensor const& gradient, Shape const& 
         if (!summed && space[d] != 1) strides[d] = g.strides[at];
         at += !summed || keepdims;
     }
-    g.set_view(space, std::move(strides));
+    g.numel = numel(space); // no set_view(): only loops read it
+    g.contiguous = is_row_major(space, strides);
+    g.shape = space;
+    g.strides = std::move(strides);
     return g;
 }
 
