@@ -30,7 +30,7 @@ struct Origin {
 struct AnomalyFunctions {
     void (*record_origin)(Node& fresh);
     void (*run)(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
-        bool keep_saved); // run_node() for a Node without hooks
+        bool keep_saved); // run_observed_node() of a Node without hooks
 };
 
 struct AnomalyState {

@@ -84,16 +84,6 @@ public:
     /// Computes the gradients of the inputs (one for each edge) from the gradients of the outputs.
     /// An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
-    /// Returns gradients of the inputs that the forward pass has computed already, for one real
-    /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
-    /// are none. They stay until the Node runs again, also after release_saved().
-    virtual std::span<AnyTensor> ready_gradients() { return {}; }
-    /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
-    /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
-    /// does not support this.
-    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) {
-        return false;
-    }
     /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
     /// each edge). An undefined tensor stands for zero.
     XGRAD_FUNCTION virtual void pushforward(
@@ -160,6 +150,8 @@ protected:
         edge_count_ = static_cast<std::uint32_t>(count);
     }
     void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
+    /// apply() adds to results that are defined: contiguous sums, referenced only there.
+    void set_accumulates(bool on) noexcept { accumulates_ = on; }
 
 private:
     friend class detail::GraphTask;
@@ -176,6 +168,7 @@ private:
     std::atomic<detail::GraphTask*> task_{
         nullptr}; // the backward pass whose state for this Node has index slot_
     std::uint32_t slot_ = 0;
+    bool accumulates_ = false;
     std::uint32_t outputs_ = 1;
     std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
 };
@@ -222,7 +215,7 @@ struct NodeHooks {
 
     /// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
     virtual void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) = 0;
-    /// run_node() for the Node that has these hooks.
+    /// run_observed_node() for the Node that has these hooks.
     virtual void run(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
         bool keep_saved) = 0;
     /// Text for messages: see origin_text().

@@ -1,6 +1,5 @@
-// Runs one Node: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order. A Node
-// without hooks takes a short path (run_node, run_leaf). Registration of hooks on a Node is here
-// too.
+// Runs one Node with hooks: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order.
+// The engine itself runs a Node without hooks. Registration of hooks on a Node is here too.
 // Read next: engine.hpp.
 #pragma once
 
@@ -18,15 +17,11 @@ XGRAD_LAZY AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor afte
 // Virtual functions of NodeHooks are called from cold functions: in others GCC calls the only
 // implementation that it sees directly, and every program would contain it (tools/size).
 
-[[gnu::cold]] void call_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
-
 /// Calls the tensor hooks of a Node in order, and then stores the gradients for retain_grad().
-XGRAD_INLINE void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
-    if (NodeHooks::of(node)) [[unlikely]]
-        call_tensor_hooks(node, gradients);
-}
+[[gnu::cold]] void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
 
-/// run_node() for a Node with hooks, or in anomaly mode.
+/// Runs a Node with hooks, or in anomaly mode, with the gradients that arrived. The caller has run
+/// its tensor hooks.
 [[gnu::cold]] void run_observed_node(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
 
@@ -46,25 +41,9 @@ XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor co
 XGRAD_LAZY [[gnu::cold]] void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results);
 
-/// Runs a Node with the gradients that arrived. The caller has run its tensor hooks.
-void run_node(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
-
-/// True where a Node must run by apply(): it has hooks, anomaly mode is on, or the pass is
-/// recorded.
-inline bool must_apply(Node const& node) noexcept {
-    return grad_mode || anomaly.functions || NodeHooks::of(node);
-}
-
-/// Runs the AccumulateGrad of a leaf, with all its hooks.
-XGRAD_INLINE void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
-    if (!anomaly.functions && !NodeHooks::of(node)) [[likely]] {
-        NodeLock const lock(node);
-        return static_cast<AccumulateGrad&>(node).accumulate_gradient(gradient);
-    }
-    std::span const arrived(&gradient, 1);
-    run_tensor_hooks(node, arrived);
-    run_node(node, arrived, {}, keep_saved);
+/// True for a Node that run_observed_node() must run: it has hooks, or anomaly mode is on.
+inline bool is_observed(Node const& node) noexcept {
+    return anomaly.functions || NodeHooks::of(node);
 }
 
 template <class R>

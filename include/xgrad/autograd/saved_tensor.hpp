@@ -22,6 +22,10 @@ namespace xgrad {
 class SavedTensor {
 public:
     SavedTensor() noexcept = default;
+    /// Saves a contiguous array bare, without the rest of its tensor: see complete().
+    explicit SavedTensor(detail::AnyArray const& a, std::uint32_t output_nr = operand_nr) noexcept
+        : storage_(a.storage), data_(a.data), version_(storage_->version()), output_nr_(output_nr) {
+    }
 
     /// Saves an operand of a Node. A leaf that requires a gradient is saved itself. Of any other
     /// tensor a snapshot is saved, so that a later in-place change of its grad_fn has no effect
@@ -32,24 +36,18 @@ public:
         return {detail::alias(t), output_nr, false};
     }
 
-    /// Makes a SavedTensor of an array that a Node stored without one, with its version and its
-    /// edge. The edge is empty, leads to a leaf (then the leaf itself is restored), or leads to the
-    /// grad_fn.
-    [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array,
-        std::uint32_t version, Edge const& edge);
-    [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved) {
-        saved.output_nr_ = 0;
-        return saved;
-    }
+    /// Gives a bare array the rest of its tensor. The edge is empty, leads to a leaf (then the leaf
+    /// itself is saved), or leads to the grad_fn.
+    [[gnu::cold]] void complete(detail::TypeInfo const& type, Shape const& shape, Edge const& edge);
 
     /// True until release(): a value or a packed one is there.
-    bool holds() const noexcept { return value_.defined() || packed_; }
+    bool holds() const noexcept { return storage_ || rest_; }
     /// True where a pack hook took the value.
-    bool is_packed() const noexcept { return static_cast<bool>(packed_); }
+    bool is_packed() const noexcept { return rest_ && rest_->packed; }
     /// Frees the value, and what a pack hook returned.
     void release() noexcept {
-        value_ = {};
-        packed_.reset();
+        storage_ = nullptr;
+        rest_.reset();
     }
     /// True where the tensor required a gradient when it was saved.
     bool requires_grad() const;
@@ -61,14 +59,19 @@ public:
     /// `buffer` stores the tensor otherwise.
     AnyTensor const& unpacked_into(AnyTensor& buffer, Node& owner);
 
-    /// Prepares array(): checks the version of the saved value, or unpacks it. Returns true where
-    /// close() must follow.
+    /// True for a bare array that nobody changed: open() has nothing to do.
+    bool is_intact() const noexcept { return storage_ && storage_->version() == version_; }
+    /// Prepares array() and data(): checks the version of the saved value, or unpacks it. Returns
+    /// true where close() must follow.
     bool open(Node const& owner);
     detail::AnyArray const& array() const {
-        return (packed_ ? packed_->open : value_).impl().array;
+        return (rest_->packed ? rest_->packed->open : rest_->value).impl().array;
     }
+    /// array(), also of a bare array, whose shape is given.
+    detail::AnyArray array(Shape const& shape) const;
+    std::byte* data() const { return storage_ ? data_ : array().data; }
     void close() noexcept {
-        if (packed_) packed_->open = {};
+        if (is_packed()) rest_->packed->open = {};
     }
 
     /// Replaces the value by pack(value). A saved tensor has at most one pair of hooks.
@@ -92,16 +95,25 @@ private:
     bool is_result() const noexcept { return output_nr_ != operand_nr; }
 
     void pack(std::shared_ptr<detail::Packing const> const& packing) {
-        packed_ = packing->packed(packing, value_);
-        value_ = {};
+        rest_->packed = packing->packed(packing, rest_->value);
+        rest_->value = {};
     }
 
     void check(Node const& owner) const;
 
     [[noreturn, gnu::cold]] void fail_changed(Node const& owner) const;
 
-    AnyTensor value_;
-    std::unique_ptr<detail::PackedTensor> packed_;
+    /// A value that is not bare: the tensor, or what a pack hook made of it.
+    struct Rest : detail::Cached {
+        AnyTensor value;
+        std::unique_ptr<detail::PackedTensor> packed;
+    };
+    struct DeleteRest { // cold: no program without such values has it beside its other code
+        [[gnu::cold]] void operator()(Rest* rest) const noexcept;
+    };
+    detail::Ref<detail::Storage> storage_; // of a bare array
+    std::byte* data_ = nullptr;            // likewise
+    std::unique_ptr<Rest, DeleteRest> rest_;
     std::uint32_t version_ = 0;
     std::uint32_t output_nr_ = operand_nr;
 };

@@ -50,10 +50,9 @@ public:
         std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
         : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
         set_edges(&edge_, 1);
+        set_accumulates(map == ViewMap::gather);
     }
     XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION bool apply_onto(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;

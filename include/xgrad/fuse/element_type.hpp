@@ -148,9 +148,10 @@ template <class F> constexpr Kernel sum_kernel_of() {
     else return nullptr;
 }
 
-/// True if a kernel can read or write the elements of an array in place.
-inline bool is_direct(AnyArray const& a, ElementType const& info, Shape const& space) {
-    return info.in_place && a.contiguous && a.shape == space;
+/// True if a kernel can read the elements of an array in place, in an index space of so many
+/// elements to which the array is broadcast.
+inline bool is_direct(AnyArray const& a, ElementType const& info, std::size_t count) {
+    return info.in_place && a.contiguous && a.numel == count;
 }
 
 } // namespace xgrad::detail

@@ -56,8 +56,6 @@
 #include <xgrad/impl/tensor/function_node.ipp>
 #include <xgrad/impl/tensor/fused_gradient_node.ipp>
 #include <xgrad/impl/tensor/fused_node.ipp>
-#include <xgrad/impl/tensor/fused_operands.ipp>
-#include <xgrad/impl/tensor/fused_sum.ipp>
 #include <xgrad/impl/tensor/index_select.ipp>
 #include <xgrad/impl/tensor/inplace.ipp>
 #include <xgrad/impl/tensor/join.ipp>

@@ -51,24 +51,14 @@ template <Scalar T> struct ShapeOnly {
 template <class Op, Scalar Y, Scalar... T>
 class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
     static constexpr std::size_t count = sizeof...(T);
+    static constexpr bool is_part = requires { requires Op::is_part; },
+                          picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
 
 public:
     ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x)
         : ArraywiseRecordOf<count>(table), op_(op) {
         this->connect(result, x);
-    }
-
-    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        constexpr bool is_part = requires { requires Op::is_part; },
-                       picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
-        if (is_part || picks) {
-            auto const& sum = as<Y>(results[0].impl().array);
-            if (!gradients[0].defined()) return true;
-            if constexpr (is_part)
-                type_info<Y>.scatter_add(op_.value(sum), gradients[0].impl().array);
-            if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
-        }
-        return is_part || picks;
+        this->set_accumulates(is_part || picks);
     }
 
 private:
@@ -76,6 +66,13 @@ private:
         AnyTensor const* const* operands, AnyTensor* to) const override {
         auto const &g = static_cast<Tensor<Y> const&>(gradient),
                    &y = static_cast<Tensor<Y> const&>(result);
+        if constexpr (is_part || picks)
+            if (to->defined()) {
+                auto const& sum = as<Y>(to->impl().array);
+                if constexpr (is_part) type_info<Y>.scatter_add(op_.value(sum), g.impl().array);
+                else op_.add_onto(sum, as<Y>(g.impl().array));
+                return;
+            }
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
                 if constexpr (Differentiable<X>)

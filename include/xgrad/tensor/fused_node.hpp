@@ -1,38 +1,42 @@
 // FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
-// elements. apply_fused() chooses the route, from fast to general:
+// elements. Compiled once for all expressions: a table of function pointers (RecordTable) and the
+// OperandPlan describe the expression.
 //
-// - gradients that a full sum computed already (fused_sum.hpp);
-// - apply_if_simple(): all operands are contiguous and have one shape, and are not many elements;
-// - apply_in_loop(): any strides, shapes and element types (nd_loop.hpp; benchmark: broadcast).
+// One memory block: the object, saved tensors, edges, flattened expression, and, under a fused sum,
+// a SumOver and a gradient for each edge. The plan has the offsets.
+//
+// A full sum computes its gradients in the same pass as its value, for a grad_output of 1
+// (benchmark: rational, rows "hand, 1 pass" and "hand, 2 passes"): apply() scales them, or runs the
+// pass again. The rule has no state: every full sum of a real expression does it.
 //
 // Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
 #pragma once
 
+#include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/autograd/second_order.hpp>
-#include <xgrad/tensor/fused_sum.hpp>
+#include <xgrad/tensor/bound_operands.hpp>
 
 namespace xgrad::detail {
 
 class LocalJacobian;
 
-class FusedNode final : public FusedSum {
+class alignas(16) FusedNode final : public Node {
 public:
     /// `over` is null without a fused sum; then `result` has the values of the expression.
     static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
         BoundOperands const& in, SumOver const* over, AnyTensor const& result);
 
-    XGRAD_FUNCTION std::span<AnyTensor> ready_gradients() override;
+    /// True where a full sum that is recorded computes its gradients too.
+    static bool sums_at_once(BoundOperands const& in) {
+        return in.count() != 0 && !default_packing;
+    }
+    /// Computes the scaled sum; stores its gradients until backward().
+    double sum_at_once(BoundOperands const& in);
 
     XGRAD_FUNCTION void apply(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-
-    XGRAD_FUNCTION bool apply_onto(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-
-    /// Computes the gradients without recording.
-    void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) {
-        apply_fused(gradient, results);
-    }
+    /// Computes the gradients without recording. A result may be moved from the gradient.
+    void apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results);
     /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
     /// product for each operand and direction (local_jacobian.hpp).
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
@@ -42,69 +46,127 @@ public:
     /// With respect to these operands.
     [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 
+    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
+    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
+    XGRAD_FUNCTION void release_saved() noexcept override;
+    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
+
+    // Read by second derivatives.
+    RecordTable const& table() const noexcept { return plan_.table; }
+    void const* expression_object() const noexcept { return part<std::byte>(plan_.expression_at); }
+    SumOver const* sum() const noexcept { return sum_; }
+    /// The broadcast shape of all operands.
+    Shape const& space() const noexcept { return space_; }
+    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
+    Shape const& operand_shape(std::size_t k) const;
+    GradientTargets const& gradients() const noexcept { return plan_.gradients; }
+    OperandMask wanted() const noexcept { return gradients().wanted; }
+    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
+    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
+    bool saves_result() const noexcept { return plan_.gradients.saved_result; }
+    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
+    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
+    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
+    AnyTensor unpack_operand(std::size_t k) { return completed()[plan_.slot[k]].unpack(*this); }
+    AnyTensor unpack_result() { return completed()[plan_.slots].unpack(*this); }
+
 private:
     XGRAD_LAZY_BODY friend void link_second_order() noexcept;
     XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
 
-    using FusedSum::FusedSum;
-
+    /// Makes all parts of the block but the edges. `bare`: tensors may be saved bare; it
+    /// becomes false where not all are saved.
+    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
+        SumOver const* over, AnyTensor const& result, bool& bare);
+    /// Delegates to the other: where it throws, the destructor ends what there is.
+    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
+        SumOver const* over, AnyTensor const& result, bool&& bare);
+    XGRAD_FUNCTION ~FusedNode() override;
     XGRAD_FUNCTION void dispose() noexcept override;
 
-    bool would_record(AnyTensor const& gradient) const;
+    /// A part of the block, so many bytes from the end of the object.
+    template <class T> T* part(std::size_t at) const noexcept {
+        return reinterpret_cast<T*>(
+            reinterpret_cast<std::byte*>(const_cast<FusedNode*>(this) + 1) + at);
+    }
+    SavedTensor* saved() const noexcept { return part<SavedTensor>(0); }
+    Edge* edges() const noexcept { return part<Edge>(plan_.edges_at); }
+    AnyTensor* early() const noexcept { return part<AnyTensor>(plan_.sum_at + sizeof(SumOver)); }
+    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
+        return sizeof(FusedNode) + (sums ? plan.bytes_with_sum : plan.bytes);
+    }
 
+    void save_shapes(BoundOperands const& in);
+    /// The saved tensors, with all that unpack() and messages tell of them.
+    [[gnu::cold]] SavedTensor* completed();
+    /// The values of saved tensor i during the life of a guard.
+    AnyArray saved_array(std::size_t i) const;
+
+    /// Prepares the saved tensors for a pass (checks versions, unpacks), and drops what was
+    /// unpacked at its end.
+    class UnpackGuard {
+    public:
+        explicit UnpackGuard(FusedNode& n) : UnpackGuard(&n) {
+            if (!n.is_intact()) open(); // the destructor closes also where this throws
+        }
+        UnpackGuard(UnpackGuard const&) = delete;
+        UnpackGuard& operator=(UnpackGuard const&) = delete;
+        ~UnpackGuard() {
+            if (unpacked_) [[unlikely]]
+                close();
+        }
+
+    private:
+        explicit UnpackGuard(FusedNode* n) noexcept : node_(*n) {}
+        [[gnu::cold]] void open();
+        [[gnu::cold]] void close() noexcept;
+
+        FusedNode& node_;
+        OperandMask unpacked_ = 0;
+    };
+    /// The values of the operands that the gradients read, and of a saved result.
+    class SavedArrays;
+
+    bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
-    class SavedArrays;
     void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
-    /// True for a gradient without other references, so that a result may overwrite it.
-    XGRAD_INLINE static bool is_free(AnyTensor const& gradient) {
-        if (!gradient.defined() || !is_exclusive(gradient)) return false;
-        auto const& t = *gradient.handle();
-        return !t.view && !t.requires_grad && !t.grad_fn && !t.weak &&
-               t.inference == inference_mode;
+    bool is_intact() const noexcept {
+        bool intact = true;
+        for (std::size_t i = 0; i < plan_.saved_tensors(); ++i) intact &= saved()[i].is_intact();
+        return intact;
     }
+    [[gnu::cold]] void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
+    /// Scales the early gradients by grad_output, or broadcasts it.
+    void apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results);
+    [[gnu::cold]] void compute_early();
 
-    /// `buffer`: the gradient itself where is_free(): a result of its type overwrites it.
-    void apply_fused(
-        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results);
-    void apply_shortest(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-
-    /// True where the gradients are computed already and no unpack hook could change a saved value.
-    bool has_gradients_ready() const noexcept;
-    /// Returns the gradients that are computed already. A further pass computes them again.
-    std::span<AnyTensor> take_ready_gradients() noexcept;
-    static void scale(std::span<AnyTensor> results, double factor);
-
-    /// True for a contiguous grad_output. That of a fused sum may be one element.
-    bool is_plain(AnyArray const& grad_outputs) const;
-    /// True where all arrays that a kernel reads are contiguous and of the same shape.
-    XGRAD_INLINE bool is_simple(AnyArray const& grad_outputs) const {
-        if (contiguous_ && !saved_tensors_) [[likely]]
-            return is_plain(grad_outputs);
-        return is_simple_again(grad_outputs);
-    }
-    bool is_simple_again(AnyArray const& grad_outputs) const;
-
-    /// Computes gradients of contiguous operands; adds to results that are defined. Returns false,
-    /// without effect, for other operands.
-    bool apply_if_simple(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-
-    /// Gradient of a sum of a plain tensor: grad_output, broadcast.
-    void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
-
-    /// grad_output is one element, repeated.
-    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
-    void apply_in_loop(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to = 0) const;
+    /// One pass of a kernel over the elements: the gradients for grad_output, or without one those
+    /// of the sum, which it returns. The operands are those of `in`, or else the saved ones. It
+    /// makes the gradients that are not defined, and adds to the others, which are contiguous. A
+    /// gradient may take the place of `buffer`, which is grad_output.
+    double run(BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients,
+        AnyTensor* buffer = nullptr);
+    double run_loop(
+        BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients);
+    double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
+        OperandMask added_to) const;
 
     static constexpr std::size_t max_added_to =
         31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
+
+    OperandPlan const& plan_;
+    bool contiguous_; // all operands are contiguous, and a kernel reads them and writes to the
+                      // result in place
+    bool has_early_ = false; // the gradients of a full sum are there
+    OperandMask broadcast_ = 0;
+    SumOver* sum_ = nullptr;
+    Shape space_;
+    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
 };
 
 } // namespace xgrad::detail

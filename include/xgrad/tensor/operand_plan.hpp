@@ -3,27 +3,16 @@
 // which values are saved, and the layout of the Node.
 // A plan is computed once for each pattern and never freed. Plans of an expression are a linked
 // list. Nodes point to their plan.
-// Read next: fused_operands.hpp.
+// Read next: fused_node.hpp.
 #pragma once
 
 #include <array>
 #include <cstring>
 
-#include <xgrad/autograd/node.hpp>
+#include <xgrad/autograd/saved_tensor.hpp>
 #include <xgrad/tensor/record_table.hpp>
 
 namespace xgrad::detail {
-
-/// A contiguous saved array, without the rest of a SavedTensor.
-struct SavedValue {
-    Ref<Storage> storage;
-    std::byte* data;
-    std::uint32_t version;
-
-    explicit SavedValue(AnyArray const& a) noexcept
-        : storage(a.storage), data(a.data), version(storage->version()) {}
-    bool is_intact() const noexcept { return storage && storage->version() == version; }
-};
 
 /// Which operands are the same tensor, and which require a gradient.
 struct OperandPattern {
@@ -49,14 +38,14 @@ struct OperandPlan {
         slot{}; // of each operand that is read, its slot; a saved result has the last one
     std::array<std::uint8_t, 64>
         slot_operand{}; // of each slot, the first operand that is saved there
-    /// Offsets of the parts of a Node from the end of the object: saved values, edges, flattened
+    /// Offsets of the parts of a Node from the end of the object: saved tensors, edges, flattened
     /// expression, and, under a fused sum, a SumOver and the gradients that are computed already.
     std::size_t edges_at, expression_at, sum_at, bytes, bytes_with_sum;
     OperandPlan const* next = nullptr;
 
     /// True where an operand that can have a gradient requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
-    std::size_t saved_values() const noexcept {
+    std::size_t saved_tensors() const noexcept {
         return std::size_t{slots} + gradients.saved_result;
     }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }

@@ -4,7 +4,7 @@
 // operands, so that functions which are no templates do the rest.
 // sum() of an expression is fused: the elements are summed while they are computed, and never
 // stored.
-// Read next: bound_operands.hpp, operand_plan.hpp, fused_operands.hpp, fused_node.hpp.
+// Read next: bound_operands.hpp, operand_plan.hpp, fused_node.hpp.
 #pragma once
 
 #include <xgrad/autograd/anomaly.hpp>

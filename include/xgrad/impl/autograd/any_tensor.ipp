@@ -174,9 +174,9 @@ XGRAD_FUNCTION AnyTensor real_scalar(TypeInfo const& type, double value) {
 }
 
 XGRAD_FUNCTION double real_scalar(AnyTensor const& t) {
-    auto const& a = t.impl().array;
-    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin())
-                                       : *as<double>(a).begin();
+    auto const& a = t.handle()->array;
+    return t.handle()->type->dtype == DType::float32 ? static_cast<double>(*as<float>(a).begin())
+                                                     : *as<double>(a).begin();
 }
 
 XGRAD_FUNCTION std::string describe(AnyTensor const& t) {

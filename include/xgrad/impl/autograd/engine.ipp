@@ -20,15 +20,36 @@ inline constexpr std::size_t passes_per_stack = 64;
 void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest);
 
-XGRAD_FUNCTION void Root::define() {
-    if (!gradient.defined()) gradient = type.filled(shape, 1);
+/// The gradient 1 of a real number, which a thread uses again in each pass.
+inline constinit thread_local TensorImpl* number_one = nullptr;
+
+/// Makes it, also where the last pass left a reference to it, or a change.
+[[gnu::cold]] XGRAD_FUNCTION void make_number_one(TypeInfo const& type) {
+    struct Owner {
+        AnyTensor one;
+        ~Owner() { number_one = nullptr; }
+    };
+    static thread_local Owner owner;
+    owner.one = type.filled({}, 1);
+    number_one = owner.one.handle().get();
+}
+
+XGRAD_INLINE void Root::define() {
+    if (gradient.defined()) return;
+    if (!shape.empty()) return void(gradient = type.filled(shape, 1));
+    if (auto const* const one = number_one;
+        !one || one->type != &type || one->refs.load() != 1 || one->requires_grad ||
+        one->inference != inference_mode || one->array.storage->refs.load() != 1 ||
+        one->array.storage->version() != 0) [[unlikely]]
+        make_number_one(type);
+    gradient = AnyTensor(Ref<TensorImpl>(number_one));
 }
 
 XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reaches(node); }
 XGRAD_FUNCTION std::shared_ptr<void>& pass_data(Identity of) { return current_pass->hook_data(of); }
 
 XGRAD_FUNCTION void on_pass_failure(std::function<void()> f) {
-    current_pass->on_failure(std::move(f));
+    current_pass->extras().failure_callbacks.push_back(std::move(f));
 }
 
 XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captures,
@@ -90,7 +111,7 @@ namespace xgrad {
 XGRAD_FUNCTION void queue_callback(std::function<void()> f) {
     if (!detail::current_pass)
         detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
-    detail::current_pass->queue(std::move(f));
+    detail::current_pass->extras().callbacks.push_back(std::move(f));
 }
 
 } // namespace xgrad

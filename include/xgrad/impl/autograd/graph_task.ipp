@@ -53,15 +53,23 @@ public:
 
     XGRAD_INLINE void run(std::span<Root> roots) {
         captures_.empty() ? discover(roots) : discover_needed(roots);
-        LocalArray<AnyTensor, 8> gradients(output_count_ + max_edges_);
-        arrived_ = gradients.data();
-        if (roots.size() == 1 && !roots[0].gradient.defined())
-            evaluate(*roots[0].edge.function, &roots[0]);
-        else {
-            for (auto& root : roots) root.define();
-            for (auto& root : roots) deliver(root.edge, root.gradient);
-        }
+        LocalArray<void*, 8> undefined(output_count_ + max_edges_);
+        struct Arrived { // all gradients were taken but where an exception ends the pass
+            GraphTask& task;
+            ~Arrived() {
+                if (task.arrived_)
+                    std::destroy_n(task.arrived_, task.output_count_ + task.max_edges_);
+            }
+        } const arrived{*this};
+        arrived_ = reinterpret_cast<AnyTensor*>(undefined.data());
+        for (auto& root : roots) root.define();
+        if (roots.size() == 1) {
+            sum_at(roots[0].edge) = std::move(roots[0].gradient);
+            evaluate(*roots[0].edge.function);
+        } else
+            for (auto& root : roots) deliver({&root.edge, 1}, &root.gradient);
         while (Node* const next = pop()) evaluate(*next);
+        arrived_ = nullptr;
     }
 
     /// True for a Node that this pass runs, or of which it captures a gradient.
@@ -70,20 +78,34 @@ public:
         return index != none && states_[index].is_used();
     }
 
-    void queue(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+    /// What hooks and functions of the program leave with the pass.
+    struct Extras {
+        std::vector<std::function<void()>> callbacks, failure_callbacks;
+        std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data;
+        struct Delete {
+            [[gnu::cold]] void operator()(Extras* extras) const noexcept { delete extras; }
+        };
+    };
+    [[gnu::cold]] Extras& extras() {
+        if (!extras_) extras_.reset(new Extras);
+        return *extras_;
+    }
     /// Runs the callbacks in the order of queueing. A callback may queue others.
     void run_callbacks() {
-        for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
+        if (!extras_) return;
+        auto& callbacks = extras_->callbacks;
+        for (std::size_t i = 0; i < callbacks.size(); ++i) std::exchange(callbacks[i], nullptr)();
     }
-    void on_failure(std::function<void()> f) { failure_callbacks_.push_back(std::move(f)); }
     void run_failure_callbacks() {
-        for (auto const& f : failure_callbacks_) f();
+        if (extras_)
+            for (auto const& f : extras_->failure_callbacks) f();
     }
     /// Data of a hook, which live as long as the pass.
     std::shared_ptr<void>& hook_data(Identity of) {
-        for (auto& [key, hook_data] : hook_data_)
+        auto& all = extras().hook_data;
+        for (auto& [key, hook_data] : all)
             if (key == of) return hook_data;
-        return hook_data_.emplace_back(of, nullptr).second;
+        return all.emplace_back(of, nullptr).second;
     }
 
 private:
@@ -193,85 +215,62 @@ private:
         }
     }
 
-    /// Runs a Node. `one`: its Root, where this stands for a gradient of 1 that is not defined yet.
-    void evaluate(Node& node, Root* one = nullptr) {
+    void evaluate(Node& node) {
         auto const& state = state_of(node);
         if (!state.is_used()) return;
         std::span const gradients(arrived_ + state.slot, node.num_outputs());
         auto const edges = node.next_edges();
         std::span const results(arrived_ + output_count_, edges.size());
-        bool const applies = must_apply(node);
-        if (!one || applies || state.captured || !run_from_one(node, results)) {
-            if (one) {
-                one->define();
-                gradients[one->edge.input_nr] = std::move(one->gradient);
-            }
+        bool const observed = is_observed(node);
+        if (observed) [[unlikely]]
             run_tensor_hooks(node, gradients);
-            if (state.captured)
-                for (auto& capture : captures_)
-                    if (capture.edge.function.get() == &node)
-                        capture.gradient = gradients[capture.edge.input_nr];
-            if (!state.needed) return;
-            if (applies || !run_onto_sums(node, gradients, results))
-                run_node(node, gradients, results, keep_graph_);
-            for (auto& g : gradients) g = {};
-        }
-        for (std::size_t i = 0; i < edges.size(); ++i)
-            if (auto& result = results[i]; edges[i]) deliver(edges[i], result);
-            else result = {};
-    }
-    /// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already.
-    /// Returns false, without effect, for any other.
-    XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results) {
-        NodeLock const lock(node);
-        auto const ready = node.ready_gradients();
-        if (ready.empty()) return false;
-        std::ranges::move(ready, results.begin());
-        if (!keep_graph_) node.release_saved();
-        return true;
-    }
-    /// Runs a Node so that it accumulates into the partial sums of its inputs, which saves a buffer
-    /// and an addition for each. Returns false, without effect, where there is no such sum, or the
-    /// Node does not support it.
-    XGRAD_INLINE bool run_onto_sums(
-        Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-        auto const edges = node.next_edges();
-        bool any = false;
-        for (std::size_t i = 0; i < edges.size(); ++i)
-            if (edges[i])
-                if (auto& sum = sum_at(edges[i]); sum.defined() && can_be_taken(sum)) {
-                    results[i] = std::move(sum);
-                    any = true;
-                }
-        if (!any) return false;
-        NodeLock const lock(node);
-        if (node.apply_onto(gradients, results)) {
+        if (state.captured)
+            for (auto& capture : captures_)
+                if (capture.edge.function.get() == &node)
+                    capture.gradient = gradients[capture.edge.input_nr];
+        if (observed && state.needed) [[unlikely]]
+            run_observed_node(node, gradients, results, keep_graph_);
+        else if (state.needed) {
+            NodeLock const lock(node);
+            if (node.accumulates_ && !grad_mode) take_sums(edges, results.data());
+            node.apply(gradients, results);
             if (!keep_graph_) node.release_saved();
-            return true;
         }
-        for (std::size_t i = 0; i < edges.size(); ++i)
-            if (results[i].defined()) sum_at(edges[i]) = std::move(results[i]);
-        return false;
+        for (auto& g : gradients) g = {};
+        if (state.needed) deliver(edges, results.data());
+    }
+    /// Gives a Node the partial sums of its inputs, to which it adds. That saves a buffer and an
+    /// addition for each.
+    void take_sums(std::span<Edge const> edges, AnyTensor* result) {
+        for (auto const& edge : edges) {
+            auto& to = *result++;
+            if (edge)
+                if (auto& sum = sum_at(edge); sum.defined() && can_be_taken(sum))
+                    to = std::move(sum);
+        }
     }
     AnyTensor& sum_at(Edge const& edge) {
         return arrived_[state_of(*edge.function).slot + edge.input_nr];
     }
 
-    /// Adds a gradient to those that arrived at the end of an edge. After the last one the Node is
-    /// queued, or a leaf runs.
-    XGRAD_INLINE void deliver(Edge const& edge, AnyTensor& gradient) {
-        Node& to = *edge.function;
-        auto& state = state_of(to);
-        if (!state.is_used()) {
-            gradient = {};
-            return;
+    /// Adds gradients to those that arrived at the ends of their edges. After the last one a Node
+    /// is queued, or a leaf runs.
+    void deliver(std::span<Edge const> edges, AnyTensor* gradient) {
+        for (auto const& edge : edges) {
+            AnyTensor arriving(std::move(*gradient++));
+            if (!edge) continue;
+            Node& to = *edge.function;
+            auto& state = state_of(to);
+            if (!state.is_used()) continue;
+            auto& sum = arrived_[state.slot + edge.input_nr];
+            add_gradient(sum, std::move(arriving));
+            if (--state.pending != 0) continue;
+            if (!is_leaf(to)) push(to);
+            else if (captures_.empty() && !is_observed(to)) {
+                NodeLock const lock(to);
+                static_cast<AccumulateGrad&>(to).accumulate_gradient(sum);
+            } else evaluate(to);
         }
-        auto& sum = arrived_[state.slot + edge.input_nr];
-        add_gradient(sum, std::move(gradient));
-        if (--state.pending != 0) return;
-        if (!is_leaf(to)) push(to);
-        else if (captures_.empty()) run_leaf(to, sum, keep_graph_);
-        else evaluate(to);
     }
 
     /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
@@ -297,7 +296,7 @@ private:
     }
 
     GraphTask* const outer_ = current_pass;
-    InlineVector<NodeState, 4> states_;
+    InlineVector<NodeState, 8> states_;
     std::unique_ptr<OverflowTable> overflow_; // null in most passes
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
@@ -307,8 +306,7 @@ private:
     std::span<Capture> captures_;
     bool keep_graph_;
     std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
-    std::vector<std::function<void()>> callbacks_, failure_callbacks_;
-    std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data_;
+    std::unique_ptr<Extras, Extras::Delete> extras_; // null in most passes
 };
 
 } // namespace xgrad::detail

@@ -192,23 +192,14 @@ XGRAD_LAZY_BODY auto NodeHooks::at(Node& node, std::uint32_t output_nr) -> Outpu
     }
 }
 
-XGRAD_FUNCTION void call_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
-    NodeHooks::of(node)->run_tensor_hooks(node, gradients);
+XGRAD_FUNCTION void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
+    if (auto* const hooks = NodeHooks::of(node)) hooks->run_tensor_hooks(node, gradients);
 }
 
 XGRAD_FUNCTION void run_observed_node(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
     if (auto* const hooks = NodeHooks::of(node)) hooks->run(node, gradients, results, keep_saved);
     else anomaly.functions->run(node, gradients, results, keep_saved);
-}
-
-XGRAD_FUNCTION void run_node(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
-    if (NodeHooks::of(node) || anomaly.functions) [[unlikely]]
-        return run_observed_node(node, gradients, results, keep_saved);
-    NodeLock const lock(node);
-    node.apply(gradients, results);
-    if (!keep_saved) node.release_saved();
 }
 
 } // namespace xgrad::detail

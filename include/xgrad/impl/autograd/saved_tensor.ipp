@@ -14,58 +14,69 @@ XGRAD_FUNCTION SavedTensor SavedTensor::operand(AnyTensor const& t) {
     return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
 }
 
-XGRAD_FUNCTION SavedTensor SavedTensor::restored(
-    detail::TypeInfo const& type, detail::AnyArray array, std::uint32_t version, Edge const& edge) {
-    SavedTensor saved;
-    saved.version_ = version;
-    if (edge && detail::is_leaf(*edge.function)) {
-        auto leaf = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
-        if (leaf.impl().array.data == array.data) {
-            saved.value_ = std::move(leaf);
-            return saved;
-        }
-    }
-    saved.value_ = AnyTensor(detail::TensorImpl::make(type, std::move(array)));
-    saved.value_.impl().grad_fn = edge.function;
-    saved.value_.impl().output_nr = edge.input_nr;
-    return saved;
+XGRAD_FUNCTION detail::AnyArray SavedTensor::array(Shape const& shape) const {
+    if (!storage_) return array();
+    detail::AnyArray a(shape);
+    a.storage = storage_;
+    a.data = data_;
+    return a;
 }
 
+XGRAD_FUNCTION void SavedTensor::complete(
+    detail::TypeInfo const& type, Shape const& shape, Edge const& edge) {
+    if (!storage_) return;
+    AnyTensor value;
+    if (edge && detail::is_leaf(*edge.function))
+        value = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
+    if (!value.defined() || value.impl().array.data != data_) {
+        value = AnyTensor(detail::TensorImpl::make(type, array(shape)));
+        value.impl().grad_fn = edge.function;
+        value.impl().output_nr = edge.input_nr;
+    }
+    rest_.reset(new Rest);
+    rest_->value = std::move(value);
+    storage_ = nullptr;
+}
+
+XGRAD_FUNCTION void SavedTensor::DeleteRest::operator()(Rest* rest) const noexcept { delete rest; }
+
 XGRAD_FUNCTION bool SavedTensor::requires_grad() const {
-    return packed_ ? static_cast<bool>(packed_->edge) : value_.defined() && value_.requires_grad();
+    if (!rest_) return false;
+    return is_packed() ? static_cast<bool>(rest_->packed->edge) : rest_->value.requires_grad();
 }
 
 XGRAD_FUNCTION AnyTensor SavedTensor::unpack(Node& owner) {
     check(owner);
-    if (!packed_ && !is_result()) return value_;
-    AnyTensor t = detail::alias(!packed_                  ? value_
-                                : packed_->open.defined() ? packed_->open
-                                                          : packed_->unpacked());
-    t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->edge.function;
-    t.impl().output_nr = is_result() ? output_nr_ : packed_->edge.input_nr;
+    auto const* const packed = rest_->packed.get();
+    if (!packed && !is_result()) return rest_->value;
+    AnyTensor t = detail::alias(!packed                  ? rest_->value
+                                : packed->open.defined() ? packed->open
+                                                         : packed->unpacked());
+    t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed->edge.function;
+    t.impl().output_nr = is_result() ? output_nr_ : packed->edge.input_nr;
     return t;
 }
 
 XGRAD_FUNCTION AnyTensor const& SavedTensor::unpacked_into(AnyTensor& buffer, Node& owner) {
-    if (packed_ || is_result()) return buffer = unpack(owner);
+    if (is_packed() || is_result()) return buffer = unpack(owner);
     check(owner);
-    return value_;
+    return rest_->value;
 }
 
 XGRAD_FUNCTION bool SavedTensor::open(Node const& owner) {
     check(owner);
-    if (!packed_ || packed_->open.defined()) return false;
-    packed_->open = packed_->unpacked();
+    if (!is_packed() || rest_->packed->open.defined()) return false;
+    rest_->packed->open = rest_->packed->unpacked();
     return true;
 }
 
 XGRAD_FUNCTION void SavedTensor::set_packing(
     std::shared_ptr<detail::Packing const> packing, Node const& owner) {
-    if (packed_)
+    if (is_packed())
         detail::fail<GraphError>(
             "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
             "only one pair of hooks is allowed at a time.");
-    if (!value_.defined())
+    if (!rest_)
         detail::fail<GraphError>(
             "Calling register_hooks on a saved tensor after it has been freed. Saved "
             "intermediate values of the graph are freed when you call "
@@ -77,30 +88,31 @@ XGRAD_FUNCTION void SavedTensor::set_packing(
 }
 
 XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
-    : value_(std::move(t)), version_(value_.impl().array.storage->version()),
-      output_nr_(output_nr) {
+    : rest_(new Rest), version_(t.impl().array.storage->version()), output_nr_(output_nr) {
+    rest_->value = std::move(t);
     if (detail::default_packing && !is_constant) [[unlikely]]
         pack(*detail::default_packing);
 }
 
 XGRAD_FUNCTION void SavedTensor::check(Node const& owner) const {
-    if (packed_) return;
-    if (!value_.defined()) fail_released();
-    if (value_.impl().array.storage->version() != version_) fail_changed(owner);
+    if (!rest_) fail_released();
+    if (is_packed()) return;
+    if (rest_->value.impl().array.storage->version() != version_) fail_changed(owner);
 }
 
 XGRAD_FUNCTION void SavedTensor::fail_changed(Node const& owner) const {
-    Node const* maker = is_result() ? &owner : value_.grad_fn();
+    auto const& value = rest_->value;
+    Node const* maker = is_result() ? &owner : value.grad_fn();
     if (maker && detail::is_leaf(*maker)) maker = nullptr;
     auto const* const hooks = detail::NodeHooks::of(owner);
     auto const message =
         detail::message_of({"one of the variables needed for gradient computation has been "
                             "modified by an inplace operation: ",
-            detail::describe(value_),
+            detail::describe(value),
             maker ? detail::message_of({", which is output ",
-                        is_result() ? output_nr_ : value_.output_nr(), " of ", maker->name(), ","})
+                        is_result() ? output_nr_ : value.output_nr(), " of ", maker->name(), ","})
                   : std::string(),
-            " is at version ", value_.impl().array.storage->version(), "; expected version ",
+            " is at version ", value.impl().array.storage->version(), "; expected version ",
             version_, " instead. It was saved by ", owner.name(), ".",
             hooks && hooks->origin
                 ? ""

@@ -43,14 +43,6 @@ XGRAD_FUNCTION Geometry Geometry::of_batch(std::size_t count) const {
     return g;
 }
 
-XGRAD_FUNCTION bool ViewNode::apply_onto(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    auto const& whole = results[0].impl().array;
-    if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
-    if (gradients[0].defined()) geometry_->scatter_add(whole, gradients[0].impl().array);
-    return true;
-}
-
 XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
     ViewMap map, AnyTensor const& x, std::string_view name) {
     auto const& g = *geometry;
@@ -81,10 +73,13 @@ XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& g
 
 XGRAD_FUNCTION void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     if (!gradients[0].defined()) return;
+    auto& sum = results[0]; // it may have a partial sum
+    if (sum.defined() && sum.impl().array.strides == geometry_->base_strides)
+        return geometry_->scatter_add(sum.impl().array, gradients[0].impl().array);
     auto const adjoint = map_ == ViewMap::gather    ? ViewMap::scatter
                          : map_ == ViewMap::scatter ? ViewMap::gather
                                                     : ViewMap::erase;
-    results[0] = apply_view_map(geometry_, adjoint, gradients[0], name_);
+    add_to(sum, apply_view_map(geometry_, adjoint, gradients[0], name_));
 }
 
 XGRAD_FUNCTION void ViewNode::pushforward(

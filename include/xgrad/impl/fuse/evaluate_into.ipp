@@ -8,17 +8,6 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, LoopOperand const& result) {
-    auto const& out = *result.array;
-    if (out.numel > part_size)
-        return evaluate_in_loop(table, expression, operands, out.shape, result);
-    void* at[64];
-    for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
-    at[table.operand_count] = out.data;
-    if (out.numel) run_values(table, expression, at, out.numel);
-}
-
 XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
     Shape const& space, Shape const& kept) {
     std::array<std::size_t, 3> extent{1, 1, 1};
@@ -33,22 +22,7 @@ XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
     return extent;
 }
 
-XGRAD_FUNCTION void reduce_contiguous(
-    std::byte* from, std::array<std::size_t, 3> const& extent, LoopOperand const& out) {
-    auto const [rows, reduced, columns] = extent;
-    std::size_t const run = columns == 1 ? max_summed : 1;
-    auto* to = out.array->data;
-    for (std::size_t row = 0; row < rows; ++row,
-                     from += reduced * columns * out.transfer->tile_element,
-                     to += columns * out.transfer->element) {
-        if (columns > 1 && out.transfer->columns) out.transfer->columns(from, to, columns, reduced);
-        else
-            for (std::size_t i = 0; i < reduced; i += run)
-                (*out.transfer)(from + i * columns * out.transfer->tile_element, to, columns != 1,
-                    std::min(run, reduced - i) * columns);
-    }
-}
-
+/// evaluate_into() for any operands.
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
     void const* expression, AnyArray const* const* operands, Shape const& space,
     LoopOperand const& out) {
@@ -65,37 +39,32 @@ XGRAD_FUNCTION void reduce_contiguous(
     loop.run(loop_body(body));
 }
 
-XGRAD_FUNCTION void reduce_all(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, std::size_t count, LoopOperand const& out) {
-    if (table.is_identity) return reduce_contiguous(operands[0]->data, {1, count, 1}, out);
-    void* at[64];
-    for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
+/// evaluate_into() for contiguous operands and a reduction of a tile of elements to one.
+[[gnu::noinline]] XGRAD_FUNCTION void reduce_tile(KernelTable const& table, void const* expression,
+    void** at, std::size_t count, LoopOperand const& out) {
     TileBuffer tile;
     at[table.operand_count] = tile.elements;
-    for (std::size_t i = 0; i < count; i += tile_size) {
-        std::size_t const elements = std::min(tile_size, count - i);
-        run_values(table, expression, at, elements);
-        (*out.transfer)(tile.elements, out.array->data, 0, elements);
-        for (std::size_t k = 0; k < table.operand_count; ++k)
-            at[k] = static_cast<std::byte*>(at[k]) + elements * table.operand[k]->element;
-    }
+    run_values(table, expression, at, count);
+    (*out.transfer)(tile.elements, out.array->data, 0, count);
 }
 
 XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, LoopOperand const& out) {
-    std::size_t const count = numel(space);
+    auto const& to = *out.array;
+    std::size_t const count = out.reduces ? numel(space) : to.numel;
     if (count == 0) return;
-    bool contiguous = true;
-    for (std::size_t k = 0; k < table.operand_count; ++k)
-        contiguous &= is_direct(*operands[k], *table.operand[k], space);
-    if (contiguous && out.reduces && out.array->numel == 1)
-        return reduce_all(table, expression, operands, count, out);
-    if (contiguous && out.reduces && table.is_identity)
-        if (auto const extent = reduced_extents(space, out.array->shape))
-            return reduce_contiguous(operands[0]->data, *extent, out);
-    if (contiguous && out.in_place() && out.array->contiguous)
-        return evaluate_contiguous(table, expression, operands, out);
-    evaluate_in_loop(table, expression, operands, space, out);
+    bool direct = out.reduces ? to.numel == 1 && count <= tile_size
+                              : count <= part_size && out.in_place() && to.contiguous;
+    void* at[64];
+    std::size_t k = 0;
+    for (; k < table.operand_count; ++k) {
+        direct &= is_direct(*operands[k], *table.operand[k], count);
+        at[k] = operands[k]->data;
+    }
+    if (!direct) return evaluate_in_loop(table, expression, operands, space, out);
+    if (out.reduces) return reduce_tile(table, expression, at, count, out);
+    at[k] = to.data;
+    run_values(table, expression, at, count);
 }
 
 } // namespace xgrad::detail

@@ -68,9 +68,9 @@ XGRAD_FUNCTION void FusedGradientNode::push_tangents(
     }
     std::size_t directions = 0;
     if (has_gradient_edge_ && tangents.back().defined()) {
-        auto const& gradient = tangents.back();
+        auto gradient = tangents.back();
         NodeLock const lock(of_);
-        if (gradient.dim() == gradient_shape_.size()) of_.apply_to(gradient, results);
+        if (gradient.dim() == gradient_shape_.size()) of_.apply_unrecorded(gradient, results);
         else {
             directions = gradient.shape()[0];
             of_.local_jacobian(of_.wanted()).pull(gradient, results);
@@ -207,27 +207,6 @@ XGRAD_FUNCTION AnyTensor FusedGradientNode::result_of(
     return result;
 }
 
-/// The saved values of a FusedNode during a pass.
-class FusedNode::SavedArrays {
-public:
-    explicit SavedArrays(FusedNode& node)
-        : guard_(node), arrays_(node.operand_count() + 1), values_(node.operand_count() + 1) {
-        std::size_t const n = node.operand_count();
-        for (std::size_t k = 0; k < n; ++k)
-            if (node.is_read(k)) values_[k] = &(arrays_[k] = node.saved_array(k));
-        if (node.saves_result()) values_[n] = &(arrays_[n] = node.saved_result());
-        result_ = values_[n];
-    }
-    AnyArray const* const* values() const noexcept { return &values_[0]; }
-    AnyArray const* result() const noexcept { return result_; }
-
-private:
-    UnpackGuard guard_;
-    LocalArray<AnyArray, 6> arrays_;
-    LocalArray<AnyArray const*, 8> values_;
-    AnyArray const* result_;
-};
-
 XGRAD_FUNCTION void FusedNode::push_tangents(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
@@ -243,7 +222,8 @@ XGRAD_FUNCTION void FusedNode::push_tangents(
         results[0] = local_jacobian(moving).push(tangents);
         return;
     }
-    SavedArrays const saved(*this);
+    UnpackGuard const guard(*this);
+    SavedArrays saved(*this);
     DualPass pass(*this, saved.values(), saved.result(), tangents);
     pass.want_tangent();
     pass.run();
@@ -251,7 +231,8 @@ XGRAD_FUNCTION void FusedNode::push_tangents(
 }
 
 XGRAD_FUNCTION LocalJacobian FusedNode::local_jacobian(OperandMask operands) {
-    SavedArrays const saved(*this);
+    UnpackGuard const guard(*this);
+    SavedArrays saved(*this);
     return LocalJacobian(*this, saved.values(), saved.result(), operands);
 }
 
@@ -260,7 +241,8 @@ XGRAD_FUNCTION void FusedNode::apply_recorded(
     UnpackGuard const guard(*this);
     {
         NoGradGuard const off;
-        apply_fused(gradient, results);
+        auto grad_output = gradient; // a second reference: no result overwrites it
+        apply_unrecorded(grad_output, results);
     }
     Ref<Node> const node(new FusedGradientNode(*this, gradient));
     if (node->next_edges().empty()) return;

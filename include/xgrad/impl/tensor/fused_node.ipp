@@ -2,7 +2,6 @@
 #pragma once
 
 #include <xgrad/core/parallel.hpp>
-#include <xgrad/core/scratch.hpp>
 #include <xgrad/fuse/nd_loop.hpp>
 #include <xgrad/fuse/run_kernel.hpp>
 #include <xgrad/tensor/fused_node.hpp>
@@ -11,39 +10,68 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
-    static_assert(sizeof(FusedNode) == sizeof(FusedOperands),
-        "what lies behind the Node is found from the end of FusedOperands");
     auto const bytes = block_bytes(*in.plan, over);
     void* const block = allocate(bytes);
     try {
-        return Ref<Node>::first(
-            ::new (block) FusedNode(*in.plan, expression, operands, in, over, result));
+        return Ref<Node>::first(::new (block) FusedNode(expression, operands, in, over, result,
+            !default_packing && !in.plan->saves_unconnected));
     } catch (...) {
         deallocate(block, bytes);
         throw;
     }
 }
 
-XGRAD_FUNCTION std::span<AnyTensor> FusedNode::ready_gradients() {
-    if (!has_gradients_ready()) return {};
-    UnpackGuard const guard(*this);
-    return take_ready_gradients();
+XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
+    : plan_(*in.plan), contiguous_(in.contiguous && plan_.table.result.in_place),
+      space_(in.space()) {
+    auto const& plan = plan_;
+    plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
+    auto* const saved = this->saved();
+    for (std::size_t i = 0; i < plan.slots; ++i) {
+        auto const& t = *operands[plan.slot_operand[i]]->handle();
+        bare = bare && t.array.contiguous && !t.inference;
+        if (bare) ::new (saved + i) SavedTensor(t.array);
+        else ::new (saved + i) SavedTensor;
+    }
+    if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
+    else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
+    set_edges(edges(), plan.edges);
+    set_accumulates(!over && contiguous_ && plan.table.kernels.operand_count <= max_added_to);
+    if (!over) return;
+    sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
+    std::uninitialized_value_construct_n(early(), plan.edges);
 }
 
-XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (recording() && gradients[0].defined() && would_record(gradients[0]))
-        SecondOrder::of(*this).record(*this, gradients[0], results);
-    else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
+XGRAD_FUNCTION FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool&& bare)
+    : FusedNode(expression, operands, in, over, result, bare) {
+    auto const& plan = plan_;
+    auto* const edges = this->edges();
+    std::size_t i = 0;
+    try {
+        for (; i < plan.edges; ++i)
+            ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
+    } catch (...) {
+        std::uninitialized_value_construct_n(edges + i, plan.edges - i);
+        throw;
+    }
+    if (!in.same_shape) save_shapes(in);
+    if (bare) [[likely]]
+        return;
+    for (std::size_t i = 0; i < plan_.slots; ++i)
+        saved()[i] = SavedTensor::operand(*operands[plan_.slot_operand[i]]);
+    if (saves_result()) saved()[plan_.slots] = SavedTensor::result(result);
 }
 
-XGRAD_FUNCTION bool FusedNode::apply_onto(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    auto& gradient = gradients[0];
-    if (sum_ || !gradient.defined() || saved_tensors_ || operand_count() > max_added_to)
-        return false; // a saved tensor is unpacked once, and apply() would unpack it again
-    UnpackGuard const guard(*this);
-    return apply_if_simple(
-        gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
+XGRAD_FUNCTION FusedNode::~FusedNode() {
+    if (sum_) {
+        std::destroy_n(early(), plan_.edges);
+        std::destroy_at(sum_);
+    }
+    std::destroy_n(edges(), plan_.edges);
+    std::destroy_n(saved(), plan_.saved_tensors());
+    if (auto const destroy = table().destroy) destroy(part<std::byte>(plan_.expression_at));
 }
 
 XGRAD_FUNCTION void FusedNode::dispose() noexcept {
@@ -52,158 +80,280 @@ XGRAD_FUNCTION void FusedNode::dispose() noexcept {
     deallocate(this, bytes);
 }
 
-XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) const {
-    bool any = gradient.requires_grad() || saves_result();
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::save_shapes(BoundOperands const& in) {
+    std::size_t const n = operand_count();
+    for (std::size_t k = 0; k < n; ++k) {
+        std::size_t const first = first_of(k);
+        auto const& shape = in.arrays[k]->shape;
+        if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
+        else if (shape != space_) {
+            broadcast_ |= OperandMask{1} << k;
+            if (shape.empty()) continue;
+            if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
+            shapes_[k] = shape;
+        }
+    }
+}
+
+// Texts and saved tensors.
+
+XGRAD_FUNCTION std::string FusedNode::name() const {
+    auto const root = table().kernels.vertices->name;
+    return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
+}
+
+XGRAD_FUNCTION std::string FusedNode::formula() const {
+    auto const* first = table().kernels.vertices;
+    std::size_t tensors = 0;
+    auto const inner = expression_text(first, tensors);
+    return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
+}
+
+XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedNode::saved_tensors() {
+    auto* const saved = completed();
+    has_early_ = false; // hooks may replace a value
+    std::vector<NamedSavedTensor> all;
     for (std::size_t k = 0; k < operand_count(); ++k)
-        any |= saved_tensors_ ? saved_tensors_[k].requires_grad()
-                              : makes_gradient(k) && plan_.saved >> first_of(k) & 1;
+        if (plan_.saved >> k & 1) all.push_back({tensor_name(k), saved + plan_.slot[k]});
+    if (saves_result()) all.push_back({"result", saved + plan_.slots});
+    return all;
+}
+
+XGRAD_FUNCTION void FusedNode::release_saved() noexcept {
+    for (auto *s = saved(), *const end = s + plan_.saved_tensors(); s != end; ++s) s->release();
+    for (std::size_t i = 0; has_early_ && i < plan_.edges; ++i) early()[i] = {};
+    has_early_ = false;
+}
+
+XGRAD_FUNCTION Shape const& FusedNode::operand_shape(std::size_t k) const {
+    static Shape const of_a_number;
+    return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
+}
+
+XGRAD_FUNCTION SavedTensor* FusedNode::completed() {
+    NodeLock const lock(*this);
+    for (std::size_t i = 0; i < plan_.slots; ++i) {
+        std::size_t const k = plan_.slot_operand[i];
+        std::size_t at = k; // the operand of the same tensor that has an edge
+        while (at < operand_count() && !(first_of(at) == k && makes_gradient(at))) ++at;
+        saved()[i].complete(*table().operand_types[k], operand_shape(k),
+            at < operand_count() ? edges()[plan_.edge[at]] : Edge());
+    }
+    if (saves_result()) saved()[plan_.slots].complete(table().result_type, space_, {});
+    return saved();
+}
+
+XGRAD_FUNCTION AnyArray FusedNode::saved_array(std::size_t i) const {
+    return saved()[i].array(i < plan_.slots ? operand_shape(plan_.slot_operand[i]) : space_);
+}
+
+XGRAD_FUNCTION void FusedNode::UnpackGuard::open() {
+    auto* const saved = node_.completed();
+    for (std::size_t i = 0; i < node_.plan_.saved_tensors(); ++i)
+        if (saved[i].open(node_)) {
+            unpacked_ |= OperandMask{1} << i;
+            node_.contiguous_ &= saved[i].array().contiguous;
+        }
+}
+
+XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
+    for (std::size_t i = 0; unpacked_ >> i; ++i)
+        if (unpacked_ >> i & 1) node_.saved()[i].close();
+}
+
+// Passes.
+
+class FusedNode::SavedArrays {
+public:
+    explicit SavedArrays(FusedNode const& node)
+        : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
+        auto const& plan = node.plan_;
+        for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);
+        for (std::size_t k = 0; k < node.operand_count(); ++k)
+            if (node.is_read(k)) values_[k] = &arrays_[plan.slot[k]];
+        if (node.saves_result()) result_ = &arrays_[plan.slots];
+    }
+    AnyArray const** values() noexcept { return &values_[0]; }
+    AnyArray const* result() const noexcept { return result_; }
+
+private:
+    LocalArray<AnyArray, 6> arrays_;
+    LocalArray<AnyArray const*, 8> values_;
+    AnyArray const* result_ = nullptr;
+};
+
+XGRAD_FUNCTION double FusedNode::sum_at_once(BoundOperands const& in) {
+    double const sum = run(&in, nullptr, {early(), plan_.edges});
+    has_early_ = true;
+    return sum_->scale * sum;
+}
+
+XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) {
+    auto const* const saved = completed();
+    bool any = gradient.requires_grad() || saves_result();
+    for (std::size_t i = 0; i < plan_.slots; ++i) any |= saved[i].requires_grad();
     return any;
 }
 
-XGRAD_FUNCTION void FusedNode::apply_fused(
-    AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer) {
+XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results) {
+    if (!is_intact()) [[unlikely]]
+        return apply_unpacked(gradient, results);
+    if (sum_) apply_sum(gradient, results);
+    else run(nullptr, &gradient.handle()->array, results, &gradient);
+}
+
+XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    auto& gradient = gradients[0];
     if (!gradient.defined()) return;
+    if (recording() && would_record(gradient))
+        SecondOrder::of(*this).record(*this, gradient, results);
+    else apply_unrecorded(gradient, results);
+}
+
+XGRAD_FUNCTION void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
     UnpackGuard const guard(*this);
-    if (!sum_) return apply_shortest(gradient.impl().array, results, buffer);
-    if (sum_->kernel && !gradient.requires_grad())
+    if (sum_) apply_sum(gradient, results);
+    else run(nullptr, &gradient.handle()->array, results, &gradient);
+}
+
+XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results) {
+    if (sum_->kernel)
         if (double const factor = real_scalar(gradient);
-            std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor) {
-            if (!has_gradients_ready()) make_ready_again();
-            std::ranges::move(take_ready_gradients(), results.begin());
-            return scale(results, factor);
+            factor == 1 || (std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor)) {
+            if (!has_early_) compute_early();
+            has_early_ = false;
+            for (std::size_t i = 0; i < plan_.edges; ++i) {
+                results[i] = std::move(early()[i]);
+                auto& made = *results[i].handle();
+                made.inference = inference_mode; // as if computed now
+                if (factor != 1) made.type->multiply_in_place(results[i], factor);
+            }
+            return;
         }
-    apply_spread(gradient, results);
-}
-
-XGRAD_FUNCTION void FusedNode::apply_spread(
-    AnyTensor const& gradient, std::span<AnyTensor> results) {
     AnyArray const grad_outputs = sum_->spread(gradient, space_);
-    if (table().kernels.is_identity) return repeat(grad_outputs, results);
-    apply_shortest(grad_outputs, results);
+    run(nullptr, &grad_outputs, results);
 }
 
-XGRAD_FUNCTION void FusedNode::apply_shortest(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer) {
-    if (apply_if_simple(grad_outputs, results, buffer)) return;
-    apply_in_loop(grad_outputs, results);
+/// Gives the same bits as the pass that computed the sum.
+XGRAD_FUNCTION void FusedNode::compute_early() {
+    for (std::size_t i = 0; i < plan_.edges; ++i) early()[i] = {};
+    run(nullptr, nullptr, {early(), plan_.edges});
 }
 
-XGRAD_FUNCTION bool FusedNode::has_gradients_ready() const noexcept {
-    return is_ready_ && !(saved_tensors_ && std::any_of(saved_tensors_.get(),
-                                                saved_tensors_.get() + operand_count(),
-                                                [](auto const& s) { return s.is_packed(); }));
+/// True for a gradient without other references that no pass or program reads any more, so that
+/// another one may overwrite it.
+XGRAD_INLINE bool is_free(AnyTensor const& gradient) noexcept {
+    auto const& t = *gradient.handle();
+    return is_exclusive(gradient) && !t.view && !t.requires_grad && !t.grad_fn && !t.weak &&
+           t.inference == inference_mode;
 }
 
-XGRAD_FUNCTION std::span<AnyTensor> FusedNode::take_ready_gradients() noexcept {
-    auto const ready = this->ready();
-    for (auto const& gradient : ready)
-        gradient.handle()->inference = inference_mode; // as if computed now
-    is_ready_ = false;
-    return ready;
+XGRAD_INLINE double FusedNode::call_kernel(Pass pass, void* const* at, std::size_t count,
+    OperandMask constant, OperandMask added_to) const {
+    auto const& kernels = table().kernels;
+    bool const sums = pass == Pass::value_and_gradient;
+    KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
+    if (sums) block.factor = sum_->scale;
+    return run_kernel(kernels, sums ? sum_->kernel : kernels.gradient, block);
 }
 
-XGRAD_FUNCTION void FusedNode::scale(std::span<AnyTensor> results, double factor) {
-    if (factor == 1) return;
-    for (auto const& g : results)
-        if (g.defined()) g.impl().type->multiply_in_place(g, factor);
-}
-
-XGRAD_FUNCTION bool FusedNode::is_plain(AnyArray const& grad_outputs) const {
-    return is_direct(grad_outputs, *table().kernels.result, space_) ||
-           (grad_outputs.numel == 1 && sum_);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION bool FusedNode::is_simple_again(
-    AnyArray const& grad_outputs) const {
-    bool simple = broadcast_ == 0 && is_plain(grad_outputs);
-    if (saved_tensors_ && saves_result())
-        simple &= is_direct(saved_result(), *table().kernels.result, space_);
-    for (std::size_t k = 0; k < operand_count(); ++k) {
-        auto const& info = *table().kernels.operand[k];
-        simple &= info.in_place;
-        if (saved_tensors_ && plan_.saved >> k & 1)
-            simple &= is_direct(saved_tensors_[k].array(), info, space_);
-    }
-    return simple;
-}
-
-XGRAD_FUNCTION bool FusedNode::apply_if_simple(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer) {
-    if (!is_simple(grad_outputs)) return false;
+XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* grad_output,
+    std::span<AnyTensor> gradients, AnyTensor* buffer) {
     auto const& plan = plan_;
     auto const& kernels = plan.table.kernels;
-    std::size_t const n = kernels.operand_count, grad_output = n, result = n + 1,
-                      first_gradient = n + 2;
-    bool const broadcasts_grad_output = sum_ && !is_direct(grad_outputs, *kernels.result, space_);
-    std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
-    std::byte* at[max_arguments];
-    for (std::size_t k = 0; k < n; ++k) {
-        at[k] = plan.read >> k & 1 ? saved_data(k) : zero_buffer.elements;
-        at[first_gradient + k] = nullptr;
-    }
+    KernelLayout const layout{kernels.operand_count};
+    AnyArray const* const like = in ? in->arrays[0] : sum_ ? nullptr : grad_output;
+    std::size_t const n = layout.operand_count, count = like ? like->numel : numel(space_);
+    bool const direct = contiguous_ &&
+                        count <= (in || plan.reads_all ? part_size : zero_elements) &&
+                        (!grad_output || (grad_output->contiguous && grad_output->numel == count));
+    if (!direct) return run_loop(in, grad_output, gradients);
+    void* at[max_arguments];
+    void** const to = at + layout.gradients();
+    if (in)
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = in->arrays[k]->data;
+            to[k] = nullptr;
+        }
+    else
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = is_read(k) ? saved()[plan.slot[k]].data() : zero_buffer.elements;
+            to[k] = nullptr;
+        }
+    at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
+    at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
     OperandMask added_to = 0;
-    for (std::size_t i = 0; i < plan.edges; ++i) {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
         std::size_t const k = plan.target[i];
         auto const& type = *plan.table.operand_types[k];
-        if (results[i].defined()) added_to |= OperandMask{1} << k;
-        else if (buffer && buffer->handle()->type == &type)
-            results[i] = std::move(*std::exchange(buffer, nullptr));
-        else
-            results[i] = AnyTensor(broadcasts_grad_output
-                                       ? TensorImpl::make(type, space_)
-                                       : TensorImpl::make(type, AnyArray::Layout{grad_outputs}));
-        at[first_gradient + k] = results[i].handle()->array.data;
+        auto& gradient = gradients[i];
+        if (gradient.defined()) added_to |= OperandMask{1} << k;
+        else if (buffer && buffer->handle()->type == &type && is_free(*buffer))
+            gradient = std::move(*std::exchange(buffer, nullptr));
+        else if (like) gradient = AnyTensor(TensorImpl::make(type, AnyArray::Layout{*like}));
+        else gradient = AnyTensor(TensorImpl::make(type, space_));
+        to[k] = gradient.handle()->array.data;
     }
-    at[grad_output] = grad_outputs.data;
-    at[result] = plan.gradients.saved_result ? saved_result_data() : nullptr;
-    if (count > (plan.reads_all && !broadcasts_grad_output ? part_size : zero_elements))
-        apply_in_loop(grad_outputs, results, added_to);
-    else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
-    else run(Pass::gradient, reinterpret_cast<void* const*>(at), count, 0, added_to);
-    return true;
+    return call_kernel(
+        grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to);
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
-    std::byte** at, std::size_t count, OperandMask added_to) const {
+[[gnu::noinline]] XGRAD_FUNCTION double FusedNode::run_loop(
+    BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients) {
     auto const& kernels = table().kernels;
-    kernel::Scratch<std::byte> splat(count * kernels.result->tile_element);
-    auto& grad_output = at[operand_count()];
-    kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
-    run(Pass::gradient, reinterpret_cast<void* const*>(at), count, 0, added_to);
-}
-
-XGRAD_FUNCTION void FusedNode::repeat(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
-    auto const& info = *table().kernels.result;
-    auto made = TensorImpl::make(*table().operand_types[0], space_);
-    auto* to = made->array.data;
-    Strides const* const strides[] = {&grad_outputs.strides};
-    if (grad_outputs.numel == 1) info.gather(to, grad_outputs.data, 0, made->array.numel);
-    else if (is_direct(grad_outputs, info, space_))
-        info.gather(to, grad_outputs.data, 1, made->array.numel);
-    else
-        for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
-                grad_outputs.strides.back(), n);
-            to += n * info.element;
-        });
-    results[0] = AnyTensor(std::move(made));
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_in_loop(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to) const {
-    std::size_t const n = operand_count();
-    LocalArray<AnyArray, 6> values(n + 1);
-    LocalArray<AnyArray const*, 6> arrays(n);
-    for (std::size_t k = 0; k < n; ++k)
-        if (is_read(k)) {
-            auto& value = values[first_of(k)];
-            if (!value.defined()) value = saved_array(k);
-            arrays[k] = &value;
+    KernelLayout const layout{kernels.operand_count};
+    SavedArrays saved(*this);
+    auto const** const values = saved.values();
+    LocalArray<AnyArray, 6> unread(layout.operand_count), wide_sums(broadcast_ ? plan_.edges : 0);
+    NdLoop loop(space_, layout.tangent());
+    for (std::size_t k = 0; k < layout.operand_count; ++k) {
+        if (in) values[k] = in->arrays[k];
+        else if (!values[k] && !grad_output) {
+            // A sum that is computed again gives the same bits where its boxes are the same.
+            auto& zeros = unread[first_of(k)];
+            if (!zeros.defined()) zeros = zeroed(operand_shape(k), kernels.operand[k]->element);
+            values[k] = &zeros;
         }
-    if (saves_result()) values[n] = saved_result();
-    run_loop(
-        arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results, added_to);
+        loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.operand[k]));
+    }
+    if (grad_output) loop.add(layout.grad_output(), input_operand(*grad_output, *kernels.result));
+    if (saved.result())
+        loop.add(layout.saved_result(), input_operand(*saved.result(), *kernels.result));
+    for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
+        std::size_t const k = plan_.target[edge];
+        auto const& info = *kernels.operand[k];
+        auto const& type = *table().operand_types[k];
+        bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
+        bool const is_added_to = gradients[edge].defined();
+        if (!is_added_to)
+            gradients[edge] =
+                AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
+                                  : TensorImpl::make(type, operand_shape(k)));
+        auto const& gradient = gradients[edge].handle()->array;
+        if (!sums) {
+            auto operand = output_operand(gradient, info);
+            operand.over = static_cast<std::int8_t>(first_of(k));
+            operand.reduces = operand.kernel_adds = is_added_to;
+            loop.add(layout.gradients() + k, operand);
+            continue;
+        }
+        bool const widens = info.wide_element > info.element;
+        if (widens) wide_sums[edge] = zeroed(gradient.shape, info.wide_element);
+        else std::memset(gradient.data, 0, gradient.numel * info.element);
+        auto operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
+        operand.kernel_adds = true;
+        loop.add(layout.gradients() + k, operand);
+    }
+    auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
+        return call_kernel(grad_output ? Pass::gradient : Pass::value_and_gradient, at, count,
+            facts.constant, layout.gradients() < 64 ? facts.added_to >> layout.gradients() : 0);
+    };
+    double const sum = loop.run(loop_body(body));
+    for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
+        if (auto const& from = wide_sums[edge]; from.defined())
+            kernels.operand[plan_.target[edge]]->scatter_wide(
+                from.data, gradients[edge].handle()->array.data, 1, from.numel);
+    return sum;
 }
 
 } // namespace xgrad::detail

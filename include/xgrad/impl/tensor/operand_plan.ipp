@@ -66,7 +66,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
     }
     reads_all = read == (OperandMask{1} << n) - 1;
     auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
-    edges_at = saved_values() * sizeof(SavedValue);
+    edges_at = saved_tensors() * sizeof(SavedTensor);
     expression_at = aligned(edges_at + edges * sizeof(Edge));
     bytes = expression_at + t.expression_bytes;
     sum_at = aligned(bytes);

@@ -20,12 +20,8 @@ XGRAD_FUNCTION AnyTensor record_flat(
             ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
             : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
-    if (in.contiguous && table.result.in_place)
-        evaluate_contiguous(
-            table.kernels, expression, in.arrays, output_operand(out, table.result));
-    else
-        evaluate_into(
-            table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
+    evaluate_into(
+        table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
     if (in.plan)
         result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
     return result;
@@ -55,9 +51,7 @@ XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable
         table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     auto const target = sum_operand(sums, table.result);
-    if (in.contiguous && !over)
-        reduce_all(table.kernels, expression, in.arrays, in.count(), target);
-    else if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
+    if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     sum.keeps_dims = keepdims;
