@@ -41,15 +41,22 @@ struct Capture {
     AnyTensor gradient = {};
 };
 
+class GraphTask;
+/// Captures, and discover_needed(): a pointer, so that only programs with captures contain it.
+struct Captures {
+    std::span<Capture> all = {};
+    void (*discover)(GraphTask& task, std::span<Root const> roots) = nullptr;
+};
+
 /// Runs one backward pass. With captures, only Nodes on a path to a captured gradient run. Without
 /// keep_graph, Nodes release their saved tensors. With create_graph the pass is recorded. A pass
 /// may start inside another one: every 64 levels the next one continues on a new stack. The pass
 /// stops at Nodes with a sequence number below `oldest`: the caller knows that they lead to no
 /// capture.
-void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest = 0);
+void run_backward(std::span<Root> roots, Captures captures, bool keep_graph, bool create_graph,
+    std::uint64_t oldest = 0);
+void discover_needed(GraphTask& task, std::span<Root const> roots);
 
-class GraphTask;
 /// The innermost pass that the calling thread runs.
 inline constinit thread_local GraphTask* current_pass = nullptr;
 

@@ -17,7 +17,7 @@ inline constexpr std::size_t passes_per_stack = 64;
 
 /// run_backward() on the stack of a new thread with the thread-local variables of this one.
 /// Rethrows what it throws.
-void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
+void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest);
 
 /// The gradient 1 of a real number, which a thread uses again in each pass.
@@ -52,8 +52,8 @@ XGRAD_FUNCTION void on_pass_failure(std::function<void()> f) {
     current_pass->extras().failure_callbacks.push_back(std::move(f));
 }
 
-XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captures,
-    bool keep_graph, bool create_graph, std::uint64_t oldest) {
+XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
     if (pass_depth == passes_per_stack)
         return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
     struct Level {
@@ -73,8 +73,8 @@ XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captu
     }
 }
 
-XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures,
-    bool keep_graph, bool create_graph, std::uint64_t oldest) {
+XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
     auto const variables = [] {
         return std::tie(grad_mode, inference_mode, differentiated, anomaly, default_packing,
             packing_disabled, current_pass, next_sequence);

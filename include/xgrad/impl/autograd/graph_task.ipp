@@ -1,19 +1,14 @@
 // GraphTask: one backward pass, over any graph. Its data structures:
-//
 // - states_: the state of each Node: how many gradients are pending, and where those that arrived
 //   are.
-//
 // - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
 //   in a Node (threads, or backward inside backward), the second one uses a hash table instead.
-//
 // - arrived_: the gradients that arrived, an element for each output of each Node.
-//
 // - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
 //
 // discover() counts the edges to each Node. Then the newest ready Node runs and delivers a gradient
 // along each of its edges, until none is ready. Invariant: a Node is queued once, after its last
 // gradient. A leaf is not queued: it runs when its last gradient is delivered.
-//
 // Read next: engine.ipp.
 #pragma once
 
@@ -21,7 +16,6 @@
 #include <unordered_map>
 
 #include <xgrad/autograd/engine.hpp>
-#include <xgrad/autograd/run_node.hpp>
 
 namespace xgrad::detail {
 
@@ -39,7 +33,7 @@ XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
 
 class GraphTask {
 public:
-    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest) noexcept
+    GraphTask(Captures captures, bool keep_graph, std::uint64_t oldest) noexcept
         : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {
         current_pass = this;
     }
@@ -52,7 +46,7 @@ public:
     }
 
     XGRAD_INLINE void run(std::span<Root> roots) {
-        captures_.empty() ? discover(roots) : discover_needed(roots);
+        captures_.all.empty() ? discover(roots) : captures_.discover(*this, roots);
         LocalArray<void*, 8> undefined(output_count_ + max_edges_);
         struct Arrived { // all gradients were taken but where an exception ends the pass
             GraphTask& task;
@@ -109,6 +103,7 @@ public:
     }
 
 private:
+    friend void discover_needed(GraphTask&, std::span<Root const>);
     using Index = std::uint32_t;
     using OverflowTable = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
@@ -176,45 +171,6 @@ private:
             for (auto const& edge : edges_of(*states_[i].node))
                 if (edge) enter(*edge.function);
     }
-    /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
-    /// when a Node is left, all Nodes behind it are known.
-    void discover_needed(std::span<Root const> roots) {
-        struct Visit {
-            Index index;
-            std::size_t next = 0;
-        };
-        CachedVector<Visit> path;
-        path.reserve(8);
-        auto const visit = [&](Node& node) {
-            auto const [index, is_new] = enter(node);
-            auto& state = states_[index];
-            if (!is_new) return state.is_used();
-            state.needed = false;
-            for (auto const& capture : captures_)
-                if (capture.edge.function.get() == &node) {
-                    state.captured = true;
-                    state.needed |= capture.also_run;
-                }
-            path.push_back({index});
-            return state.is_used();
-        };
-        for (auto const& root : roots) {
-            visit(*root.edge.function);
-            while (!path.empty()) {
-                auto& [index, next] = path.back();
-                auto const here = index;
-                auto const edges = edges_of(*states_[here].node);
-                if (next == edges.size()) {
-                    path.pop_back();
-                    if (!path.empty()) states_[path.back().index].needed |= states_[here].is_used();
-                } else if (auto const& edge = edges[next++]) {
-                    bool const used = visit(*edge.function);
-                    states_[here].needed |= used;
-                }
-            }
-        }
-    }
-
     void evaluate(Node& node) {
         auto const& state = state_of(node);
         if (!state.is_used()) return;
@@ -225,7 +181,7 @@ private:
         if (observed) [[unlikely]]
             run_tensor_hooks(node, gradients);
         if (state.captured)
-            for (auto& capture : captures_)
+            for (auto& capture : captures_.all)
                 if (capture.edge.function.get() == &node)
                     capture.gradient = gradients[capture.edge.input_nr];
         if (observed && state.needed) [[unlikely]]
@@ -242,12 +198,10 @@ private:
     /// Gives a Node the partial sums of its inputs, to which it adds. That saves a buffer and an
     /// addition for each.
     void take_sums(std::span<Edge const> edges, AnyTensor* result) {
-        for (auto const& edge : edges) {
-            auto& to = *result++;
-            if (edge)
-                if (auto& sum = sum_at(edge); sum.defined() && can_be_taken(sum))
-                    to = std::move(sum);
-        }
+        for (std::size_t i = 0; i < edges.size(); ++i)
+            if (AnyTensor* const sum = edges[i] ? &sum_at(edges[i]) : nullptr;
+                sum && sum->defined() && can_be_taken(*sum))
+                result[i] = std::move(*sum);
     }
     AnyTensor& sum_at(Edge const& edge) {
         return arrived_[state_of(*edge.function).slot + edge.input_nr];
@@ -266,7 +220,7 @@ private:
             add_gradient(sum, std::move(arriving));
             if (--state.pending != 0) continue;
             if (!is_leaf(to)) push(to);
-            else if (captures_.empty() && !is_observed(to)) {
+            else if (captures_.all.empty() && !is_observed(to)) {
                 NodeLock const lock(to);
                 static_cast<AccumulateGrad&>(to).accumulate_gradient(sum);
             } else evaluate(to);
@@ -303,10 +257,49 @@ private:
     std::size_t max_edges_ = 0;
     Node* next_ = nullptr; // a single ready Node
     CachedVector<Node*> ready_;
-    std::span<Capture> captures_;
+    Captures captures_;
     bool keep_graph_;
     std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
     std::unique_ptr<Extras, Extras::Delete> extras_; // null in most passes
 };
+
+/// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
+/// when a Node is left, all Nodes behind it are known.
+XGRAD_FUNCTION void discover_needed(GraphTask& task, std::span<Root const> roots) {
+    auto& states = task.states_;
+    struct Visit {
+        std::uint32_t index;
+        std::size_t next = 0;
+    };
+    CachedVector<Visit> path;
+    auto const visit = [&](Node& node) {
+        auto const [index, is_new] = task.enter(node);
+        auto& state = states[index];
+        if (!is_new) return state.is_used();
+        state.needed = false;
+        for (auto const& capture : task.captures_.all)
+            if (capture.edge.function.get() == &node) {
+                state.captured = true;
+                state.needed |= capture.also_run;
+            }
+        path.push_back({index});
+        return state.is_used();
+    };
+    for (auto const& root : roots) {
+        visit(*root.edge.function);
+        while (!path.empty()) {
+            auto& [index, next] = path.back();
+            auto const here = index;
+            auto const edges = task.edges_of(*states[here].node);
+            if (next == edges.size()) {
+                path.pop_back();
+                if (!path.empty()) states[path.back().index].needed |= states[here].is_used();
+            } else if (auto const& edge = edges[next++]) {
+                bool const used = visit(*edge.function);
+                states[here].needed |= used;
+            }
+        }
+    }
+}
 
 } // namespace xgrad::detail

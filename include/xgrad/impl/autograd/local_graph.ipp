@@ -39,7 +39,8 @@ XGRAD_LAZY_BODY std::vector<AnyTensor> LocalGraph::gradients(
     std::vector<Capture> captures;
     for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
     if (!roots.empty() && !captures.empty())
-        run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+        run_backward(roots, {captures, &discover_needed}, true, grad_mode,
+            captures[0].edge.function->sequence_nr());
     std::vector<AnyTensor> results;
     for (auto& capture : captures) results.push_back(std::move(capture.gradient));
     for (auto& input : inputs_)

@@ -92,7 +92,7 @@ XGRAD_LAZY_BODY Ref<Node> unrecorded_error(CachedVector<Edge> outputs) {
 
 XGRAD_LAZY_BODY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph) {
-    run_backward(roots, captures, keep_graph, create_graph);
+    run_backward(roots, {captures, &discover_needed}, keep_graph, create_graph);
     for (auto& capture : captures)
         if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
             AutoGradMode const mode(create_graph);
@@ -130,8 +130,8 @@ XGRAD_LAZY_BODY void backward(TensorsOrEdges const& outputs,
                      "between the parameter and its gradient which can cause a memory leak. Use "
                      "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
                      "go after use.");
-    detail::run_backward(
-        roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
+    detail::run_backward(roots, {captures, &detail::discover_needed},
+        options.retain_graph.value_or(options.create_graph), options.create_graph);
     AutoGradMode const mode(options.create_graph);
     for (std::size_t i = 0; i < captures.size(); ++i) {
         AnyTensor const& input = options.inputs[i].tensor();
