@@ -231,6 +231,11 @@ public:
         while (size_ > n) pop_back();
         while (size_ < n) emplace_back();
     }
+    void resize(std::size_t n, T const& value) {
+        reserve(n);
+        while (size_ > n) pop_back();
+        while (size_ < n) push_back(value);
+    }
     [[gnu::noinline]] void reserve(std::size_t n) {
         if (n <= capacity_) return;
         CachedVector larger;
