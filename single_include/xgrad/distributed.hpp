@@ -3137,14 +3137,14 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses() {
-        std::vector<void*> all;
+    static CachedVector<void*> addresses() {
+        CachedVector<void*> all;
         for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
         return all;
     }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others) {
+    static void swap_with(CachedVector<void*> const& others) {
         auto const* state = first;
         for (void* const other : others) {
             state->swap_(state->here_(), other);
@@ -3165,16 +3165,20 @@ private:
 
 namespace xgrad::detail {
 
+template <class Generator = std::mt19937_64> Generator& generator();
+
+/// Takes the generator along, in programs that use it.
+template <class Generator>
+inline ThreadState const generator_state([]() -> void* { return &generator<Generator>(); },
+    [](void* a, void* b) { std::swap(*static_cast<Generator*>(a), *static_cast<Generator*>(b)); });
+
 /// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
 /// variable in every file, and the program does not link.
-inline std::mt19937_64& generator() {
-    static thread_local std::mt19937_64 one{5489};
+template <class Generator> Generator& generator() {
+    static_cast<void>(&generator_state<Generator>);
+    static thread_local Generator one{5489};
     return one;
 }
-inline ThreadState const generator_is_thread_state([]() -> void* { return &generator(); },
-    [](void* a, void* b) {
-        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
-    });
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP

@@ -8666,7 +8666,7 @@ XGRAD_FUNCTION AxisPlan input_plan(AxisGeometry const& s) {
         .before = static_cast<std::size_t>(before),
         .stride = 1,
         .kernel = s.kernel,
-        .parts = {0}};
+        .parts = xgrad::detail::CachedVector<std::size_t>(1)}; // a 0
     for (std::size_t pixel = 0; pixel < phases; ++pixel) {
         Phase phase{pixel, stride, (s.extent - 1 - pixel) / stride + 1, {}};
         each_tap(pixel, [&](std::size_t i, std::ptrdiff_t window) {

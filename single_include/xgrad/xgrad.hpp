@@ -371,13 +371,19 @@ template <class T> consteval std::string_view pretty_function() {
 #        define XGRAD_SEPARATE_COMPILATION // as they have
 #    endif
 #endif
+// A function that few programs call says XGRAD_LAZY where it is declared, and XGRAD_LAZY_BODY in
+// impl/. In a header-only program it is a template: what its body uses is instantiated by a call.
 #ifndef XGRAD_SEPARATE_COMPILATION
 #    define XGRAD_FUNCTION inline
+#    define XGRAD_LAZY template <class = void>
+#    define XGRAD_LAZY_BODY template <class>
 #    ifndef XGRAD_IMPLEMENTATION
 #        define XGRAD_IMPLEMENTATION
 #    endif
 #else
 #    define XGRAD_FUNCTION
+#    define XGRAD_LAZY
+#    define XGRAD_LAZY_BODY
 #endif
 
 // What this header includes is not named by the program's file, and keeps its bodies out of it: see
@@ -670,7 +676,7 @@ enum class Wake : bool { always, for_long_work };
 /// Runs a job on the threads of the pool. While another job runs, a nested call or a call of
 /// another thread runs its job alone, on the calling thread. So does Wake::for_long_work, if the
 /// first index takes so little time that the others are done before sleeping threads wake.
-void run_on_pool(IndexedJob const& job, Wake wake);
+XGRAD_LAZY void run_on_pool(IndexedJob const& job, Wake wake);
 
 /// Calls f(0), ..., f(count - 1) once each, on all threads of the pool. If calls throw, it rethrows
 /// one of the exceptions at the end.
@@ -707,7 +713,7 @@ inline constexpr std::size_t part_size = std::size_t{1} << 15;
 /// for every n. Matrix products follow the settings of the BLAS. A child of fork() computes on one
 /// thread, until it says otherwise. Throws an Error, and keeps the number that was set, if there
 /// are too many. (Its body is that of the loop driver: impl/fuse/nd_loop.ipp.)
-void set_num_threads(std::size_t n);
+XGRAD_LAZY void set_num_threads(std::size_t n);
 /// The number of threads that run elementwise expressions over many elements.
 inline std::size_t get_num_threads() noexcept {
     return detail::pool_size.load(std::memory_order_relaxed);
@@ -967,7 +973,7 @@ public:
     HookHandle() = default;
     explicit HookHandle(std::function<void()> remove) : remove_(std::move(remove)) {}
     /// Removes the hook: it does not run any more.
-    void remove();
+    XGRAD_LAZY void remove();
 
 private:
     std::function<void()> remove_;
@@ -1035,13 +1041,13 @@ public:
     AnyHookList& operator=(AnyHookList const&) = delete;
 
     /// True where a hook is in the list.
-    bool any() const;
+    XGRAD_LAZY bool any() const;
 
     /// A copy of the list. A hook that is removed later is not called.
-    HookSlots slots() const;
+    XGRAD_LAZY HookSlots slots() const;
 
 protected:
-    HookHandle add(std::shared_ptr<HookSlot> slot, bool first);
+    XGRAD_LAZY HookHandle add(std::shared_ptr<HookSlot> slot, bool first);
 
 private:
     struct Hooks {
@@ -1482,16 +1488,86 @@ struct Cached {
     }
 };
 
-/// An allocator for standard containers that uses the cache.
-template <class T> struct CachedAllocator {
+/// The part of std::vector that xgrad uses, with memory of the cache. It is much less for a
+/// compiler to instantiate.
+template <class T> class CachedVector {
+public:
     using value_type = T;
-    CachedAllocator() = default;
-    template <class U> CachedAllocator(CachedAllocator<U> const&) noexcept {}
-    T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate(n * sizeof(T))); }
-    void deallocate(T* p, std::size_t n) noexcept { detail::deallocate(p, n * sizeof(T)); }
-    friend bool operator==(CachedAllocator, CachedAllocator) noexcept { return true; }
+
+    CachedVector() noexcept = default;
+    explicit CachedVector(std::size_t n) { resize(n); }
+    CachedVector(std::size_t n, T const& value) {
+        reserve(n);
+        while (size_ < n) push_back(value);
+    }
+    CachedVector(CachedVector const& other) {
+        reserve(other.size_);
+        for (auto const& x : other) push_back(x);
+    }
+    CachedVector(CachedVector&& other) noexcept { swap(other); }
+    CachedVector& operator=(CachedVector other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~CachedVector() {
+        clear();
+        if (capacity_) deallocate(data_, capacity_ * sizeof(T));
+    }
+
+    T* data() noexcept { return data_; }
+    T const* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+    std::size_t capacity() const noexcept { return capacity_; }
+    bool empty() const noexcept { return size_ == 0; }
+    T* begin() noexcept { return data_; }
+    T* end() noexcept { return data_ + size_; }
+    T const* begin() const noexcept { return data_; }
+    T const* end() const noexcept { return data_ + size_; }
+    T& operator[](std::size_t i) noexcept { return data_[i]; }
+    T const& operator[](std::size_t i) const noexcept { return data_[i]; }
+    T& back() noexcept { return data_[size_ - 1]; }
+
+    void swap(CachedVector& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+    }
+    template <class... A> T& emplace_back(A&&... arguments) {
+        if (size_ < capacity_) [[likely]]
+            return *::new (data_ + size_++) T{std::forward<A>(arguments)...};
+        T element{std::forward<A>(arguments)...}; // the arguments may be elements
+        reserve(capacity_ ? 2 * capacity_ : 4);
+        return *::new (data_ + size_++) T(std::move(element));
+    }
+    void push_back(T const& value) { emplace_back(value); }
+    void push_back(T&& value) { emplace_back(std::move(value)); }
+    void pop_back() noexcept { data_[--size_].~T(); }
+    void clear() noexcept {
+        while (size_) pop_back();
+    }
+    void resize(std::size_t n) {
+        reserve(n);
+        while (size_ > n) pop_back();
+        while (size_ < n) emplace_back();
+    }
+    void resize(std::size_t n, T const& value) {
+        reserve(n);
+        while (size_ > n) pop_back();
+        while (size_ < n) push_back(value);
+    }
+    [[gnu::noinline]] void reserve(std::size_t n) {
+        if (n <= capacity_) return;
+        CachedVector larger;
+        larger.data_ = static_cast<T*>(allocate(n * sizeof(T)));
+        larger.capacity_ = n;
+        for (auto& x : *this) ::new (larger.data_ + larger.size_++) T(std::move(x));
+        swap(larger);
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0, capacity_ = 0;
 };
-template <class T> using CachedVector = std::vector<T, CachedAllocator<T>>;
 
 /// A vector of trivially copyable elements. The first N are stored in itself.
 template <class T, std::size_t N> class InlineVector {
@@ -1750,16 +1826,6 @@ public:
     /// Computes the gradients of the inputs (one for each edge) from the gradients of the outputs.
     /// An undefined tensor stands for zero.
     virtual void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) = 0;
-    /// Returns gradients of the inputs that the forward pass has computed already, for one real
-    /// output whose grad_output is 1. The caller moves them out. Returns an empty span where there
-    /// are none. They stay until the Node runs again, also after release_saved().
-    virtual std::span<AnyTensor> ready_gradients() { return {}; }
-    /// apply() that accumulates: `results` has some defined tensors, contiguous and referenced only
-    /// here, and the Node adds its gradients to them. Returns false, without effect, where the Node
-    /// does not support this.
-    virtual bool apply_onto(std::span<AnyTensor> /*gradients*/, std::span<AnyTensor> /*results*/) {
-        return false;
-    }
     /// Forward mode: computes the tangents of the outputs from the tangents of the inputs (one for
     /// each edge). An undefined tensor stands for zero.
     XGRAD_FUNCTION virtual void pushforward(
@@ -1776,7 +1842,7 @@ public:
     /// Releases the saved tensors.
     virtual void release_saved() noexcept {}
     /// The saved tensors, also after they were released.
-    XGRAD_FUNCTION virtual std::vector<NamedSavedTensor> saved_tensors();
+    virtual std::vector<NamedSavedTensor> saved_tensors() { return {}; }
     /// The saved tensor called `name`; throws IndexError where there is none.
     SavedTensorHandle saved(std::string const& name);
 
@@ -1826,6 +1892,8 @@ protected:
         edge_count_ = static_cast<std::uint32_t>(count);
     }
     void set_num_outputs(std::uint32_t n) noexcept { outputs_ = n; }
+    /// apply() adds to results that are defined: contiguous sums, referenced only there.
+    void set_accumulates(bool on) noexcept { accumulates_ = on; }
 
 private:
     friend class detail::GraphTask;
@@ -1842,6 +1910,7 @@ private:
     std::atomic<detail::GraphTask*> task_{
         nullptr}; // the backward pass whose state for this Node has index slot_
     std::uint32_t slot_ = 0;
+    bool accumulates_ = false;
     std::uint32_t outputs_ = 1;
     std::atomic<void const*> owner_{nullptr}; // owner of the NodeLock
 };
@@ -1868,8 +1937,8 @@ struct NodeHooks {
         HookList<AnyTensor(AnyTensor const&)> tensor_hooks;
         std::atomic<OutputHooks*> next{nullptr};
 
-        RetainGrad retain_grad() const;
-        RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
+        XGRAD_LAZY RetainGrad retain_grad() const;
+        XGRAD_LAZY RetainGrad exchange_retain_grad(RetainGrad f) noexcept;
 
     private:
         mutable std::mutex mutex_;
@@ -1884,27 +1953,26 @@ struct NodeHooks {
     NodeHooks() noexcept = default;
     NodeHooks(NodeHooks const&) = delete;
     NodeHooks& operator=(NodeHooks const&) = delete;
-    XGRAD_FUNCTION virtual ~NodeHooks();
+    virtual ~NodeHooks() = default;
 
     /// Calls the tensor hooks in order, and then stores the gradients for retain_grad().
-    XGRAD_FUNCTION virtual void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
-    /// run_node() for the Node that has these hooks.
-    XGRAD_FUNCTION virtual void run(
-        Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
+    virtual void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) = 0;
+    /// run_observed_node() for the Node that has these hooks.
+    virtual void run(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
+        bool keep_saved) = 0;
     /// Text for messages: see origin_text().
-    XGRAD_FUNCTION virtual std::string origin_text() const;
+    virtual std::string origin_text() const = 0;
     /// Throws VersionError with the message and where the Node was recorded.
-    [[noreturn]] XGRAD_FUNCTION virtual void fail_changed(std::string const& message) const;
+    [[noreturn]] virtual void fail_changed(std::string const& message) const = 0;
     /// Moves what retain_grad() has set for an output to an output of another Node.
-    XGRAD_FUNCTION virtual void move_retain_grad(
-        std::uint32_t output_nr, Node& to, std::uint32_t to_nr);
+    virtual void move_retain_grad(std::uint32_t output_nr, Node& to, std::uint32_t to_nr) = 0;
 
     static NodeHooks* of(Node const& node) noexcept {
         return node.hooks_.load(std::memory_order_acquire);
     }
-    static NodeHooks& made(Node& node);
+    XGRAD_LAZY static NodeHooks& made(Node& node);
     [[gnu::cold]] static void destroy(NodeHooks* hooks) noexcept;
-    static OutputHooks& at(Node& node, std::uint32_t output_nr);
+    XGRAD_LAZY static OutputHooks& at(Node& node, std::uint32_t output_nr);
 };
 
 /// Identifies the owner of this thread's NodeLocks: the thread itself, or the thread for which it
@@ -2737,6 +2805,20 @@ template <std::size_t Bytes> struct Opaque {
     std::byte bytes[Bytes];
 };
 
+/// Calls f(Opaque<bytes>) for the size of a scalar type.
+template <class F> void with_element_size(std::size_t bytes, F const& f) {
+    switch (bytes) {
+    case 1:
+        return f(Opaque<1>());
+    case 4:
+        return f(Opaque<4>());
+    case 8:
+        return f(Opaque<8>());
+    default:
+        return f(Opaque<16>());
+    }
+}
+
 /// The number of rows and columns of a block: elements in a cache line.
 constexpr std::size_t square_side(std::size_t element) { return element < 4 ? 8 : 64 / element; }
 
@@ -2928,6 +3010,12 @@ struct AnyArray {
     }
     /// Makes this array another view of the same storage, which starts `bytes` after this one.
     void set_view(Shape s, Strides st, std::ptrdiff_t bytes = 0);
+
+    /// copy_elements() of arrays with gaps. All of these descend from set_view(), which sets it, so
+    /// that only programs with views contain it.
+    static inline constinit std::atomic<void (*)(
+        AnyArray const& to, AnyArray const& from, std::size_t element)>
+        copy_strided{nullptr};
 };
 
 /// An array of T: what operations compute on.
@@ -3000,30 +3088,18 @@ template <class A, class B, class F> void for_each_pair(Array<A> const& a, Array
     });
 }
 
-/// Copies between two views: one has stride 1 along the last axis, the other along axis d.
-void copy_transposed_axis(
-    AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element);
-
-/// An axis that copy_transposed_axis() copies faster than a strided loop, or none.
-std::optional<std::size_t> transposed_axis(AnyArray const& to, AnyArray const& from);
-
-/// Copies the elements of a view to another one of the same shape and converts their type.
+/// Copies the elements of a view, of `element` bytes, to another one of the same shape and type.
+inline void copy_elements(AnyArray const& to, AnyArray const& from, std::size_t element) {
+    if (!to.contiguous || !from.contiguous)
+        return AnyArray::copy_strided.load(std::memory_order_relaxed)(to, from, element);
+    if (to.numel) std::memmove(to.data, from.data, to.numel * element);
+}
+/// Sets the elements of an array to 0.
+XGRAD_LAZY void set_to_zero(AnyArray const& a, std::size_t element);
+/// copy_elements() with a conversion of the type.
 template <class To, class From> void copy_elements(Array<To> const& to, Array<From> const& from) {
-    if (std::same_as<To, From> && to.contiguous && from.contiguous) {
-        if (to.numel) std::memmove(to.data, from.data, to.numel * sizeof(To));
-        return;
-    }
-    if constexpr (std::same_as<To, From>) {
-        if (auto const d = transposed_axis(to, from))
-            return copy_transposed_axis(to, from, *d, sizeof(To));
-        if (!to.shape.empty() && to.strides.back() == 1 && from.strides.back() == 1) {
-            Strides const* const strides[] = {&to.strides, &from.strides};
-            return for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-                std::memmove(to.begin() + at[0], from.begin() + at[1], n * sizeof(To));
-            });
-        }
-    }
-    for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
+    if constexpr (std::same_as<To, From>) copy_elements(to, from, sizeof(To));
+    else for_each_pair(to, from, [](To& t, From const& f) { t = converted<To>(f); });
 }
 
 /// The array itself if it is C-contiguous, else a contiguous copy.
@@ -3082,11 +3158,13 @@ struct TypeInfo {
     AnyTensor (*filled)(Shape const&, double value);
     AnyTensor (*scaled)(AnyTensor const&, double factor);         // recorded where grad mode is on
     void (*multiply_in_place)(AnyTensor const& t, double factor); // unrecorded
-    void (*copy_elements)(AnyArray const& to, AnyArray const& from);
-    void (*zero_elements)(AnyArray const&);
     void (*scatter_add)(AnyArray const& to,
         AnyArray const& more); // to += more, also where elements of `to` overlap
     char const* library = &library_identity<XGRAD_VERSION>;
+    void copy_elements(AnyArray const& to, AnyArray const& from) const {
+        detail::copy_elements(to, from, size);
+    }
+    void zero_elements(AnyArray const& a) const { set_to_zero(a, size); }
 };
 
 struct TensorImpl;
@@ -3265,9 +3343,9 @@ public:
     void zero_grad() const { impl().grad = nullptr; }
     /// Overwrites the values by those of a tensor of the same shape; precision is converted. It is
     /// not recorded, and throws where it would have to be: as<T>().copy_() records.
-    AnyTensor& copy_(AnyTensor const& from);
+    XGRAD_LAZY AnyTensor& copy_(AnyTensor const& from);
     /// The square root of the sum of |x|^2 over all elements.
-    double norm() const;
+    XGRAD_LAZY double norm() const;
 
     /// This tensor as a Tensor<T>; throws TypeError where it has another element type.
     template <Scalar T> Tensor<T> as() const;
@@ -3448,7 +3526,7 @@ public:
             detail::fail<GraphError>(
                 "Can only get a gradient edge for Tensors that require gradients.");
     }
-    GradientEdge(Node* node, std::uint32_t output_nr);
+    XGRAD_LAZY GradientEdge(Node* node, std::uint32_t output_nr);
     GradientEdge(Edge const& edge) : GradientEdge(edge.function.get(), edge.input_nr) {}
 
     /// The Node whose output this is; null for a tensor that requires no gradient.
@@ -3494,11 +3572,15 @@ private:
 class TensorsOrEdges {
 public:
     TensorsOrEdges() = default;
-    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : all_(list), given_(true) {}
+    TensorsOrEdges(std::initializer_list<TensorOrEdge> list) : given_(true) {
+        for (auto const& x : list) all_.push_back(x);
+    }
     /// A std::vector, or another list.
     template <class List>
         requires std::convertible_to<typename List::value_type const&, TensorOrEdge>
-    TensorsOrEdges(List const& list) : all_(list.begin(), list.end()), given_(true) {}
+    TensorsOrEdges(List const& list) : given_(true) {
+        for (auto const& x : list) all_.push_back(x);
+    }
 
     /// False where no list was given, which differs from an empty list.
     bool given() const noexcept { return given_; }
@@ -3517,9 +3599,8 @@ private:
 
 
 // ======== xgrad/autograd/run_node.hpp
-// Runs one Node: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order. A Node
-// without hooks takes a short path (run_node, run_leaf). Registration of hooks on a Node is here
-// too.
+// Runs one Node with hooks: tensor hooks, retain_grad, prehooks, apply, posthooks, in this order.
+// The engine itself runs a Node without hooks. Registration of hooks on a Node is here too.
 // Read next: engine.hpp.
 
 
@@ -3555,11 +3636,11 @@ private:
 namespace xgrad::detail {
 
 /// The return addresses of the functions that are being called; empty where they are not known.
-[[gnu::cold]] std::vector<void*> call_stack();
+XGRAD_LAZY [[gnu::cold]] std::vector<void*> call_stack();
 /// For each stack up to eight functions outside of xgrad and the runtime libraries, innermost
 /// first. Starts one shell, which calls addr2line once for each executable and library with such
 /// frames.
-[[gnu::cold]] std::vector<std::string> call_stack_texts(
+XGRAD_LAZY [[gnu::cold]] std::vector<std::string> call_stack_texts(
     std::vector<std::vector<void*>> const& stacks);
 
 } // namespace xgrad::detail
@@ -3663,7 +3744,7 @@ struct Origin {
 struct AnomalyFunctions {
     void (*record_origin)(Node& fresh);
     void (*run)(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
-        bool keep_saved); // run_node() for a Node without hooks
+        bool keep_saved); // run_observed_node() of a Node without hooks
 };
 
 struct AnomalyState {
@@ -3691,9 +3772,9 @@ private:
 };
 
 /// True for a location in xgrad's own headers; then the call stack is reported instead.
-[[gnu::cold]] bool is_own(SourceLocation const& at);
+XGRAD_LAZY [[gnu::cold]] bool is_own(SourceLocation const& at);
 
-[[gnu::cold]] std::shared_ptr<Origin const> make_origin();
+XGRAD_LAZY [[gnu::cold]] std::shared_ptr<Origin const> make_origin();
 
 /// Text for messages: " It was recorded at demo.cpp:12, ...", or "" where the location is unknown.
 /// May start addr2line.
@@ -3708,7 +3789,7 @@ private:
 /// check_nan a backward pass throws at the first gradient that is NaN. All operations are slower.
 class AnomalyMode {
 public:
-    XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept;
+    XGRAD_LAZY XGRAD_GUARD explicit AnomalyMode(bool check_nan = true) noexcept;
     AnomalyMode(AnomalyMode const&) = delete;
     AnomalyMode& operator=(AnomalyMode const&) = delete;
     ~AnomalyMode();
@@ -3745,21 +3826,22 @@ public:
     virtual AnyTensor unpacked() const = 0;
 };
 
-/// A pair of hooks; the type of the packed object is erased. The functions are virtual, so that
-/// only programs with such hooks contain them.
+/// A pair of hooks; the type of the packed object is erased.
 struct Packing {
     std::function<std::shared_ptr<void const>(AnyTensor const&)> pack;
     std::function<AnyTensor(void const*)> unpack;
+    /// call_pack(), by a pointer, so that only programs with such hooks contain it.
+    std::unique_ptr<PackedTensor> (*packed)(
+        std::shared_ptr<Packing const> self, AnyTensor const& value);
 
     template <class P, class U>
-    Packing(P&& p, U&& u) : pack(std::forward<P>(p)), unpack(std::forward<U>(u)) {}
+    Packing(P&& p, U&& u)
+        : pack(std::forward<P>(p)), unpack(std::forward<U>(u)), packed(&call_pack) {}
     Packing(Packing const&) = delete;
     Packing& operator=(Packing const&) = delete;
-    XGRAD_FUNCTION virtual ~Packing();
-    /// Calls pack, without recording. `self` is this pair. Throws where pack changes its argument
-    /// in place.
-    XGRAD_FUNCTION virtual std::unique_ptr<PackedTensor> packed(
-        std::shared_ptr<Packing const> self, AnyTensor const& value) const;
+    /// Calls pack, without recording. Throws where pack changes its argument in place.
+    XGRAD_LAZY static std::unique_ptr<PackedTensor> call_pack(
+        std::shared_ptr<Packing const> self, AnyTensor const& value);
 };
 
 template <class Pack, class Unpack>
@@ -3825,7 +3907,7 @@ private:
 /// constructor throws the same where hooks are active.
 class DisableSavedTensorsHooks {
 public:
-    XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message);
+    XGRAD_LAZY XGRAD_GUARD explicit DisableSavedTensorsHooks(std::string message);
     DisableSavedTensorsHooks(DisableSavedTensorsHooks const&) = delete;
     DisableSavedTensorsHooks& operator=(DisableSavedTensorsHooks const&) = delete;
     ~DisableSavedTensorsHooks() { detail::packing_disabled = before_; }
@@ -3843,6 +3925,10 @@ namespace xgrad {
 class SavedTensor {
 public:
     SavedTensor() noexcept = default;
+    /// Saves a contiguous array bare, without the rest of its tensor: see complete().
+    explicit SavedTensor(detail::AnyArray const& a, std::uint32_t output_nr = operand_nr) noexcept
+        : storage_(a.storage), data_(a.data), version_(storage_->version()), output_nr_(output_nr) {
+    }
 
     /// Saves an operand of a Node. A leaf that requires a gradient is saved itself. Of any other
     /// tensor a snapshot is saved, so that a later in-place change of its grad_fn has no effect
@@ -3853,24 +3939,18 @@ public:
         return {detail::alias(t), output_nr, false};
     }
 
-    /// Makes a SavedTensor of an array that a Node stored without one, with its version and its
-    /// edge. The edge is empty, leads to a leaf (then the leaf itself is restored), or leads to the
-    /// grad_fn.
-    [[gnu::cold]] static SavedTensor restored(detail::TypeInfo const& type, detail::AnyArray array,
-        std::uint32_t version, Edge const& edge);
-    [[gnu::cold]] static SavedTensor restored_result(SavedTensor saved) {
-        saved.output_nr_ = 0;
-        return saved;
-    }
+    /// Gives a bare array the rest of its tensor. The edge is empty, leads to a leaf (then the leaf
+    /// itself is saved), or leads to the grad_fn.
+    [[gnu::cold]] void complete(detail::TypeInfo const& type, Shape const& shape, Edge const& edge);
 
     /// True until release(): a value or a packed one is there.
-    bool holds() const noexcept { return value_.defined() || packed_; }
+    bool holds() const noexcept { return storage_ || rest_; }
     /// True where a pack hook took the value.
-    bool is_packed() const noexcept { return static_cast<bool>(packed_); }
+    bool is_packed() const noexcept { return rest_ && rest_->packed; }
     /// Frees the value, and what a pack hook returned.
     void release() noexcept {
-        value_ = {};
-        packed_.reset();
+        storage_ = nullptr;
+        rest_.reset();
     }
     /// True where the tensor required a gradient when it was saved.
     bool requires_grad() const;
@@ -3882,14 +3962,19 @@ public:
     /// `buffer` stores the tensor otherwise.
     AnyTensor const& unpacked_into(AnyTensor& buffer, Node& owner);
 
-    /// Prepares array(): checks the version of the saved value, or unpacks it. Returns true where
-    /// close() must follow.
+    /// True for a bare array that nobody changed: open() has nothing to do.
+    bool is_intact() const noexcept { return storage_ && storage_->version() == version_; }
+    /// Prepares array() and data(): checks the version of the saved value, or unpacks it. Returns
+    /// true where close() must follow.
     bool open(Node const& owner);
     detail::AnyArray const& array() const {
-        return (packed_ ? packed_->open : value_).impl().array;
+        return (rest_->packed ? rest_->packed->open : rest_->value).impl().array;
     }
+    /// array(), also of a bare array, whose shape is given.
+    detail::AnyArray array(Shape const& shape) const;
+    std::byte* data() const { return storage_ ? data_ : array().data; }
     void close() noexcept {
-        if (packed_) packed_->open = {};
+        if (is_packed()) rest_->packed->open = {};
     }
 
     /// Replaces the value by pack(value). A saved tensor has at most one pair of hooks.
@@ -3913,16 +3998,25 @@ private:
     bool is_result() const noexcept { return output_nr_ != operand_nr; }
 
     void pack(std::shared_ptr<detail::Packing const> const& packing) {
-        packed_ = packing->packed(packing, value_);
-        value_ = {};
+        rest_->packed = packing->packed(packing, rest_->value);
+        rest_->value = {};
     }
 
     void check(Node const& owner) const;
 
     [[noreturn, gnu::cold]] void fail_changed(Node const& owner) const;
 
-    AnyTensor value_;
-    std::unique_ptr<detail::PackedTensor> packed_;
+    /// A value that is not bare: the tensor, or what a pack hook made of it.
+    struct Rest : detail::Cached {
+        AnyTensor value;
+        std::unique_ptr<detail::PackedTensor> packed;
+    };
+    struct DeleteRest { // cold: no program without such values has it beside its other code
+        [[gnu::cold]] void operator()(Rest* rest) const noexcept;
+    };
+    detail::Ref<detail::Storage> storage_; // of a bare array
+    std::byte* data_ = nullptr;            // likewise
+    std::unique_ptr<Rest, DeleteRest> rest_;
     std::uint32_t version_ = 0;
     std::uint32_t output_nr_ = operand_nr;
 };
@@ -4003,10 +4097,9 @@ public:
         std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
         : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
         set_edges(&edge_, 1);
+        set_accumulates(map == ViewMap::gather);
     }
     XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION bool apply_onto(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
     XGRAD_FUNCTION void pushforward(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
@@ -4111,58 +4204,38 @@ namespace detail {
 
 /// Checks that a hook replaced a gradient by one of the same shape and scalar type. An undefined
 /// result keeps the gradient.
-AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after);
+XGRAD_LAZY AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after);
 
 // Virtual functions of NodeHooks are called from cold functions: in others GCC calls the only
 // implementation that it sees directly, and every program would contain it (tools/size).
 
-[[gnu::cold]] void call_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
-
 /// Calls the tensor hooks of a Node in order, and then stores the gradients for retain_grad().
-XGRAD_INLINE void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
-    if (NodeHooks::of(node)) [[unlikely]]
-        call_tensor_hooks(node, gradients);
-}
+[[gnu::cold]] void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients);
 
-/// run_node() for a Node with hooks, or in anomaly mode.
+/// Runs a Node with hooks, or in anomaly mode, with the gradients that arrived. The caller has run
+/// its tensor hooks.
 [[gnu::cold]] void run_observed_node(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
 
 /// Throws where a hook returned another number of gradients than it was given.
-void check_hook_count(std::size_t got, std::size_t expected);
+XGRAD_LAZY void check_hook_count(std::size_t got, std::size_t expected);
 
 /// Replaces gradients by the results of a Node hook. An empty list keeps them. An undefined element
 /// stops its gradient.
-void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
+XGRAD_LAZY void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
 
 /// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
-[[gnu::cold]] std::string expression_clause(Node const& node);
+XGRAD_LAZY [[gnu::cold]] std::string expression_clause(Node const& node);
 
-[[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results);
+XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results);
 
 /// apply() in anomaly mode.
-[[gnu::cold]] void apply_in_anomaly_mode(
+XGRAD_LAZY [[gnu::cold]] void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results);
 
-/// Runs a Node with the gradients that arrived. The caller has run its tensor hooks.
-void run_node(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved);
-
-/// True where a Node must run by apply(): it has hooks, anomaly mode is on, or the pass is
-/// recorded.
-inline bool must_apply(Node const& node) noexcept {
-    return grad_mode || anomaly.functions || NodeHooks::of(node);
-}
-
-/// Runs the AccumulateGrad of a leaf, with all its hooks.
-XGRAD_INLINE void run_leaf(Node& node, AnyTensor& gradient, bool keep_saved) {
-    if (!anomaly.functions && !NodeHooks::of(node)) [[likely]] {
-        NodeLock const lock(node);
-        return static_cast<AccumulateGrad&>(node).accumulate_gradient(gradient);
-    }
-    std::span const arrived(&gradient, 1);
-    run_tensor_hooks(node, arrived);
-    run_node(node, arrived, {}, keep_saved);
+/// True for a Node that run_observed_node() must run: it has hooks, or anomaly mode is on.
+inline bool is_observed(Node const& node) noexcept {
+    return anomaly.functions || NodeHooks::of(node);
 }
 
 template <class R>
@@ -4241,15 +4314,22 @@ struct Capture {
     AnyTensor gradient = {};
 };
 
+class GraphTask;
+/// Captures, and discover_needed(): a pointer, so that only programs with captures contain it.
+struct Captures {
+    std::span<Capture> all = {};
+    void (*discover)(GraphTask& task, std::span<Root const> roots) = nullptr;
+};
+
 /// Runs one backward pass. With captures, only Nodes on a path to a captured gradient run. Without
 /// keep_graph, Nodes release their saved tensors. With create_graph the pass is recorded. A pass
 /// may start inside another one: every 64 levels the next one continues on a new stack. The pass
 /// stops at Nodes with a sequence number below `oldest`: the caller knows that they lead to no
 /// capture.
-void run_backward(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest = 0);
+void run_backward(std::span<Root> roots, Captures captures, bool keep_graph, bool create_graph,
+    std::uint64_t oldest = 0);
+void discover_needed(GraphTask& task, std::span<Root const> roots);
 
-class GraphTask;
 /// The innermost pass that the calling thread runs.
 inline constinit thread_local GraphTask* current_pass = nullptr;
 
@@ -4321,9 +4401,9 @@ void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
 
 /// Links the code of second derivatives, which fused_gradient_node.hpp defines. A program that
 /// never calls it does not contain that code.
-void link_second_order() noexcept;
+XGRAD_LAZY void link_second_order() noexcept;
 /// The same for forward mode, which uses second derivatives.
-void link_forward_mode() noexcept;
+XGRAD_LAZY void link_forward_mode() noexcept;
 
 } // namespace xgrad::detail
 
@@ -6884,7 +6964,7 @@ namespace xgrad::detail {
 /// Warns if two Tensors or more of the program refer to t, which is about to change. Views, which
 /// are there to write to another tensor, and leaves that require a gradient, which are changed
 /// between passes, are left out.
-[[gnu::cold]] void check_shared_write(AnyTensor const& t, std::string_view operation);
+XGRAD_LAZY [[gnu::cold]] void check_shared_write(AnyTensor const& t, std::string_view operation);
 
 #ifdef XGRAD_WARN_ON_SHARED_WRITES
 #    ifdef XGRAD_SEPARATE_COMPILATION
@@ -6893,8 +6973,8 @@ namespace xgrad::detail {
 
 inline constexpr bool watches_handles = true;
 
-void add_handle(AnyTensor const* handle) noexcept;
-void remove_handle(AnyTensor const* handle) noexcept;
+XGRAD_LAZY void add_handle(AnyTensor const* handle) noexcept;
+XGRAD_LAZY void remove_handle(AnyTensor const* handle) noexcept;
 
 #else
 
@@ -6968,19 +7048,19 @@ struct HandleList {
     }
 };
 
-XGRAD_FUNCTION void add_handle(AnyTensor const* handle) noexcept {
+XGRAD_LAZY_BODY void add_handle(AnyTensor const* handle) noexcept {
     auto& list = HandleList::all();
     std::lock_guard const lock(list.mutex);
     list.threads.insert_or_assign(handle, std::this_thread::get_id());
 }
 
-XGRAD_FUNCTION void remove_handle(AnyTensor const* handle) noexcept {
+XGRAD_LAZY_BODY void remove_handle(AnyTensor const* handle) noexcept {
     auto& list = HandleList::all();
     std::lock_guard const lock(list.mutex);
     list.threads.erase(handle);
 }
 
-XGRAD_FUNCTION void check_shared_write(AnyTensor const& t, std::string_view operation) {
+XGRAD_LAZY_BODY void check_shared_write(AnyTensor const& t, std::string_view operation) {
     if (t.handle()->refs.load() < 2 || t.is_view() || (t.is_leaf() && t.requires_grad())) return;
     auto& list = HandleList::all();
     std::string place;
@@ -7318,10 +7398,14 @@ XGRAD_INLINE auto operator*(A&& a, B&& b) {
 struct Div : Elementwise<R(R, R), C(C, C), C(R, C), C(C, R)> {
     static constexpr std::string_view written = "/";
     XGRAD_INLINE auto value(auto a, auto b) const { return a / b; }
-    static constexpr bool divides = true; // a backward pass finds the reciprocal of b once
-    XGRAD_INLINE auto value_again(auto a, auto b) const { return a * reciprocal(b); }
-    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return reciprocal(b); }
-    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto b) const { return -(y * reciprocal(b)); }
+    XGRAD_INLINE auto factor(auto b) const { return reciprocal(b); }
+    XGRAD_INLINE auto partial(wrt<0>, auto, auto, auto b) const { return factor(b); }
+    XGRAD_INLINE auto partial(wrt<1> by, auto y, auto a, auto b) const {
+        return partial(by, y, a, b, factor(b));
+    }
+    XGRAD_INLINE auto partial(wrt<1>, auto y, auto, auto, auto factor) const {
+        return -(y * factor);
+    }
 };
 template <class A, class B>
     requires AnyOperand<A, B>
@@ -8071,8 +8155,7 @@ private:
 
 
 // ======== xgrad/fuse/evaluate_into.hpp
-// Evaluates an expression over an index space. Chooses the cheapest loop that the layout of the
-// operands allows.
+// Evaluates an expression over an index space.
 
 
 // ======== xgrad/fuse/element_type.hpp
@@ -8080,12 +8163,28 @@ private:
 // each expression, and an ElementType for the scalar type of each operand.
 
 
-// ======== xgrad/fuse/dual_kernel.hpp
-// The kernel of second derivatives and of forward mode: forward over reverse. It evaluates an
-// expression on dual numbers and backpropagates the gradient of the result through them. The
-// tangent of the result is the derivative of the gradients with respect to grad_output; the
-// tangents of the operands' gradients are the derivatives with respect to the operands, since
-// second derivatives are symmetric. Read kernel.hpp first.
+// ======== xgrad/fuse/gather_scatter.hpp
+// Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
+// (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
+// accumulated in double, and long sums tile by tile, which bounds the rounding error. These
+// functions are instantiated for each pair of scalar types, not for each expression.
+
+
+// ======== xgrad/fuse/kernel.hpp
+// The kernel: the loop over the batches of a block. Only this header and expr/walk.hpp are compiled
+// for each expression.
+// Data: a KernelBlock says what one call computes. run_block<F, pass>() computes it. A kernel
+// computes whole batches: where n is no multiple of the lanes of a batch, the arguments have
+// capacity for whole batches. Read next: run_kernel.hpp, which brings the tail of a block to a
+// kernel, and nd_loop.hpp, which calls kernels on blocks. Both are compiled once.
+
+
+// ======== xgrad/expr/walk.hpp
+// The walk over a flattened expression. Data: Values<X, V>, a struct that mirrors the tree and has
+// the value at each vertex for one batch. V is a batch, or a dual number of a batch.
+// evaluate() fills Values from the operands to the root; backpropagate() walks from the root to the
+// operands and computes their gradients. Invariant: Values is filled in place and never copied, so
+// that compilers keep it in registers. Read next: fuse/kernel.hpp, the loop around both.
 
 
 // ======== xgrad/expr/dual.hpp
@@ -8098,17 +8197,13 @@ private:
 // is infinite.
 // Errors: none are thrown. Arguments outside of the domain of the operation do not compile.
 //
-// Read next: dual_kernel.hpp.
+// Read next: walk.hpp.
 
 
 // ======== xgrad/expr/flat_expression.hpp
 // Flattened expressions: an elementwise Expression whose tensors are replaced by Slots, so its type
-// depends on scalar types only. Data: Values<F, P>, a struct that mirrors the tree and has the
-// value at each vertex for one batch. evaluate() fills it from the operands to the root;
-// backpropagate() walks it from the root to the operands and computes their gradients. Invariant:
-// Values is filled in place and never copied, so that compilers keep it in registers. Here,
-// "operands" are the tensors of the expression, numbered from left to right. Read next: kernel.hpp,
-// the loop around both.
+// depends on scalar types only. Here, "operands" are the tensors of the expression, numbered from
+// left to right. Read next: walk.hpp, which evaluates and differentiates them.
 
 namespace xgrad::detail {
 
@@ -8234,74 +8329,19 @@ std::string tensor_name(std::size_t i);
 
 template <class L, class P> using batch_for = simd::batch_of<typename L::template over<P>, P>;
 
-/// The derivative that value_and_partial() of a unary operation returns beside the value. Values
-/// stores it until the backward pass reads it.
-struct NoPartial {};
-template <class E, class P> struct FoundTogether : std::false_type {
-    using type = NoPartial;
-};
-template <class E> using FirstArgument = typename ArgumentOf<0, typename E::signature>::type;
-template <class Op, class X, class P>
-    requires requires(
-        Op const op, batch_for<FirstArgument<Expression<Op, X>>, P> x) { op.value_and_partial(x); }
-struct FoundTogether<Expression<Op, X>, P> : std::true_type {
-    using type = decltype(std::declval<Op const&>()
-                              .value_and_partial(
-                                  std::declval<batch_for<FirstArgument<Expression<Op, X>>, P>>())
-                              .second);
-};
-template <class E, class P> using PartialOf = typename FoundTogether<E, P>::type;
+/// True if a vertex has a gradient, and so may have a tangent.
+template <class X> inline constexpr bool wants_gradient = false;
+template <class T> inline constexpr bool wants_gradient<Slot<T>> = Differentiable<T>;
+template <class Op, class... X>
+inline constexpr bool wants_gradient<Expression<Op, X...>> =
+    takes_gradients<typename Expression<Op, X...>::kind> && (wants_gradient<X> || ...);
 
-/// A divisor and its reciprocal. A rule that divides by its second argument several times then
-/// multiplies.
-template <class Batch> struct Divisor {
-    Batch value, inverse;
-};
-template <class Batch> Divisor(Batch, Batch) -> Divisor<Batch>;
-template <class Batch> XGRAD_INLINE Batch reciprocal(Divisor<Batch> d) { return d.inverse; }
-template <class E> inline constexpr bool divides = false;
-template <class Op, class X, class Y>
-inline constexpr bool divides<Expression<Op, X, Y>> = requires { requires Op::divides; };
-struct NoInverse {};
-template <class E, class P> struct InverseOf {
-    using type = NoInverse;
-};
-template <class E, class P>
-    requires divides<E>
-struct InverseOf<E, P> {
-    using type = batch_for<typename ArgumentOf<1, typename E::signature>::type, P>;
-};
-
-/// The values at all vertices of an expression, for one batch. Filled in place: compilers keep the
-/// members of a struct in registers only if it is never copied as a whole.
-template <class X, class P> struct Values {
-    batch_for<typename X::kind, P> y;
-};
-template <class Indices, class P, class... X> struct ValuesOf;
-template <std::size_t... I, class P, class... X>
-struct ValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, Values<X, P>>... {};
-template <class Op, class... X, class P> struct Values<Expression<Op, X...>, P> {
-    batch_for<typename Expression<Op, X...>::kind, P> y;
-    ValuesOf<std::index_sequence_for<X...>, P, X...> x;
-    [[no_unique_address]] PartialOf<Expression<Op, X...>, P> partial;
-    [[no_unique_address]] typename InverseOf<Expression<Op, X...>, P>::type inverse;
-};
-
-/// The value of operand I, promoted to the argument kind of the operation's signature.
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument(V const& v) {
-    return batch_for<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
-}
-/// The argument that a rule gets in a backward pass: a Divisor where the operation divides.
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto argument_again(V const& v) {
-    auto const x = argument<E, I, P>(v);
-    if constexpr (I == 1 && divides<E>) return Divisor{x, v.inverse};
-    else return x;
-}
-
-/// Forward: values are the result. Backward: values are evaluated again for the gradients; the rule
-/// may then offer `value_again`, which shares work with its partials and may differ by a rounding,
-/// or `value_and_partial`.
-enum class Pass { forward, backward };
+template <class Op>
+inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
+/// True if the value of an operation is a * factor(b): then a pass that computes gradients computes
+/// the factor once, and once for a block in which b is constant.
+template <class Op>
+inline constexpr bool has_factor = requires(Op const op, simd::Batch<double> b) { op.factor(b); };
 
 /// A set of operands, one bit each.
 using OperandMask = std::uint64_t;
@@ -8311,158 +8351,6 @@ constexpr OperandMask operands_from(std::size_t from, std::size_t count) {
 }
 template <std::size_t From, std::size_t Count>
 inline constexpr OperandMask operand_range = operands_from(From, Count);
-template <class E, std::size_t At> XGRAD_INLINE bool covers(OperandMask mask) {
-    return E::operand_count > 0 &&
-           (mask & operand_range<At, E::operand_count>) == operand_range<At, E::operand_count>;
-}
-
-template <class Op>
-inline constexpr bool is_transcendental = requires { requires Op::is_transcendental; };
-/// True if an expression has expensive parts: these are not evaluated again for the next batch if
-/// all their operands are constant in the tile.
-template <class X> inline constexpr bool has_invariant_parts = false;
-template <class Op, class... X>
-inline constexpr bool has_invariant_parts<Expression<Op, X...>> =
-    is_transcendental<Op> || divides<Expression<Op, X...>> || (has_invariant_parts<X> || ...);
-
-// `invariant`: the operands that have the same values as in the previous batch.
-template <std::size_t At, class P, Pass pass, class T, class Load>
-XGRAD_INLINE void evaluate(Slot<T> const&, Load const& load, Values<Slot<T>, P>& v, OperandMask) {
-    v.y = load.template operator()<T, At>();
-}
-template <std::size_t At, class P, Pass pass, class T, class Load>
-XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, P>&, OperandMask) {}
-
-/// A scalar constant as a batch.
-template <class P, class T>
-XGRAD_INLINE batch_for<kind_of<T>, P> constant_batch(Constant<T> const& c) {
-    if constexpr (std::same_as<T, bool>) return simd::Batch<P>(c.value()) != 0;
-    else return c.value();
-}
-/// Writes the scalar constants to v once, before the first batch.
-template <class T, class P> XGRAD_INLINE void set_constants(Slot<T> const&, Values<Slot<T>, P>&) {}
-template <class T, class P>
-XGRAD_INLINE void set_constants(Constant<T> const& c, Values<Constant<T>, P>& v) {
-    v.y = constant_batch<P>(c);
-}
-template <class P, class Op, class... X>
-XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v) {
-    set_constants(e.x, v.x);
-}
-template <class P, std::size_t... I, class... X>
-XGRAD_INLINE void set_constants(OperandTuple<std::index_sequence<I...>, X...> const& x,
-    ValuesOf<std::index_sequence<I...>, P, X...>& v) {
-    (set_constants(get<I>(x), get<I>(v)), ...);
-}
-template <std::size_t At, class P, Pass pass, class Op, class... X, class Load, std::size_t... I>
-XGRAD_INLINE void evaluate_operands(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, P>& v, OperandMask invariant, std::index_sequence<I...>) {
-    using E = Expression<Op, X...>;
-    constexpr auto first = first_operands<X...>();
-    (evaluate<At + first[I], P, pass>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
-    if constexpr (pass == Pass::backward && divides<E>)
-        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
-            v.inverse = reciprocal(argument<E, 1, P>(v));
-}
-template <class P, Pass pass, class Op, class... X, std::size_t... I>
-XGRAD_INLINE void apply_operation(
-    Expression<Op, X...> const& e, Values<Expression<Op, X...>, P>& v, std::index_sequence<I...>) {
-    using E = Expression<Op, X...>;
-    using batch = batch_for<typename E::kind, P>;
-    if constexpr (pass == Pass::backward && FoundTogether<E, P>::value) {
-        auto const [y, partial] = e.op.value_and_partial(argument<E, I, P>(v)...);
-        v.y = y;
-        v.partial = partial;
-    } else if constexpr (pass == Pass::backward &&
-                         requires { e.op.value_again(argument_again<E, I, P>(v)...); })
-        v.y = batch(e.op.value_again(argument_again<E, I, P>(v)...));
-    else v.y = batch(e.op.value(argument<E, I, P>(v)...));
-}
-template <std::size_t At, class P, Pass pass, class Op, class... X, class Load>
-XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
-    Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
-    if constexpr (is_transcendental<Op>)
-        if (covers<Expression<Op, X...>, At>(invariant)) [[unlikely]]
-            return;
-    evaluate_operands<At, P, pass>(e, load, v, invariant, std::index_sequence_for<X...>{});
-    apply_operation<P, pass>(e, v, std::index_sequence_for<X...>{});
-}
-
-/// Evaluates again for a backward pass. If `saved`, the value of the root is loaded instead of
-/// evaluated: it comes after the operands and the gradient of the result.
-template <class P, class T, class Load>
-XGRAD_INLINE void evaluate_again(
-    Slot<T> const& f, Load const& load, bool, Values<Slot<T>, P>& v, OperandMask invariant) {
-    evaluate<0, P, Pass::backward>(f, load, v, invariant);
-}
-template <class P, class Op, class... X, class Load>
-XGRAD_INLINE void evaluate_again(Expression<Op, X...> const& e, Load const& load, bool saved,
-    Values<Expression<Op, X...>, P>& v, OperandMask invariant) {
-    using E = Expression<Op, X...>;
-    evaluate_operands<0, P, Pass::backward>(e, load, v, invariant, std::index_sequence_for<X...>{});
-    if (saved && !FoundTogether<E, P>::value)
-        v.y = load.template operator()<typename E::scalar, E::operand_count + 1>();
-    else apply_operation<P, Pass::backward>(e, v, std::index_sequence_for<X...>{});
-}
-
-/// Projects a gradient to the kind of an operand: its real part if the operand is real.
-template <class L, class P> XGRAD_INLINE auto project(simd::Batch<P> g) {
-    if constexpr (std::same_as<L, C>) return simd::ComplexBatch<P>(g);
-    else return g;
-}
-template <class L, class P> XGRAD_INLINE auto project(simd::ComplexBatch<P> g) {
-    if constexpr (std::same_as<L, C>) return g;
-    else return g.re;
-}
-
-template <class X>
-inline constexpr bool wants_gradient = X::operand_count > 0 && takes_gradients<typename X::kind>;
-
-/// The derivative of a vertex with respect to its argument I.
-template <std::size_t I, class P, class Op, class... X, std::size_t... J>
-XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, P> const& v, std::index_sequence<J...>) {
-    using E = Expression<Op, X...>;
-    if constexpr (FoundTogether<E, P>::value) return v.partial;
-    else return e.op.partial(wrt<I>{}, v.y, argument_again<E, J, P>(v)...);
-}
-
-/// Applies the chain rule from the root to the operands. g is the gradient of the root's value. The
-/// gradient of operand K goes to destination.template operator()<T, K>(gradient).
-template <std::size_t At, class P, class T, class G, class Destination>
-XGRAD_INLINE void backpropagate(
-    Slot<T> const&, Values<Slot<T>, P> const&, G g, OperandMask, Destination const& destination) {
-    destination.template operator()<T, At>(g);
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Destination>
-XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
-    backpropagate_all<At>(e, v, g, wanted, destination, std::index_sequence_for<X...>{});
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Destination,
-    std::size_t... I>
-XGRAD_INLINE void backpropagate_all(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination, std::index_sequence<I...>) {
-    (backpropagate_to<I, At>(e, v, g, wanted, destination), ...);
-}
-/// The part of operand I.
-template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination>
-XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
-    Values<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
-    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-    if constexpr (wants_gradient<Xi>) {
-        constexpr std::size_t first = At + first_operands<X...>()[I];
-        if (!(wanted & operand_range<first, Xi::operand_count>)) return;
-        backpropagate<first>(get<I>(e.x), get<I>(v.x),
-            project<typename Xi::kind>(
-                pull(g, partial_at<I>(e, v, std::index_sequence_for<X...>{}))),
-            wanted, destination);
-    }
-}
-
 } // namespace xgrad::detail
 
 namespace xgrad {
@@ -8514,9 +8402,19 @@ template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> lift
     return {batch_for<L, P>(x.value), batch_for<L, P>(x.tangent)};
 }
 
+/// Projects a gradient to the kind of an operand: its real part if the operand is real.
+template <class L, class P> XGRAD_INLINE batch_for<L, P> project(simd::Batch<P> g) { return g; }
+template <class L, class P> XGRAD_INLINE batch_for<L, P> project(simd::ComplexBatch<P> g) {
+    if constexpr (std::same_as<L, C>) return g;
+    else return g.re;
+}
 template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> project(Dual<Batch> g) {
     return {project<L, P>(g.value), project<L, P>(g.tangent)};
 }
+
+/// The tangent of a gradient: 0 if the gradient is no dual number.
+template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
+template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
 
 template <std::size_t> using Integer = Z;
 /// True if a derivative may be infinite where the value is finite. An operation that maps integers
@@ -8543,9 +8441,12 @@ template <class Y, class... L> struct OnDuals<Y(L...)> {
     /// The value; it may differ by a rounding, as in any backward pass.
     template <class P, class Op, class... X>
     XGRAD_INLINE static batch_for<Y, P> value(Op const& op, X... x) {
-        if constexpr (requires { op.value_again(value_of(x)...); })
-            return batch_for<Y, P>(op.value_again(value_of(x)...));
-        else return batch_for<Y, P>(op.value(value_of(x)...));
+        return batch_for<Y, P>(op.value(value_of(x)...));
+    }
+    template <class P, class Op, class A, class B>
+        requires has_factor<Op>
+    XGRAD_INLINE static batch_for<Y, P> value(Op const& op, A a, B b) {
+        return value_of(a) * op.factor(value_of(b));
     }
     /// The tangent of the result y. If `guarded`, an argument whose tangent is 0 contributes 0 even
     /// if its derivative is infinite, because it may be a constant.
@@ -8609,13 +8510,196 @@ template <class P> struct detail::OperandTraits<simd::ComplexBatch<P>> {
 
 } // namespace xgrad
 
-// ======== xgrad/fuse/kernel.hpp
-// Kernels: the loops over the batches of a tile, for the value, the gradients, or a sum with its
-// gradients. Only this header, flat_expression.hpp and dual_kernel.hpp are compiled for each
-// expression. A kernel computes whole batches: where n is no multiple of the lanes of a batch, the
-// arguments have capacity for whole batches. Read next: run_kernel.hpp, which brings the tail of a
-// tile to a kernel, and nd_loop.hpp, which calls kernels on tiles. Both are compiled once.
+namespace xgrad::detail {
 
+/// The value of a vertex: a dual number only where it may have a tangent.
+template <class X, class V>
+using value_at = std::conditional_t<is_dual<V> && wants_gradient<X>,
+    Dual<batch_for<typename X::kind, typename V::precision>>,
+    batch_for<typename X::kind, typename V::precision>>;
+
+/// The partial with respect to the first argument, where a rule computes it together with the
+/// value: by value_and_partial(x), or by factor(b), which says that the value is a * factor(b).
+/// Values stores it from evaluate() to backpropagate().
+struct NoPartial {};
+template <class E, class V> struct SharedPartial {
+    using type = NoPartial;
+};
+template <class E, std::size_t I, class V>
+using argument_batch =
+    batch_for<typename ArgumentOf<I, typename E::signature>::type, typename V::precision>;
+template <class Op, class X, class V>
+    requires(
+        !is_dual<V> && requires(Op const op,
+                           argument_batch<Expression<Op, X>, 0, V> x) { op.value_and_partial(x); })
+struct SharedPartial<Expression<Op, X>, V> {
+    using type =
+        decltype(std::declval<Op const&>()
+                     .value_and_partial(std::declval<argument_batch<Expression<Op, X>, 0, V>>())
+                     .second);
+};
+template <class Op, class X, class Y, class V>
+    requires(!is_dual<V> && has_factor<Op>)
+struct SharedPartial<Expression<Op, X, Y>, V> {
+    using type = argument_batch<Expression<Op, X, Y>, 1, V>;
+};
+template <class E, class V>
+inline constexpr bool shares_partial = !std::same_as<typename SharedPartial<E, V>::type, NoPartial>;
+
+/// The values at all vertices of an expression, for one batch.
+template <class X, class V> struct Values {
+    value_at<X, V> y;
+};
+template <class Indices, class V, class... X> struct ValuesOf;
+template <std::size_t... I, class V, class... X>
+struct ValuesOf<std::index_sequence<I...>, V, X...> : OperandAt<I, Values<X, V>>... {};
+template <class Op, class... X, class V> struct Values<Expression<Op, X...>, V> {
+    value_at<Expression<Op, X...>, V> y;
+    ValuesOf<std::index_sequence_for<X...>, V, X...> x;
+    [[no_unique_address]] typename SharedPartial<Expression<Op, X...>, V>::type partial;
+};
+
+/// The value of operand I, promoted to the argument kind of the operation's signature.
+template <std::size_t I, class E, class V> XGRAD_INLINE auto argument(Values<E, V> const& v) {
+    return lifted<typename ArgumentOf<I, typename E::signature>::type, typename V::precision>(
+        get<I>(v.x).y);
+}
+
+/// True if an expression has expensive parts: these are not evaluated again for the next batch if
+/// all their operands are constant in the block.
+template <class X> inline constexpr bool has_invariant_parts = false;
+template <class Op, class... X>
+inline constexpr bool has_invariant_parts<Expression<Op, X...>> =
+    is_transcendental<Op> || has_factor<Op> || (has_invariant_parts<X> || ...);
+
+/// True if an expression has an operation with an expensive value.
+template <class X> inline constexpr bool is_expensive = false;
+template <class Op, class... X>
+inline constexpr bool is_expensive<Expression<Op, X...>> =
+    is_transcendental<Op> || (is_expensive<X> || ...);
+
+template <class E, std::size_t At> XGRAD_INLINE bool covers(OperandMask mask) {
+    return E::operand_count > 0 &&
+           (mask & operand_range<At, E::operand_count>) == operand_range<At, E::operand_count>;
+}
+
+/// Writes the scalar constants to v once, before the first batch.
+template <class T, class V> XGRAD_INLINE void set_constants(Slot<T> const&, Values<Slot<T>, V>&) {}
+template <class T, class V>
+XGRAD_INLINE void set_constants(Constant<T> const& c, Values<Constant<T>, V>& v) {
+    if constexpr (std::same_as<T, bool>) v.y = simd::Batch<typename V::precision>(c.value()) != 0;
+    else v.y = c.value();
+}
+template <class Op, class... X, class V>
+XGRAD_INLINE void set_constants(Expression<Op, X...> const& e, Values<Expression<Op, X...>, V>& v) {
+    set_constants(e.x, v.x);
+}
+template <class V, std::size_t... I, class... X>
+XGRAD_INLINE void set_constants(OperandTuple<std::index_sequence<I...>, X...> const& x,
+    ValuesOf<std::index_sequence<I...>, V, X...>& v) {
+    (set_constants(get<I>(x), get<I>(v)), ...);
+}
+
+// evaluate() reads the batch of operand K by load.template operator()<T, K>(). `gradients`: the
+// pass computes gradients; its values may differ by a rounding. `invariant`: the operands that have
+// the same values as in the previous batch. `saved`: the value of the root is loaded instead of
+// computed.
+
+template <std::size_t At, bool gradients, class T, class V, class Load>
+XGRAD_INLINE void evaluate(
+    Slot<T> const&, Load const& load, Values<Slot<T>, V>& v, OperandMask, bool = false) {
+    v.y = load.template operator()<T, At>();
+}
+template <std::size_t At, bool gradients, class T, class V, class Load>
+XGRAD_INLINE void evaluate(Constant<T> const&, Load const&, Values<Constant<T>, V>&, OperandMask) {}
+template <std::size_t At, bool gradients, class Op, class... X, class V, class Load>
+XGRAD_INLINE void evaluate(Expression<Op, X...> const& e, Load const& load,
+    Values<Expression<Op, X...>, V>& v, OperandMask invariant, bool saved = false) {
+    if constexpr (is_transcendental<Op>)
+        if (!saved && covers<Expression<Op, X...>, At>(invariant)) [[unlikely]]
+            return;
+    evaluate_at<At, gradients>(e, load, v, invariant, saved, std::index_sequence_for<X...>{});
+}
+template <std::size_t At, bool gradients, class Op, class... X, class V, class Load,
+    std::size_t... I>
+XGRAD_INLINE void evaluate_at(Expression<Op, X...> const& e, Load const& load,
+    Values<Expression<Op, X...>, V>& v, OperandMask invariant, bool saved,
+    std::index_sequence<I...>) {
+    using E = Expression<Op, X...>;
+    using P = typename V::precision;
+    constexpr auto first = first_operands<X...>();
+    (evaluate<At + first[I], gradients>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
+    if constexpr (is_dual<V>) {
+        using On = OnDuals<typename E::signature>;
+        auto const y = saved ? load.template saved_result<E>()
+                             : On::template value<P>(e.op, argument<I>(v)...);
+        if constexpr (wants_gradient<E>) {
+            constexpr bool alone = (std::size_t{wants_gradient<X>} + ...) == 1;
+            v.y.value = y;
+            v.y.tangent = On::template tangent<P, !alone>(e.op, y, argument<I>(v)...);
+            if (alone && has_poles<Op, std::index_sequence<I...>> &&
+                !load.moves(operand_range<At, E::operand_count>))
+                v.y.tangent = 0; // even where the derivative is infinite
+        } else v.y = y;
+    } else if constexpr (gradients && has_factor<Op>) {
+        if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
+            v.partial = e.op.factor(argument<1>(v));
+        v.y = argument<0>(v) * v.partial;
+    } else if constexpr (gradients && shares_partial<E, V>) {
+        auto const [y, partial] = e.op.value_and_partial(argument<I>(v)...);
+        v.y = y;
+        v.partial = partial;
+    } else if (saved) v.y = load.template saved_result<E>();
+    else v.y = batch_for<typename E::kind, P>(e.op.value(argument<I>(v)...));
+}
+
+/// The derivative of a vertex with respect to its argument I.
+template <std::size_t I, class Op, class... X, class V, std::size_t... J>
+XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, V> const& v, std::index_sequence<J...>) {
+    if constexpr (!shares_partial<Expression<Op, X...>, V>)
+        return e.op.partial(wrt<I>{}, v.y, argument<J>(v)...);
+    else if constexpr (I == 0) return v.partial;
+    else return e.op.partial(wrt<I>{}, v.y, argument<J>(v)..., v.partial);
+}
+
+/// Applies the chain rule from the root to the operands. g is the gradient of the root's value. The
+/// gradient of operand K, or its tangent, goes to destination.template operator()<K>().
+template <std::size_t At, class T, class V, class G, class Destination>
+XGRAD_INLINE void backpropagate(
+    Slot<T> const&, Values<Slot<T>, V> const&, G g, OperandMask, Destination& destination) {
+    if constexpr (is_dual<V>) destination.template operator()<At>(tangent_of(g));
+    else destination.template operator()<At>(g);
+}
+template <std::size_t At, class Op, class... X, class V, class G, class Destination>
+XGRAD_INLINE void backpropagate(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination) {
+    backpropagate_all<At>(e, v, g, wanted, destination, std::index_sequence_for<X...>{});
+}
+template <std::size_t At, class Op, class... X, class V, class G, class Destination,
+    std::size_t... I>
+XGRAD_INLINE void backpropagate_all(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination,
+    std::index_sequence<I...> all) {
+    constexpr auto first = first_operands<X...>();
+    (backpropagate_to<I, At + first[I]>(e, v, g, wanted, destination, all), ...);
+}
+/// The part of operand I, whose first tensor has the number At.
+template <std::size_t I, std::size_t At, class Op, class... X, class V, class G, class Destination,
+    class Indices>
+XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
+    Values<Expression<Op, X...>, V> const& v, G g, OperandMask wanted, Destination& destination,
+    Indices all) {
+    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
+    if constexpr (wants_gradient<Xi>)
+        if (wanted & operand_range<At, Xi::operand_count>)
+            backpropagate<At>(get<I>(e.x), get<I>(v.x),
+                project<typename Xi::kind, typename V::precision>(
+                    pull(g, partial_at<I>(e, v, all))),
+                wanted, destination);
+}
+
+} // namespace xgrad::detail
 
 // ======== xgrad/simd/load_store.hpp
 // Loads and stores of kernels: batches of any scalar type in a tile.
@@ -8631,17 +8715,6 @@ template <class T, class P> XGRAD_INLINE auto load_batch(void const* tile, std::
     if constexpr (std::same_as<T, bool>) return simd::Batch<P>::load(p) != 0;
     else return simd::batch_of<T, P>::load(p);
 }
-
-/// Loads the operands at the batch that begins at i. A named type, and no lambda: functions that
-/// take it are instantiated once for all kernels.
-template <class P> struct BatchLoader {
-    void const* const* in;
-    std::size_t i;
-
-    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const {
-        return load_batch<T, P>(in[K], i);
-    }
-};
 
 /// Writes a result. A result narrower than the kernel's precision is rounded element by element.
 template <class T, class Batch> XGRAD_INLINE void store_batch(T* out, Batch const& y) {
@@ -8661,225 +8734,182 @@ template <class T, class Batch> XGRAD_INLINE void store_batch(T* out, Batch cons
 
 namespace xgrad::detail {
 
-/// The operands with the same values as in the previous batch: none in the first batch, later the
-/// operands that are constant in the tile.
-template <bool exist> struct InvariantOperands {
-    OperandMask constant, now = 0;
+/// What a kernel computes. `value_and_gradient`: a full sum, and the gradients of that sum.
+/// `tangent`: second derivatives and forward mode, by dual numbers (forward over reverse). The
+/// tangent of the result is the derivative of the gradients with respect to grad_output; the
+/// tangents of the operands' gradients are the derivatives with respect to the operands, since
+/// second derivatives are symmetric.
+enum class Pass : std::uint8_t { value, gradient, value_and_gradient, tangent };
 
-    XGRAD_INLINE OperandMask next() {
-        if constexpr (!exist) return 0;
-        return optimisation_barrier(std::exchange(now, constant)); // stops loop unswitching
-    }
-};
-template <class F>
-using invariant_operands = InvariantOperands<(F::operand_count > 1 && has_invariant_parts<F>)>;
-
-XGRAD_INLINE void copy_pointers(void* const* from, std::size_t n, void const** to) {
-    for (std::size_t k = 0; k < n; ++k) to[k] = optimisation_barrier(from[k]);
-}
-
-/// out[i] = f(in[0][i], in[1][i], ...) for i < n. The arguments are the operands, then `out`.
-/// `constant`: the operands that have one value in the whole tile.
-template <class F>
-XGRAD_NOINLINE void forward_kernel(
-    void const* expression, void* const* arguments, std::size_t n, OperandMask constant) {
-    F const f = *static_cast<F const*>(expression); // a copy that no output can alias
-    using P = compute_precision<F>;
-    void const* in[F::operand_count];
-    copy_pointers(arguments, F::operand_count, in);
-    auto* const out = static_cast<typename F::scalar*>(arguments[F::operand_count]);
-    invariant_operands<F> invariant{constant};
-    Values<F, P> v{};
-    set_constants(f, v);
-    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
-        evaluate<0, P, Pass::forward>(f, BatchLoader<P>{in, i}, v, invariant.next());
-        store_batch(out + i, v.y);
-    }
-}
-
-/// The order of the arguments of a backward kernel and of a sum kernel: the operands, the gradient
-/// of the result, the saved result, then one destination for the gradient of each operand. A sum
-/// kernel reads neither the second nor the third.
-struct BackwardLayout {
+/// The order of the arguments of a kernel: the operands; the result, which a pass of values writes,
+/// or its gradient, which other passes read; the saved result; a destination for the gradient of
+/// each operand; one for the tangent of the result; the tangents of the operands.
+struct KernelLayout {
     std::size_t operand_count;
+    constexpr std::size_t result() const { return operand_count; }
     constexpr std::size_t grad_output() const { return operand_count; }
-    constexpr std::size_t result() const { return operand_count + 1; }
+    constexpr std::size_t saved_result() const { return operand_count + 1; }
     constexpr std::size_t gradients() const { return operand_count + 2; }
-    constexpr std::size_t total() const { return 2 * operand_count + 2; }
+    constexpr std::size_t tangent() const { return 2 * operand_count + 2; }
+    constexpr std::size_t tangents() const { return 2 * operand_count + 3; }
+    constexpr std::size_t total() const { return 3 * operand_count + 3; }
 };
 
-/// Which gradients a backward kernel writes. `wanted`: the operands with a gradient. Operand k
-/// writes to the destination of operand target[k], an earlier operand if both are the same tensor;
-/// then `add` has bit k and the kernel adds. `routes` encodes the same for the first operands, so
-/// that the kernel tests bits of one register.
-struct BackwardPlan {
-    static constexpr std::size_t paired_operands = 6;
-    /// Bits of `routes`: stored(k): operand k writes its gradient; meets(k): it is added to that of
-    /// an earlier operand; pair(i, k): that operand is i (no bit for the first operand).
-    static constexpr std::uint32_t stored(std::size_t k) { return std::uint32_t{1} << k; }
-    static constexpr std::uint32_t meets(std::size_t k) {
-        return std::uint32_t{1} << (paired_operands + k);
-    }
-    static constexpr std::uint32_t pair(std::size_t earlier, std::size_t later) {
-        return std::uint32_t{1} << (2 * paired_operands + later * (later - 1) / 2 + earlier);
-    }
+/// Which gradients a kernel computes. `wanted`: the operands with a gradient. Operand k adds its
+/// gradient to that of operand target[k], the first one that is the same tensor; its own gradient,
+/// where target[k] is k, has a destination.
+struct GradientTargets {
+    static constexpr std::uint8_t none = 63; // target of an operand that is not wanted
 
-    OperandMask wanted = 0, add = 0;
-    std::uint32_t routes = 0;
+    OperandMask wanted = 0;
     bool saved_result = false;
-    std::uint8_t target[64];
+    std::array<std::uint8_t, 64> target{};
 
-    BackwardPlan() noexcept {} // leaves `target` to be filled
+    bool makes_gradient(std::size_t k) const noexcept { return target[k] == k; }
+    /// The targets of some operands: of those that are one tensor, all or none.
+    GradientTargets only(OperandMask operands) const noexcept {
+        GradientTargets some = *this;
+        some.wanted &= operands;
+        for (std::size_t k = 0; k < none; ++k)
+            if (!(operands >> k & 1)) some.target[k] = none;
+        return some;
+    }
+};
 
-    /// True for an operand that writes a gradient instead of adding it to that of an earlier
-    /// operand.
-    bool makes_gradient(std::size_t k) const noexcept { return (wanted & ~add) >> k & 1; }
-    /// Operand k writes its own gradient.
-    void keep(std::size_t k) noexcept;
-    /// The gradient of operand k is added to that of `nearest`, the previous operand that is the
-    /// same tensor.
-    void send_to(std::size_t nearest, std::size_t k) noexcept;
-    /// The plan restricted to some operands. Of the operands of one tensor, `operands` has all or
-    /// none.
-    BackwardPlan only(OperandMask operands) const noexcept;
+/// One call of a kernel.
+struct KernelBlock {
+    void const* expression;
+    void* const* arguments; // see KernelLayout
+    std::size_t n;          // the number of elements
+    Pass pass;
+    OperandMask constant = 0; // the operands that have one value in the block
+    // Read by a pass that computes gradients.
+    GradientTargets const* targets = nullptr;
+    OperandMask added_to = 0;   // operands whose gradient is added to what its destination has
+    OperandMask moving = 0;     // the operands with a tangent
+    double factor = 1, sum = 0; // value_and_gradient: a factor of the gradients; the result
+};
+using Kernel = void (*)(KernelBlock&);
+
+/// Loads the operands at the batch that begins at i. A named type, and no lambda: functions that
+/// take it are instantiated once for all kernels.
+template <class V> struct BatchLoader {
+    void* const* at;
+    std::size_t tangents; // the index of the first tangent
+    OperandMask moving;
+    std::size_t i;
+
+    template <class T, std::size_t K> XGRAD_INLINE auto operator()() const {
+        auto const value = load_batch<T, typename V::precision>(at[K], i);
+        if constexpr (is_dual<V> && Differentiable<T>)
+            return Dual<std::remove_const_t<decltype(value)>>{
+                value, load_batch<T, typename V::precision>(at[tangents + K], i)};
+        else return value;
+    }
+    template <class F> XGRAD_INLINE auto saved_result() const {
+        return load_batch<typename F::scalar, typename V::precision>(
+            at[KernelLayout{F::operand_count}.saved_result()], i);
+    }
+    XGRAD_INLINE bool moves(OperandMask operands) const { return moving & operands; }
 };
 
 template <class T, class P>
 using gradient_batch =
     std::conditional_t<Differentiable<T>, simd::batch_of<tile_type<T, P>, P>, NoPartial>;
-template <class Indices, class P, class... T> struct GradientBatches {};
+/// The gradients of operands of these scalar types at one batch.
+template <class Indices, class P, class... T> struct GradientsAt;
 template <std::size_t... K, class P, class... T>
-    requires(sizeof...(T) <= BackwardPlan::paired_operands)
-struct GradientBatches<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_batch<T, P>>... {
+struct GradientsAt<std::index_sequence<K...>, P, T...> : OperandAt<K, gradient_batch<T, P>>... {
+    template <std::size_t I> XGRAD_INLINE void operator()(auto g) { get<I>(*this) = g; }
 };
 
-/// Writes the gradients of operands of these scalar types to their destinations, batch by batch.
-/// Gradients of the same tensor are added in registers, or in memory if there are more than
-/// BackwardPlan::paired_operands operands.
-template <class P, class Operands> struct GradientDestination;
-template <class P, class... T> struct GradientDestination<P, Scalars<T...>> {
+/// Where the gradients of operands of these scalar types go. The branches on it never change within
+/// a block: they are predicted, and cost less than the code of one kernel for each combination.
+/// Of so many batches at once, whose first elements have the indices i.
+template <class P, std::size_t batches, class Operands> struct GradientDestinations;
+template <class P, std::size_t batches, class... T>
+struct GradientDestinations<P, batches, Scalars<T...>> {
     static constexpr std::size_t count = sizeof...(T);
-    static constexpr bool in_registers = count <= BackwardPlan::paired_operands;
-    using Batches = GradientBatches<std::index_sequence_for<T...>, P, T...>;
+    /// Gradients of one tensor are added in registers, which takes a branch for each two operands.
+    /// Those of more operands are added in memory.
+    static constexpr bool merges = count <= 8;
+    using Gradients = GradientsAt<std::index_sequence_for<T...>, P, T...>;
     template <std::size_t K> using scalar = std::tuple_element_t<K, std::tuple<T...>>;
 
-    OperandMask const wanted, add, added_to;
-    std::uint32_t const routes;
+    void* const* const to;
+    std::uint8_t const* const target;
+    std::uint8_t route[count]; // K: stored; an earlier operand: added to the gradient of that
+    OperandMask added_to;      // operands whose gradient is added to what its destination has
     simd::Batch<P> const factor;
-    bool const scales;
-    void* out[count] = {}; // unused where no gradient is wanted
+    bool const changes; // gradients are multiplied or added
 
-    /// `added_to_place`: operands whose gradient is added to what the destination has. `times`: a
-    /// factor for all gradients.
-    XGRAD_INLINE GradientDestination(
-        BackwardPlan const& plan, OperandMask added_to_place, double times = 1)
-        : wanted(plan.wanted), add(in_registers ? plan.add : plan.add | added_to_place),
-          added_to(added_to_place),
-          routes(plan.routes | (times != 1 || added_to_place ? changes : 0)), factor(times),
-          scales(times != 1) {}
-
-    /// Sets the destination of each operand.
-    XGRAD_INLINE void set_destinations(BackwardPlan const& plan, void* const* places) {
-        for (std::size_t k = 0; k < count; ++k)
-            out[k] = optimisation_barrier(places[in_registers ? k : std::size_t{plan.target[k]}]);
+    XGRAD_INLINE explicit GradientDestinations(KernelBlock const& block)
+        : to(block.arguments + KernelLayout{count}.gradients()),
+          target(block.targets->target.data()), added_to(block.added_to), factor(block.factor),
+          changes(block.added_to || block.factor != 1 || !merges) {
+        std::memcpy(route, target, count);
+        for (std::size_t k = 0; !merges && k < count; ++k)
+            if (target[k] < k) route[k] = k, added_to |= OperandMask{1} << k;
     }
-    /// The callable that backpropagate() gives the gradients of the batch at i.
-    struct Taking {
-        GradientDestination const& destination;
-        Batches& batches;
-        std::size_t i;
-
-        template <class, std::size_t K> XGRAD_INLINE void operator()(auto g) const {
-            destination.template take<K>(batches, g, i);
-        }
-    };
-    XGRAD_INLINE Taking taking(Batches& batches, std::size_t i) const {
-        return {*this, batches, i};
-    }
-    template <std::size_t K> XGRAD_INLINE void take(Batches& batches, auto g, std::size_t i) const {
-        if constexpr (in_registers) get<K>(batches) = g;
-        else {
-            auto* const p = place<K>(i);
-            if (scales) g = g * factor;
-            if (add >> K & 1) (decltype(g)::load(p) + g).store(p);
-            else if (wanted >> K & 1) g.store(p);
-        }
-    }
-    /// Writes the gradients of one batch after all operands have delivered theirs.
-    XGRAD_INLINE void store(Batches& batches, std::size_t i) const {
-        if constexpr (in_registers) store(batches, i, std::index_sequence_for<T...>{});
+    XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
+        write(g, i, std::index_sequence_for<T...>{});
     }
 
 private:
-    static constexpr std::uint32_t changes =
-        std::uint32_t{1} << 31; // a bit of `routes`: gradients are scaled or accumulated
-
     template <std::size_t... K>
-    XGRAD_INLINE void store(Batches& batches, std::size_t i, std::index_sequence<K...>) const {
-        // A barrier: else each bit gets a register of its own, and there are too few.
-        auto const routes_now = optimisation_barrier(routes);
-        if (routes_now & changes) [[unlikely]]
-            (change<K>(batches, i), ...);
-        (pass_on<count - 1 - K>(batches, routes_now, i), ...);
+    XGRAD_INLINE void write(
+        Gradients (&g)[batches], std::size_t const (&i)[batches], std::index_sequence<K...>) const {
+        if constexpr (!merges) return ((change<K>(g, i), write<K, 0>(g, i)), ...);
+        if (changes) [[unlikely]]
+            (change<K>(g, i), ...);
+        // From the last operand to the first: a gradient is complete when it is stored.
+        (write<count - 1 - K, count - 1 - K>(g, i), ...);
+    }
+    template <std::size_t K>
+    XGRAD_INLINE void change(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
+        if constexpr (Differentiable<scalar<K>>) {
+            change<K>(get<K>(g[0]), i[0]);
+            if constexpr (batches > 1) change<K>(get<K>(g[1]), i[1]);
+        }
+    }
+    /// Multiplies a gradient, and adds what its destination has.
+    template <std::size_t K>
+    XGRAD_INLINE void change(gradient_batch<scalar<K>, P>& g, std::size_t i) const {
+        g = g * factor;
+        if (added_to >> K & 1) g = g + gradient_batch<scalar<K>, P>::load(place<K>(i));
+    }
+    /// Stores the gradient of operand K, or adds it to that of one of the `earlier` operands. The
+    /// first batch is stored last: where there is one only, both have its index.
+    template <std::size_t K, std::size_t earlier>
+    XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
+        if constexpr (Differentiable<scalar<K>>) {
+            if (route[K] == K) [[likely]] {
+                if constexpr (batches > 1) get<K>(g[1]).store(place<K>(i[1]));
+                get<K>(g[0]).store(place<K>(i[0]));
+            } else merge<K>(g, std::make_index_sequence<earlier>{});
+        }
+    }
+    template <std::size_t K, std::size_t... J>
+    XGRAD_INLINE void merge(Gradients (&g)[batches], std::index_sequence<J...>) const {
+        static_cast<void>((merge<J, K>(g) || ...));
+    }
+    template <std::size_t J, std::size_t K> XGRAD_INLINE bool merge(Gradients (&g)[batches]) const {
+        if constexpr (std::same_as<scalar<J>, scalar<K>>)
+            if (route[K] == J) {
+                get<J>(g[0]) = get<J>(g[0]) + get<K>(g[0]);
+                if constexpr (batches > 1) get<J>(g[1]) = get<J>(g[1]) + get<K>(g[1]);
+                return true;
+            }
+        return false;
     }
     template <std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
-        return static_cast<tile_type<scalar<K>, P>*>(out[K]) + i;
-    }
-    /// Called from the last operand to the first: gradients that are added to an operand's gradient
-    /// come from later operands, so it is complete when it is stored.
-    template <std::size_t K>
-    XGRAD_INLINE void pass_on(Batches& batches, std::uint32_t routes_now, std::size_t i) const {
-        if constexpr (Differentiable<scalar<K>>) {
-            if constexpr (K > 0)
-                if (routes_now & BackwardPlan::meets(K))
-                    return add_to_nearest<K - 1, K>(batches, routes_now);
-            if (routes_now & BackwardPlan::stored(K)) [[likely]]
-                get<K>(batches).store(place<K>(i));
-        }
-    }
-    template <std::size_t Earlier, std::size_t K>
-    XGRAD_INLINE void add_to_nearest(Batches& batches, std::uint32_t routes_now) const {
-        if constexpr (Earlier > 0)
-            if (!(routes_now & BackwardPlan::pair(Earlier, K)))
-                return add_to_nearest<Earlier - 1, K>(batches, routes_now);
-        if constexpr (std::same_as<scalar<Earlier>, scalar<K>>)
-            get<Earlier>(batches) = get<Earlier>(batches) + get<K>(batches);
-    }
-    /// Scales a gradient, and adds what its destination has.
-    template <std::size_t K> XGRAD_INLINE void change(Batches& batches, std::size_t i) const {
-        if constexpr (Differentiable<scalar<K>>) {
-            auto& g = get<K>(batches);
-            if (scales) g = g * factor;
-            if (added_to >> K & 1) g = g + gradient_batch<scalar<K>, P>::load(place<K>(i));
-        }
+        return static_cast<tile_type<scalar<K>, P>*>(to[merges ? K : target[K]]) + i;
     }
 };
-
-/// Computes the gradients of all operands for one tile from the gradient of the result. The
-/// gradients of the operands in `added_to` are added to what the destination has.
-template <class F>
-XGRAD_NOINLINE void backward_kernel(void const* expression, BackwardPlan const& plan,
-    void* const* arguments, std::size_t n, OperandMask constant, OperandMask added_to) {
-    F const f = *static_cast<F const*>(expression);
-    using P = compute_precision<F>;
-    using Y = typename F::scalar;
-    constexpr BackwardLayout layout{F::operand_count};
-    void const* in[layout.gradients()];
-    copy_pointers(arguments, layout.gradients(), in);
-    GradientDestination<P, operand_scalars<F>> destination(plan, added_to);
-    destination.set_destinations(plan, arguments + layout.gradients());
-    bool const saved = plan.saved_result;
-    invariant_operands<F> invariant{constant};
-    Values<F, P> v{};
-    set_constants(f, v);
-    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
-        evaluate_again<P>(f, BatchLoader<P>{in, i}, saved, v, invariant.next());
-        typename decltype(destination)::Batches batches{};
-        backpropagate<0>(f, v, load_batch<Y, P>(in[layout.grad_output()], i), destination.wanted,
-            destination.taking(batches, i));
-        destination.store(batches, i);
-    }
-}
+struct NoDestinations {
+    using Gradients = NoPartial;
+    XGRAD_INLINE explicit NoDestinations(KernelBlock const&) {}
+};
 
 /// Pairwise sum: shorter dependency chains than a sequential sum.
 template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lanes) {
@@ -8891,227 +8921,92 @@ template <std::size_t n, class P> XGRAD_INLINE double sum_of_lanes(P const* lane
 /// double.
 inline constexpr std::size_t summed_batches = 32;
 
-/// The sum of f over n elements and, in the same pass, the gradients of `factor` times that sum
-/// (faster than two passes: bench_rational, rows "hand, 1 pass" and "hand, 2 passes"). Values may
-/// differ by a rounding, as in any backward pass.
-template <class F>
-XGRAD_NOINLINE double sum_kernel(void const* expression, BackwardPlan const& plan,
-    void* const* arguments, double factor, std::size_t n, OperandMask constant,
-    OperandMask added_to) {
-    F const f = *static_cast<F const*>(expression);
-    using P = compute_precision<F>;
+/// Adds `sum` to the sum of a block. A block of less than a batch has padding, which is left out.
+template <class P> XGRAD_INLINE void add_lanes(KernelBlock& block, simd::Batch<P> sum) {
     constexpr std::size_t width = simd::Batch<P>::width;
-    void const* in[F::operand_count];
-    copy_pointers(arguments, F::operand_count, in);
-    GradientDestination<P, operand_scalars<F>> destination(plan, added_to, factor);
-    destination.set_destinations(plan, arguments + BackwardLayout{F::operand_count}.gradients());
-    simd::Batch<P> const grad_output(1); // a constant: compilers drop products with it
-    invariant_operands<F> invariant{constant};
-    Values<F, P> v{};
-    set_constants(f, v);
-    double total = 0;
-    for (std::size_t i = 0; i < n;) {
-        std::size_t const stop = std::min(n, i + summed_batches * width);
-        simd::Batch<P> sum(0);
-        for (; i < stop; i += width) {
-            evaluate<0, P, Pass::backward>(f, BatchLoader<P>{in, i}, v, invariant.next());
-            typename decltype(destination)::Batches batches{};
-            backpropagate<0>(f, v, grad_output, ~OperandMask{0}, destination.taking(batches, i));
-            destination.store(batches, i);
-            sum = sum + v.y;
-        }
-        P lanes[width];
-        sum.store(lanes);
-        if (n >= width) total += sum_of_lanes<width>(lanes);
-        else
-            for (std::size_t lane = 0; lane < n; ++lane) total += static_cast<double>(lanes[lane]);
-    }
-    return total;
+    P lanes[width];
+    sum.store(lanes);
+    if (block.n >= width) block.sum += sum_of_lanes<width>(lanes);
+    else
+        for (std::size_t lane = 0; lane < block.n; ++lane)
+            block.sum += static_cast<double>(lanes[lane]);
 }
 
-} // namespace xgrad::detail
-
-namespace xgrad::detail {
-
-/// The order of the kernel's arguments: the values of the operands, their tangents, the gradient of
-/// the result, the saved result, then destinations for the gradients of the operands and for the
-/// tangent of the result.
-struct DualLayout {
-    std::size_t operand_count;
-    constexpr std::size_t tangents() const { return operand_count; }
-    constexpr std::size_t grad_output() const { return 2 * operand_count; }
-    constexpr std::size_t result() const { return 2 * operand_count + 1; }
-    constexpr std::size_t gradients() const { return 2 * operand_count + 2; }
-    constexpr std::size_t tangent() const { return 3 * operand_count + 2; }
-    constexpr std::size_t total() const { return 3 * operand_count + 3; }
-};
-
-/// `moving`: the operands with a tangent. `gradients`: the gradients that the kernel writes.
-struct DualPlan {
-    OperandMask moving = 0;
-    BackwardPlan gradients;
-    bool saved_result = false, wants_tangent = false;
-    void const* constant_grad_output =
-        nullptr; // a batch with the gradient of all elements, if it is one value
-};
-
-/// True if a vertex can have a tangent.
-template <class X> inline constexpr bool is_dual_vertex = false;
-template <class T> inline constexpr bool is_dual_vertex<Slot<T>> = Differentiable<T>;
-template <class Op, class... X>
-inline constexpr bool is_dual_vertex<Expression<Op, X...>> =
-    takes_gradients<typename Expression<Op, X...>::kind> && (is_dual_vertex<X> || ...);
-
-template <class E> inline constexpr std::size_t dual_operands = 0;
-template <class Op, class... X>
-inline constexpr std::size_t dual_operands<Expression<Op, X...>> =
-    (std::size_t{is_dual_vertex<X>} + ...);
-
-template <class X, class P>
-using dual_batch = std::conditional_t<is_dual_vertex<X>, Dual<batch_for<typename X::kind, P>>,
-    batch_for<typename X::kind, P>>;
-
-/// The values and tangents at all vertices, filled in place like Values.
-template <class X, class P> struct DualValues {
-    dual_batch<X, P> y;
-};
-template <class Indices, class P, class... X> struct DualValuesOf;
-template <std::size_t... I, class P, class... X>
-struct DualValuesOf<std::index_sequence<I...>, P, X...> : OperandAt<I, DualValues<X, P>>... {};
-template <class Op, class... X, class P> struct DualValues<Expression<Op, X...>, P> {
-    dual_batch<Expression<Op, X...>, P> y;
-    DualValuesOf<std::index_sequence_for<X...>, P, X...> x;
-};
-
-template <class E, std::size_t I, class P, class V> XGRAD_INLINE auto dual_argument(V const& v) {
-    return lifted<typename ArgumentOf<I, typename E::signature>::type, P>(get<I>(v.x).y);
-}
-
-/// The arguments of a kernel, and the index of a batch in them.
-struct DualTile {
-    void const* const* at;
-    std::size_t i;
-    OperandMask moving;
-};
-
-template <std::size_t At, std::size_t operand_count, class P, class T>
-XGRAD_INLINE void evaluate_dual(Slot<T> const&, DualTile tile, DualValues<Slot<T>, P>& v) {
-    if constexpr (Differentiable<T>) {
-        v.y.value = load_batch<T, P>(tile.at[At], tile.i);
-        v.y.tangent = load_batch<T, P>(tile.at[operand_count + At], tile.i);
-    } else v.y = load_batch<T, P>(tile.at[At], tile.i);
-}
-template <std::size_t At, std::size_t operand_count, class P, class T>
-XGRAD_INLINE void evaluate_dual(Constant<T> const& c, DualTile, DualValues<Constant<T>, P>& v) {
-    v.y = constant_batch<P>(c);
-}
-template <std::size_t At, std::size_t operand_count, class P, class Op, class... X>
-XGRAD_INLINE void evaluate_dual(Expression<Op, X...> const& e, DualTile tile,
-    DualValues<Expression<Op, X...>, P>& v, bool saved = false) {
-    evaluate_dual_at<At, operand_count>(e, tile, v, saved, std::index_sequence_for<X...>{});
-}
-template <std::size_t At, std::size_t operand_count, class P, class Op, class... X,
-    std::size_t... I>
-XGRAD_INLINE void evaluate_dual_at(Expression<Op, X...> const& e, DualTile tile,
-    DualValues<Expression<Op, X...>, P>& v, bool saved, std::index_sequence<I...>) {
-    using E = Expression<Op, X...>;
-    using On = OnDuals<typename E::signature>;
-    constexpr auto first = first_operands<X...>();
-    (evaluate_dual<At + first[I], operand_count>(get<I>(e.x), tile, get<I>(v.x)), ...);
-    auto const y = saved ? load_batch<typename E::kind::template over<P>, P>(
-                               tile.at[DualLayout{operand_count}.result()], tile.i)
-                         : On::template value<P>(e.op, dual_argument<E, I, P>(v)...);
-    if constexpr (is_dual_vertex<E>) {
-        constexpr bool alone = dual_operands<E> == 1;
-        v.y.value = y;
-        v.y.tangent = On::template tangent<P, !alone>(e.op, y, dual_argument<E, I, P>(v)...);
-        if (alone && has_poles<Op, std::index_sequence<I...>> &&
-            !(tile.moving & operand_range<At, E::operand_count>))
-            v.y.tangent = 0; // even where the derivative is infinite
-    } else v.y = y;
-}
-
-/// The tangent of a gradient: 0 if the gradient is no dual number.
-template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
-template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
-
-/// Applies the chain rule from the root to the operands. `destination` gets the tangents of the
-/// operands' gradients.
-template <std::size_t At, class P, class T, class G, class Destination>
-XGRAD_INLINE void backpropagate_dual(Slot<T> const&, DualValues<Slot<T>, P> const&, G g,
-    OperandMask, Destination const& destination) {
-    destination.template operator()<T, At>(tangent_of(g));
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Destination>
-XGRAD_INLINE void backpropagate_dual(Expression<Op, X...> const& e,
-    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination) {
-    backpropagate_dual_all<At>(e, v, g, wanted, destination, std::index_sequence_for<X...>{});
-}
-template <std::size_t At, class P, class Op, class... X, class G, class Destination,
-    std::size_t... I>
-XGRAD_INLINE void backpropagate_dual_all(Expression<Op, X...> const& e,
-    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination, std::index_sequence<I...> all) {
-    (backpropagate_dual_to<I, At>(e, v, g, wanted, destination, all), ...);
-}
-template <std::size_t I, std::size_t At, class P, class Op, class... X, class G, class Destination,
-    std::size_t... J>
-XGRAD_INLINE void backpropagate_dual_to(Expression<Op, X...> const& e,
-    DualValues<Expression<Op, X...>, P> const& v, G g, OperandMask wanted,
-    Destination const& destination, std::index_sequence<J...>) {
-    using E = Expression<Op, X...>;
-    using Xi = std::tuple_element_t<I, std::tuple<X...>>;
-    if constexpr (is_dual_vertex<Xi>) {
-        constexpr std::size_t first = At + first_operands<X...>()[I];
-        if (!(wanted & operand_range<first, Xi::operand_count>)) return;
-        auto const gi = pull(g, e.op.partial(wrt<I>{}, v.y, dual_argument<E, J, P>(v)...));
-        backpropagate_dual<first>(
-            get<I>(e.x), get<I>(v.x), project<typename Xi::kind, P>(gi), wanted, destination);
-    }
-}
-
-/// Computes the tangents of the result and of the gradients for one tile.
-template <class F>
-XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void dual_kernel(
-    void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n) {
-    F const f = *static_cast<F const*>(expression); // a copy that no output can alias
+/// Computes a block of the expression F. All passes use one index for all arguments. A pass of
+/// values and gradients takes half the time of two passes (bench_rational, rows "hand, 1 pass" and
+/// "hand, 2 passes").
+template <class F, Pass pass>
+XGRAD_NO_SLP_VECTORIZER XGRAD_NOINLINE void run_block(KernelBlock& block) {
     using P = compute_precision<F>;
     using Y = typename F::scalar;
-    constexpr DualLayout layout{F::operand_count};
-    void const* in[layout.gradients()];
-    copy_pointers(arguments, layout.gradients(), in);
-    auto* const tangent = static_cast<tile_type<Y, P>*>(arguments[layout.tangent()]);
-    GradientDestination<P, operand_scalars<F>> destination(plan.gradients, 0);
-    if (destination.wanted)
-        destination.set_destinations(plan.gradients, arguments + layout.gradients());
-    auto const moving = plan.moving;
-    bool const saved = plan.saved_result, wants_tangent = plan.wants_tangent,
-               has_constant_grad_output = plan.constant_grad_output;
-    if (has_constant_grad_output) in[layout.grad_output()] = plan.constant_grad_output;
-    for (std::size_t i = 0; i < n; i += simd::Batch<P>::width) {
-        DualTile const tile{in, i, moving};
-        DualValues<F, P> v;
-        if constexpr (requires { v.x; }) evaluate_dual<0, F::operand_count>(f, tile, v, saved);
-        else evaluate_dual<0, F::operand_count>(f, tile, v);
-        if (wants_tangent) tangent_of(v.y).store(tangent + i);
-        if (!destination.wanted) continue;
-        typename decltype(destination)::Batches batches{};
-        backpropagate_dual<0>(f, v,
-            load_batch<Y, P>(in[layout.grad_output()], has_constant_grad_output ? 0 : i),
-            destination.wanted, destination.taking(batches, i));
-        destination.store(batches, i);
+    using V = std::conditional_t<pass == Pass::tangent, Dual<simd::Batch<P>>, simd::Batch<P>>;
+    constexpr std::size_t operands = F::operand_count, width = simd::Batch<P>::width;
+    constexpr bool sums = pass == Pass::value_and_gradient, gradients = pass != Pass::value;
+    constexpr bool has_invariants = pass != Pass::tangent && operands > 1 && has_invariant_parts<F>;
+    constexpr KernelLayout layout{operands};
+    constexpr std::size_t arguments = pass == Pass::value      ? layout.result() + 1
+                                      : pass == Pass::gradient ? layout.gradients()
+                                      : pass == Pass::tangent  ? layout.total()
+                                                               : operands;
+    // Local copies, which no output can alias.
+    F const f = *static_cast<F const*>(block.expression);
+    std::size_t const n = block.n;
+    void* at[arguments];
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < arguments; ++k) at[k] = optimisation_barrier(block.arguments[k]);
+    // Two batches at once: the branches of the destinations are taken once for both, and a sum has
+    // two chains of additions. An expensive expression would only be compiled twice.
+    constexpr std::size_t batches = sums && !is_expensive<F> ? 2 : 1;
+    using Destinations = std::conditional_t<gradients,
+        GradientDestinations<P, batches, operand_scalars<F>>, NoDestinations>;
+    Destinations const destinations(block);
+    OperandMask const moving = block.moving, constant = block.constant;
+    [[maybe_unused]] OperandMask const wanted = gradients ? block.targets->wanted : 0;
+    bool saved = false;
+    if constexpr (gradients && !sums) saved = at[layout.saved_result()];
+    OperandMask invariant = 0; // the operands that have the values of the previous batch
+    Values<F, V> v[batches] = {};
+    for (auto& values : v) set_constants(f, values);
+    for (std::size_t i = 0; i < n;) {
+        std::size_t const stop = sums ? std::min(n, i + summed_batches * width) : n;
+        simd::Batch<P> sum[batches] = {};
+        for (; i < stop; i += batches * width) {
+            [[maybe_unused]] typename Destinations::Gradients g[batches] = {};
+            BatchLoader<V> load{at, layout.tangents(), moving, i};
+            std::size_t index[batches] = {i};
+            evaluate<0, gradients>(f, load, v[0], invariant, saved);
+            if constexpr (sums) {
+                // A gradient of 1 is a constant: compilers drop products with it.
+                backpropagate<0>(f, v[0], simd::Batch<P>(1), ~OperandMask{0}, g[0]);
+                sum[0] = sum[0] + v[0].y;
+                if constexpr (batches > 1)
+                    if (index[1] = i, i + width < stop) {
+                        index[1] = load.i = i + width;
+                        evaluate<0, gradients>(f, load, v[1], invariant);
+                        backpropagate<0>(f, v[1], simd::Batch<P>(1), ~OperandMask{0}, g[1]);
+                        sum[1] = sum[1] + v[1].y;
+                    }
+            } else if constexpr (gradients)
+                if (!is_dual<V> || wanted)
+                    backpropagate<0>(
+                        f, v[0], load_batch<Y, P>(at[layout.grad_output()], i), wanted, g[0]);
+            if constexpr (has_invariants)
+                invariant = optimisation_barrier(constant); // stops loop unswitching
+            if constexpr (pass == Pass::value)
+                store_batch(static_cast<Y*>(at[layout.result()]) + i, v[0].y);
+            if constexpr (is_dual<V>)
+                if (auto* const tangent = static_cast<tile_type<Y, P>*>(at[layout.tangent()]))
+                    tangent_of(v[0].y).store(tangent + i);
+            if constexpr (gradients) destinations.write(g, index);
+        }
+        if constexpr (sums) {
+            if constexpr (batches > 1) sum[0] = sum[0] + sum[1];
+            add_lanes(block, sum[0]);
+        }
     }
 }
 
 } // namespace xgrad::detail
-
-// ======== xgrad/fuse/gather_scatter.hpp
-// Copies between arrays and tiles: gather (array to tile), scatter (tile to array) and accumulate
-// (tile added to an array). Accumulating sums the gradient of a broadcast operand. Float sums are
-// accumulated in double, and long sums tile by tile, which bounds the rounding error. These
-// functions are instantiated for each pair of scalar types, not for each expression.
-
 
 // ======== xgrad/fuse/loop_operand.hpp
 // LoopOperand: an input or an output of a kernel over an index space, with the functions that copy
@@ -9646,15 +9541,8 @@ struct KernelTable {
     Vertex const* vertices;
     ElementType const* const* operand; // of each operand
     ElementType const* result; // as a backward pass reads it: a forward kernel writes it as it is
-    // Call them by run_kernel.hpp. `constant`: the operands that have one value in the tile.
-    // `added_to`: the operands whose gradients are added to what the destination has. There is a
-    // backward kernel and a dual kernel where the result has gradients.
-    void (*forward)(
-        void const* expression, void* const* arguments, std::size_t n, OperandMask constant);
-    void (*backward)(void const* expression, BackwardPlan const& plan, void* const* arguments,
-        std::size_t n, OperandMask constant, OperandMask added_to);
-    void (*dual)(
-        void const* expression, DualPlan const& plan, void* const* arguments, std::size_t n);
+    // Call them by run_kernel(). The last two are null where the result has no gradient.
+    Kernel value, gradient, tangent;
     std::size_t lanes; // of a batch, a power of two
     bool is_identity;  // one tensor and no operation
     bool in_place;     // a kernel can read the elements of all operands where they are
@@ -9687,57 +9575,39 @@ template <class F> struct KernelTableOf {
     static_assert(
         simd::Batch<P>::width * std::max(sizeof(Y), sizeof(std::complex<P>)) <= max_batch_bytes);
     using Elements = ElementTypes<P, operand_scalars<F>>;
-    static constexpr auto backward() -> decltype(KernelTable::backward) {
-        if constexpr (Differentiable<Y>) return &backward_kernel<F>;
-        else return nullptr;
-    }
-    static constexpr auto dual() -> decltype(KernelTable::dual) {
-        if constexpr (Differentiable<Y>) return &dual_kernel<F>;
+    template <Pass pass> static constexpr Kernel gradient_kernel() {
+        if constexpr (Differentiable<Y>) return &run_block<F, pass>;
         else return nullptr;
     }
     static constexpr KernelTable table{F::operand_count, vertices_of<F>.data(), Elements::table,
-        &element_type<Y, tile_type<Y, P>>, &forward_kernel<F>, backward(), dual(),
-        simd::Batch<P>::width, !has_operation<F>, Elements::in_place, Elements::differentiable};
+        &element_type<Y, tile_type<Y, P>>, &run_block<F, Pass::value>,
+        gradient_kernel<Pass::gradient>(), gradient_kernel<Pass::tangent>(), simd::Batch<P>::width,
+        !has_operation<F>, Elements::in_place, Elements::differentiable};
 };
 
-/// A sum and its gradients in one pass; only expressions that are summed have one.
-using SumKernel = double (*)(void const* expression, BackwardPlan const& plan,
-    void* const* arguments, double factor, std::size_t n, OperandMask constant,
-    OperandMask added_to);
+/// The kernel of a sum and its gradients; only expressions that are summed have one.
 /// The gradient of a sum of a tensor is one element, so that a pass has nothing to compute early.
-template <class F> constexpr SumKernel sum_kernel_of() {
-    if constexpr (has_operation<F> && RealScalar<typename F::scalar>) return &sum_kernel<F>;
+template <class F> constexpr Kernel sum_kernel_of() {
+    if constexpr (has_operation<F> && RealScalar<typename F::scalar>)
+        return &run_block<F, Pass::value_and_gradient>;
     else return nullptr;
 }
 
-/// True if a kernel can read or write the elements of an array in place.
-inline bool is_direct(AnyArray const& a, ElementType const& info, Shape const& space) {
-    return info.in_place && a.contiguous && a.shape == space;
+/// True if a kernel can read the elements of an array in place, in an index space of so many
+/// elements to which the array is broadcast.
+inline bool is_direct(AnyArray const& a, ElementType const& info, std::size_t count) {
+    return info.in_place && a.contiguous && a.numel == count;
 }
 
 } // namespace xgrad::detail
 
 namespace xgrad::detail {
 
-/// Evaluates an expression whose operands are all contiguous, like `out`.
-void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, LoopOperand const& out);
-
 /// If the reduced axes are adjacent: the numbers of elements before them, in them and after them.
 std::optional<std::array<std::size_t, 3>> reduced_extents(Shape const& space, Shape const& kept);
 
-/// Reduces contiguous elements in place, without a tile.
-void reduce_contiguous(
-    std::byte* from, std::array<std::size_t, 3> const& extent, LoopOperand const& out);
-
-void evaluate_in_loop(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
-
-/// Reduces all elements to one, if all operands are contiguous.
-void reduce_all(KernelTable const& table, void const* expression, AnyArray const* const* operands,
-    std::size_t count, LoopOperand const& out);
-
-/// Evaluates an expression over an index space into `out`, an array or a reduction.
+/// Evaluates an expression over an index space into `out`, an array or a reduction. One call of the
+/// kernel where all operands are contiguous and few; else the loop cuts the space into boxes.
 void evaluate_into(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, LoopOperand const& out);
 
@@ -9799,7 +9669,7 @@ struct Reshape : Arraywise {
     }
 
 private:
-    Shape resolve(Shape const& from) const;
+    XGRAD_LAZY Shape resolve(Shape const& from) const;
 };
 template <Operand X> auto reshape(X const& x, AxisList const& shape) {
     return express(Reshape{{}, shape}, x);
@@ -9843,7 +9713,7 @@ template <Operand X> auto flatten(X const& x, std::ptrdiff_t first, std::ptrdiff
 
 namespace detail {
 /// The inverse permutation.
-Axes inverse_of(Axes const& order);
+XGRAD_LAZY Axes inverse_of(Axes const& order);
 } // namespace detail
 
 /// Axes in another order: axis i of the result is axis axes[i] of x. A view.
@@ -9870,7 +9740,7 @@ struct Permute : Arraywise {
     }
 
 private:
-    Axes normalized(Shape const& shape) const;
+    XGRAD_LAZY Axes normalized(Shape const& shape) const;
 };
 template <Operand X> auto permute(X const& x, AxisList const& axes) {
     return express(Permute{{}, axes}, x);
@@ -10117,11 +9987,23 @@ template <Operand X> Axes checked_axes(std::string_view operation, X const& x, A
 }
 
 /// The number of elements that are reduced to one.
-std::size_t count_over(Shape const& shape, Axes const& axes);
+inline std::size_t count_over(Shape const& shape, Axes const& axes) {
+    std::size_t n = 1;
+    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
+    return n;
+}
 
 /// All axes, those of `over` last.
-[[gnu::cold]] Axes axes_with_last(Axes const& over, std::size_t rank);
-bool are_last(Axes const& over, std::size_t rank);
+[[gnu::cold]] inline Axes axes_with_last(Axes const& over, std::size_t rank) {
+    Axes order;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
+        if (std::find(over.begin(), over.end(), i) == over.end()) order.push_back(i);
+    for (auto const axis : over) order.push_back(axis);
+    return order;
+}
+inline bool are_last(Axes const& over, std::size_t rank) {
+    return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank;
+}
 
 /// The elements as W, contiguous, with the axes `over` last: the array itself if it is so, else a
 /// copy in `buffer`.
@@ -10598,14 +10480,31 @@ struct Matmul : Arraywise {
 
 private:
     using Form = MatmulFactor::Form;
-    Form result_form() const noexcept;
+    auto result_form() const noexcept -> Form {
+        return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix;
+    }
 
     /// The matrices of a factor as the product reads them.
     struct Matrix {
         std::size_t rows = 1, columns = 1;
         std::ptrdiff_t row_step = 1, column_step = 1;
 
-        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is);
+        Matrix(Shape const& shape, Strides const& strides, MatmulFactor is) {
+            if (is.form != Form::column) {
+                columns = shape.back();
+                column_step = strides.back();
+            } else {
+                rows = shape.back();
+                row_step = strides.back();
+            }
+            if (is.form == Form::matrix) {
+                rows = *(shape.end() - 2);
+                row_step = *(strides.end() - 2);
+            }
+            if (!is.transposed) return;
+            std::swap(rows, columns);
+            std::swap(row_step, column_step);
+        }
     };
 
     [[noreturn, gnu::cold]] static void fail_to_fit(Shape const& a, Shape const& b) {
@@ -11144,12 +11043,6 @@ template <Scalar T> struct GradientArithmetic {
     static AnyTensor filled(Shape const& shape, double value);
     static AnyTensor scaled(AnyTensor const& t, double factor);
     static void multiply_in_place(AnyTensor const& t, double factor);
-    static void copy_elements_of(AnyArray const& to, AnyArray const& from) {
-        detail::copy_elements(as<T>(to), as<T>(from));
-    }
-    static void zero_elements(AnyArray const& a) {
-        for_each_pair(as<T>(a), as<T>(a), [](T& x, T const&) { x = T(); });
-    }
     static void scatter_add(AnyArray const& to, AnyArray const& more);
 };
 
@@ -11166,8 +11059,7 @@ template <Scalar T>
 inline constexpr TypeInfo type_info{dtype_of<T>, sizeof(T), &GradientArithmetic<T>::add,
     &GradientArithmetic<T>::add_in_place, &GradientArithmetic<T>::copy,
     &GradientArithmetic<T>::filled, &GradientArithmetic<T>::scaled,
-    &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::copy_elements_of,
-    &GradientArithmetic<T>::zero_elements, &GradientArithmetic<T>::scatter_add};
+    &GradientArithmetic<T>::multiply_in_place, &GradientArithmetic<T>::scatter_add};
 
 } // namespace xgrad::detail
 
@@ -11577,12 +11469,11 @@ template <Scalar T> AnyTensor GradientArithmetic<T>::scaled(AnyTensor const& t, 
 template <Scalar T>
 void GradientArithmetic<T>::multiply_in_place(AnyTensor const& t, double factor) {
     if constexpr (Differentiable<T>) {
-        auto const& out = as<T>(t.impl().array);
         if (factor == 1) return;
-        if (out.contiguous) scale<T>(out, factor);
-        else
-            for_each_pair(
-                out, out, [by = static_cast<precision_of<T>>(factor)](T& x, T const&) { x *= by; });
+        auto const& out = as<T>(t.impl().array);
+        auto const product = contiguous(out);
+        scale<T>(product, factor);
+        if (!out.contiguous) copy_elements(out, product);
     }
 }
 
@@ -11682,7 +11573,7 @@ struct Window : Arraywise {
         : start(shape.size(), 0), count(shape), step(shape.size(), 1) {}
 
     /// Appends the part of the next axis.
-    void add(detail::AxisPart const& part);
+    XGRAD_LAZY void add(detail::AxisPart const& part);
     template <Scalar T> auto value(detail::Array<T> const& x) const {
         detail::Array<T> out;
         look(x, out, sizeof(T));
@@ -11691,7 +11582,8 @@ struct Window : Arraywise {
     auto pullback(wrt<0>, auto const& g, auto const&, auto const& x) const;
 
 private:
-    void look(detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const;
+    XGRAD_LAZY void look(
+        detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const;
 };
 
 /// Zeros of a shape with x in the selected part: the adjoint of Window.
@@ -11726,8 +11618,8 @@ template <class I>
 concept AxisIndex = IntegerIndex<I> || std::same_as<I, Slice> || std::same_as<I, xt::xall_tag> ||
                     requires(I const& i) { i.get(std::size_t{}); };
 
-AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis);
-AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis);
+XGRAD_LAZY AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis);
+XGRAD_LAZY AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis);
 inline AxisPart part_of_axis(xt::xall_tag, std::size_t n, std::size_t) { return {0, n}; }
 /// xt::range and its kin.
 template <class I>
@@ -11770,7 +11662,7 @@ public:
             ++axis_;
         }
     }
-    Window finish();
+    XGRAD_LAZY Window finish();
 
 private:
     void whole() { window_.add({0, shape_[axis_++]}); }
@@ -11808,9 +11700,21 @@ inline constexpr struct Any {
 namespace detail {
 
 /// Writes a gradient to .grad of a tensor that is no leaf.
-void keep_gradient(AnyTensor const& t, AnyTensor gradient);
+XGRAD_LAZY inline void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
+    AnyTensor grad(t.impl().grad);
+    accumulate(grad, std::move(gradient));
+    t.impl().grad = grad.handle();
+}
 
-NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t);
+XGRAD_LAZY inline NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
+    if (!t.requires_grad("register_hook"))
+        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
+    auto const edge = gradient_edge(t);
+    if (!edge)
+        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
+                         "no place in the graph");
+    return NodeHooks::at(*edge.function, edge.input_nr);
+}
 
 /// True where a hook on a Tensor<T> may return Result: no number, though it converts to a tensor.
 /// An AnyTensor is checked at run time.
@@ -11983,7 +11887,6 @@ template <Scalar T> void Tensor<T>::retain_grad() {
 
 } // namespace xgrad
 
-
 // ======== xgrad/tensor/parts.hpp
 // A tensor and its parts along one axis, for any scalar type: what split, unbind, cat, stack and
 // the rows of a Jacobian share. Recorded where a gradient is required.
@@ -11996,7 +11899,7 @@ struct AxisSlice {
     bool keeps_axis;
 
     /// The view of an array with elements of `size` bytes.
-    AnyArray view_of(AnyArray const& a, std::size_t size) const;
+    XGRAD_LAZY AnyArray view_of(AnyArray const& a, std::size_t size) const;
 };
 
 /// The extents of the parts, one after the other along an axis. An axis that is not kept has one
@@ -12013,52 +11916,24 @@ struct AxisParts {
     }
 };
 
-/// The Node between a whole tensor and its parts. Gradients of the parts are written into zeros;
-/// the gradient of the whole is viewed part by part. Tangents go the other way.
-class PartsNode final : public Node {
-public:
-    enum Operation { split, join };
-
-    /// The edges are those of the operands: the whole, or all parts.
-    PartsNode(Operation operation, std::string_view name, TypeInfo const& type, Shape whole,
-        AxisParts parts, CachedVector<Edge> edges);
-
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    AnyTensor collect(std::span<AnyTensor const> parts) const;
-    void distribute(AnyTensor const& whole, std::span<AnyTensor> parts) const;
-
-    Operation operation_;
-    std::string_view name_;
-    TypeInfo const& type_;
-    Shape whole_;
-    AxisParts parts_;
-    CachedVector<Edge> edges_;
-};
-
 /// One part of a tensor: record_part().
-AnyTensor slice_of(std::string_view name, AnyTensor const& x, AxisSlice const& slice);
+XGRAD_LAZY AnyTensor slice_of(std::string_view name, AnyTensor const& x, AxisSlice const& slice);
 /// The same as a view.
-AnyTensor view_slice(std::string_view name, AnyTensor const& x, AxisSlice const& slice);
+XGRAD_LAZY AnyTensor view_slice(std::string_view name, AnyTensor const& x, AxisSlice const& slice);
 /// All parts of a tensor: views that share one Node.
-std::vector<AnyTensor> view_parts(std::string_view name, AnyTensor const& x, AxisParts parts);
+XGRAD_LAZY std::vector<AnyTensor> view_parts(
+    std::string_view name, AnyTensor const& x, AxisParts parts);
 /// Copies tensors of one scalar type into a new tensor of a shape.
-AnyTensor join_parts(
+XGRAD_LAZY AnyTensor join_parts(
     std::string_view name, std::span<AnyTensor const* const> x, Shape shape, AxisParts parts);
 
 /// Builds a tensor row by row; rows that are not set are zeros.
 class RowStack {
 public:
     /// The shape is `lead`, whose elements are counted as rows, followed by `row`.
-    RowStack(TypeInfo const& type, Shape const& lead, Shape const& row);
-    void put(std::size_t i, AnyTensor const& row);
-    AnyTensor finish();
+    XGRAD_LAZY RowStack(TypeInfo const& type, Shape const& lead, Shape const& row);
+    XGRAD_LAZY void put(std::size_t i, AnyTensor const& row);
+    XGRAD_LAZY AnyTensor finish();
 
 private:
     AnyTensor all_; // [rows, row...]
@@ -12119,22 +11994,23 @@ namespace detail {
 }
 
 /// Without a gradient a pass starts from 1: allowed for a real scalar only.
-void check_implicit_gradient(TypeInfo const& type, Shape const& shape, std::size_t index);
+XGRAD_LAZY void check_implicit_gradient(
+    TypeInfo const& type, Shape const& shape, std::size_t index);
 
 /// The Root of an output of this type and shape; the shape must outlive it.
-Root root_at(
+XGRAD_LAZY Root root_at(
     Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index);
 
-void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients);
-CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs,
+XGRAD_LAZY void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients);
+XGRAD_LAZY CachedVector<Root> roots_of(std::string_view operation, TensorsOrEdges const& outputs,
     std::vector<AnyTensor> const& gradients);
 
-Capture capture_at(Edge edge, bool also_run = false);
-CachedVector<Capture> captures_of(
+XGRAD_LAZY Capture capture_at(Edge edge, bool also_run = false);
+XGRAD_LAZY CachedVector<Capture> captures_of(
     std::string_view operation, TensorsOrEdges const& inputs, bool also_run);
 
 /// Converts a gradient to what grad() returns for an input of this type and shape.
-AnyTensor delivered(
+XGRAD_LAZY AnyTensor delivered(
     AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options);
 
 /// True where grad() is called in code that is differentiated, without create_graph:
@@ -12142,15 +12018,16 @@ AnyTensor delivered(
 inline bool forbids_differentiation(GradOptions const& options) noexcept {
     return differentiated && recording() && !options.create_graph.is_given();
 }
-[[gnu::cold]] Ref<Node> unrecorded_error(std::vector<Edge> outputs);
+XGRAD_LAZY [[gnu::cold]] Ref<Node> unrecorded_error(CachedVector<Edge> outputs);
 /// Runs the pass of grad().
 /// run_backward() whose captured gradients are contiguous.
-void run_to_inputs(
+XGRAD_LAZY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph);
 
-void run_grad(std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
+XGRAD_LAZY void run_grad(
+    std::span<Root> roots, std::span<Capture> captures, GradOptions const& options);
 
-std::vector<AnyTensor> batched_grad(
+XGRAD_LAZY [[gnu::cold]] std::vector<AnyTensor> batched_grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
 
 } // namespace detail
@@ -12158,30 +12035,27 @@ std::vector<AnyTensor> batched_grad(
 /// Computes the gradients of the outputs with respect to all leaves (or options.inputs) and adds
 /// them to .grad. For an input that is a GradientEdge its Node runs too; the Node of a leaf adds to
 /// .grad.
-void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients = {},
-    BackwardOptions const& options = {});
+XGRAD_LAZY void backward(TensorsOrEdges const& outputs,
+    std::vector<AnyTensor> const& gradients = {}, BackwardOptions const& options = {});
 
 /// Returns the gradients of the outputs with respect to the inputs; undefined for an unused input
 /// if that is allowed. Does not change .grad. With is_grads_batched the result is as if grad() was
 /// called for each index of the leading axis of all gradients, hooks included.
-std::vector<AnyTensor> grad(
+XGRAD_LAZY std::vector<AnyTensor> grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options = {});
 
 namespace detail {
 
 /// Number of rows of the batched gradients; throws where a gradient does not fit its output.
-[[gnu::cold]] std::size_t batch_size(
+XGRAD_LAZY [[gnu::cold]] std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients);
-
-[[gnu::cold]] std::vector<AnyTensor> batched_grad(
-    TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options);
 
 } // namespace detail
 
 namespace detail {
 
 /// grad() of one output: writes the gradient of input i to gradients[i].
-void grad_into(AnyTensor* gradients, AnyTensor const& output,
+XGRAD_LAZY void grad_into(AnyTensor* gradients, AnyTensor const& output,
     std::span<AnyTensor const* const> inputs, GradOptions const& options);
 
 } // namespace detail
@@ -12558,10 +12432,10 @@ inline Tensors listed(TensorSpan x) { return Tensors(x.begin(), x.end()); }
 
 /// New handles with the same memory and grad_fn, so that a function's use of its arguments is
 /// distinct from its use of the same tensors as captured ones.
-[[gnu::cold]] Tensors recorded_aliases(
+XGRAD_LAZY [[gnu::cold]] Tensors recorded_aliases(
     std::string_view name, TensorSpan of, ForwardRule rule = ForwardRule::batch);
 
-void check_defined(std::string_view name, std::string_view what, TensorSpan all);
+XGRAD_LAZY void check_defined(std::string_view name, std::string_view what, TensorSpan all);
 
 /// A call of a function whose derivatives are computed.
 struct Evaluation {
@@ -12577,11 +12451,11 @@ struct Evaluation {
 
 /// Turns tensors of the caller into the inputs of an evaluation: new handles that require
 /// gradients.
-void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x);
+XGRAD_LAZY void become_inputs(std::string_view name, bool create_graph, std::span<AnyTensor> x);
 
 /// Turns the results of a function into results of its transform: without their graph, unless
 /// create_graph asks for it.
-void become_values(bool create_graph, std::span<AnyTensor> outputs);
+XGRAD_LAZY void become_values(bool create_graph, std::span<AnyTensor> outputs);
 
 /// F called with a structure of type In: with its parts, if it is a tuple and F takes them.
 template <class F, class In> struct CallWith {
@@ -12700,7 +12574,7 @@ namespace xgrad {
 namespace detail {
 
 /// f(inputs), whose Nodes save nothing but their index in the call.
-Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
+XGRAD_LAZY Tensors checkpointed(std::function<Tensors(Tensors const&)> f, Tensors const& inputs);
 
 /// A function without arguments: all that it needs is captured.
 template <class F>
@@ -12832,38 +12706,39 @@ namespace xgrad {
 namespace detail {
 
 /// Checks that v has the shapes of the outputs; without v there must be one output of one element.
-void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits);
+XGRAD_LAZY void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits);
 /// The given vector, or a 1, which is stored in `one`.
-TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one);
+XGRAD_LAZY TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one);
 
 /// Checks that every output depends on the inputs (strict mode).
-void check_outputs(Evaluation const& e);
+XGRAD_LAZY void check_outputs(Evaluation const& e);
 
 /// Computes the gradients of the inputs from those outputs that require one; an input on which they
 /// do not depend gets an undefined one. Without grad_outputs there is one output, a real scalar,
 /// whose gradient is 1.
-void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph, bool keep_graph,
-    std::span<AnyTensor> gradients);
+XGRAD_LAZY void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
+    bool keep_graph, std::span<AnyTensor> gradients);
 
 /// Replaces undefined derivatives by zeros. In strict mode they are an error, which says that
 /// `what` does not depend on an input.
-void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
+XGRAD_LAZY void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
     std::span<AnyTensor> gradients);
 
-void vector_jacobian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+XGRAD_LAZY void vector_jacobian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 /// An evaluation whose graph is kept.
 struct KeptEvaluation {
     std::string_view transform;
     Tensors inputs, outputs;
 
-    explicit KeptEvaluation(Evaluation const& e);
+    XGRAD_LAZY explicit KeptEvaluation(Evaluation const& e);
     /// v^T J and J v.
-    Tensors pull_back(Tensors const& v) const;
-    Tensors push_forward(Tensors const& v) const;
+    XGRAD_LAZY Tensors pull_back(Tensors const& v) const;
+    XGRAD_LAZY Tensors push_forward(Tensors const& v) const;
 
 private:
-    Evaluation evaluation() const;
+    XGRAD_LAZY Evaluation evaluation() const;
 };
 
 } // namespace detail
@@ -13062,10 +12937,11 @@ namespace detail {
 
 /// Pushes the tangents v of the inputs along the graph to the outputs; undefined for an output that
 /// no tangent reaches.
-void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents);
+XGRAD_LAZY void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents);
 
 /// J v.
-void jacobian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+XGRAD_LAZY void jacobian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
 
 /// In the place of a vector: 1.
 struct One {};
@@ -13181,17 +13057,19 @@ namespace detail {
 class ForwardPass;
 
 /// A view of the real, or of the imaginary, parts of an array.
-[[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
-[[gnu::cold]] void copy_parts(
+XGRAD_LAZY [[gnu::cold]] AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary);
+XGRAD_LAZY [[gnu::cold]] void copy_parts(
     TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from);
 
 /// Sets one element to 1 or i.
-[[gnu::cold]] void set_unit(AnyTensor const& t, std::size_t place, bool imaginary = false);
+XGRAD_LAZY [[gnu::cold]] void set_unit(
+    AnyTensor const& t, std::size_t place, bool imaginary = false);
 
 /// The derivatives of one output with respect to all inputs: for each input a tensor of the shape
 /// of the output followed by that of the input. Its rows are the gradients of the output's
 /// elements.
-[[gnu::cold]] Tensors reverse_rows(Evaluation const& e, AnyTensor const& output, std::size_t index);
+XGRAD_LAZY [[gnu::cold]] Tensors reverse_rows(
+    Evaluation const& e, AnyTensor const& output, std::size_t index);
 
 /// The number of tangents in one pass of forward mode.
 inline constexpr std::size_t max_directions = 8;
@@ -13201,17 +13079,18 @@ struct Column {
     bool imaginary = false;
 };
 /// The number of elements; of the complex ones both parts count where `both_parts`.
-std::size_t count_directions(TensorSpan all, bool both_parts);
+XGRAD_LAZY std::size_t count_directions(TensorSpan all, bool both_parts);
 /// Copies `count` tangents of a batch, from `row` on, to neighbouring columns of the block of
 /// derivatives with respect to one input, which has so many columns.
-[[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t columns, Column const& first,
-    std::size_t count, AnyTensor const& along, std::size_t row);
+XGRAD_LAZY [[gnu::cold]] void put_columns(AnyTensor const& block, std::size_t columns,
+    Column const& first, std::size_t count, AnyTensor const& along, std::size_t row);
 
 /// The derivatives of all outputs by columns: a column of J is its product with a unit vector.
-[[gnu::cold]] std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass);
+XGRAD_LAZY [[gnu::cold]] std::vector<Tensors> forward_columns(
+    Evaluation const& e, ForwardPass& pass);
 
 /// `is_symmetric`: the Jacobian is a Hessian.
-[[gnu::cold]] std::vector<Tensors> jacobian_blocks(
+XGRAD_LAZY [[gnu::cold]] std::vector<Tensors> jacobian_blocks(
     Evaluation const& e, Mode strategy, bool is_symmetric = false);
 
 /// The blocks of derivatives: for each output a structure like the inputs, in a std::tuple where
@@ -13231,7 +13110,7 @@ template <class X> inline constexpr bool is_flat = TensorLike<X>;
 template <class... X> inline constexpr bool is_flat<std::tuple<X...>> = (TensorLike<X> && ...);
 
 /// The recorded gradient of a real scalar: the Hessian is its Jacobian.
-Tensors recorded_gradient(Evaluation const& e);
+XGRAD_LAZY Tensors recorded_gradient(Evaluation const& e);
 
 } // namespace detail
 
@@ -13345,10 +13224,23 @@ namespace xgrad {
 namespace detail {
 
 /// v^T H: the gradient, differentiated in reverse mode from v.
-void vector_hessian_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+XGRAD_LAZY inline void vector_hessian_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    check_vector(e.transform, v, e.inputs);
+    AnyTensor one;
+    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
+        e.create_graph, products);
+    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
+}
 
 /// H v: the derivative of the gradient along v, forward mode over reverse mode.
-void hessian_vector_product(Evaluation const& e, TensorSpan v, std::span<AnyTensor> products);
+XGRAD_LAZY inline void hessian_vector_product(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
+    auto const gradient = recorded_gradient(e);
+    push_forward(e.with_outputs(gradient), v, products);
+    fill_in(e, "The hessian of the user-provided function", "hessian", products);
+}
 
 template <class F, class X, class V = X> constexpr bool check_hessian_product() {
     using Of = Transform<F, X>;
@@ -13424,7 +13316,6 @@ template <detail::TransformedFunction F> auto vhp(F&& f) {
 }
 
 } // namespace xgrad
-
 
 // ======== xgrad/ops/counting.hpp
 // Counts of nonzero elements, and whether any or all are nonzero.
@@ -13598,18 +13489,18 @@ auto PadBorder::pullback(wrt<0>, auto const& g, auto const&, auto const&) const 
 namespace detail {
 
 /// The widths with positive ones replaced by 0.
-Axes negative_ones(Axes widths);
-std::size_t if_positive(std::ptrdiff_t width);
+XGRAD_LAZY Axes negative_ones(Axes widths);
+XGRAD_LAZY std::size_t if_positive(std::ptrdiff_t width);
 
 /// The widths of pad(), for each axis: before it and after it.
 struct PadWidths {
     Axes before, after;
     bool cut = false, add = false; // some widths are negative; some are positive
 
-    PadWidths(Axes const& widths, Shape const& extents);
+    XGRAD_LAZY PadWidths(Axes const& widths, Shape const& extents);
 };
 
-void check_border(PadBorder const& b, std::size_t extent);
+XGRAD_LAZY void check_border(PadBorder const& b, std::size_t extent);
 
 } // namespace detail
 
@@ -13894,7 +13785,10 @@ private:
 
 namespace detail {
 /// A shift modulo the extent.
-std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent);
+inline std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
+    auto const n = static_cast<std::ptrdiff_t>(extent);
+    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
+}
 } // namespace detail
 
 /// Rotates the elements by a shift along each of some axes, backwards if it is negative. A copy.
@@ -13946,7 +13840,6 @@ template <Operand X> auto ifftshift(X const& x, AxisList const& axes = {}) {
 }
 
 } // namespace xgrad
-
 
 // ======== xgrad/ops/fourier.hpp
 // Discrete Fourier transforms with NumPy's conventions: exp(-2 pi i jk/n) forward, and the scale
@@ -14007,7 +13900,10 @@ void transform_axis(Array<std::complex<P>> const& x, std::size_t axis, int sign)
             fft_many(x.begin() + block, step, 1, x.begin() + block, step, 1, n, after, sign);
 }
 
-double fft_scale(FftNorm norm, bool inverse, std::size_t n);
+inline double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
+    if (norm == FftNorm::ortho) return 1 / std::sqrt(static_cast<double>(n));
+    return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
+}
 
 /// The weights of the bins of a half spectrum: 1 for bins that are their own mirror image, else 2
 /// for the bin and its mirror image; inverse 1 and 1/2.
@@ -14136,11 +14032,21 @@ template <class X> auto as_complex(X const& x) {
     return cast<std::complex<P>>(t);
 }
 
-std::size_t checked_length(std::string_view operation, std::size_t n);
+inline std::size_t checked_length(std::string_view operation, std::size_t n) {
+    if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
+    return n;
+}
 
 /// Axes of a transform to or from a half spectrum, by default all: one at least, each at most once.
-void check_real_axes(
-    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape);
+inline void check_real_axes(
+    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
+    if (axes.empty()) axes = all_axes(shape.size());
+    normalize_axes(operation, axes, shape);
+    if (axes.empty())
+        fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
+    if (!lengths.empty() && lengths.size() != axes.size())
+        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
+}
 
 template <class X>
 auto complex_transform(std::string_view operation, X const& x, Axes const& axes,
@@ -14290,7 +14196,6 @@ auto ifft2(X const& x, Choice<FftNorm> norm = FftNorm::backward) {
 }
 
 } // namespace xgrad
-
 
 // ======== xgrad/ops/gamma.hpp
 // The gamma function's logarithm and its derivatives.
@@ -15116,7 +15021,9 @@ XGRAD_INLINE auto hypot(A&& a, B&& b) {
 namespace xgrad {
 
 namespace detail {
-std::size_t count_true(Array<bool> const& mask);
+inline std::size_t count_true(Array<bool> const& mask) {
+    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
+}
 } // namespace detail
 
 /// The elements where the mask is true, in row-major order, as a vector.
@@ -15166,7 +15073,6 @@ auto MaskedSelect::pullback(wrt<0>, auto const& g, auto const&, auto const&) con
 }
 
 } // namespace xgrad
-
 
 // ======== xgrad/tensor/aliases.hpp
 // NumPy's names of functions that have another name here, and what both have beside tensors.
@@ -15268,7 +15174,7 @@ protected:
     Shape const& shape_of(std::size_t i) const noexcept { return operands_[i].shape; }
 
 private:
-    friend void link_forward_mode() noexcept;
+    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
 
     [[gnu::cold]] void push_tangents(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
@@ -15313,7 +15219,7 @@ bool wants_record(std::span<AnyTensor const* const> operands);
 // operands, so that functions which are no templates do the rest.
 // sum() of an expression is fused: the elements are summed while they are computed, and never
 // stored.
-// Read next: bound_operands.hpp, operand_plan.hpp, fused_operands.hpp, fused_node.hpp.
+// Read next: bound_operands.hpp, operand_plan.hpp, fused_node.hpp.
 
 
 // ======== xgrad/tensor/bound_operands.hpp
@@ -15327,7 +15233,7 @@ bool wants_record(std::span<AnyTensor const* const> operands);
 // which values are saved, and the layout of the Node.
 // A plan is computed once for each pattern and never freed. Plans of an expression are a linked
 // list. Nodes point to their plan.
-// Read next: fused_operands.hpp.
+// Read next: fused_node.hpp.
 
 
 // ======== xgrad/tensor/record_table.hpp
@@ -15451,7 +15357,7 @@ struct SumOver {
     Axes axes; // empty where there is a kernel
     double scale = 1;
     bool keeps_dims = false;
-    SumKernel kernel = nullptr; // of a full sum that is computed together with its gradients
+    Kernel kernel = nullptr; // of a full sum that is computed together with its gradients
 
     /// The shape of the sum of an array of shape `space`.
     Shape reduced(Shape const& space, bool keep) const;
@@ -15463,17 +15369,6 @@ struct SumOver {
 } // namespace xgrad::detail
 
 namespace xgrad::detail {
-
-/// A contiguous saved array, without the rest of a SavedTensor.
-struct SavedValue {
-    Ref<Storage> storage;
-    std::byte* data;
-    std::uint32_t version;
-
-    explicit SavedValue(AnyArray const& a) noexcept
-        : storage(a.storage), data(a.data), version(storage->version()) {}
-    bool is_intact() const noexcept { return storage && storage->version() == version; }
-};
 
 /// Which operands are the same tensor, and which require a gradient.
 struct OperandPattern {
@@ -15487,9 +15382,9 @@ struct OperandPattern {
 struct OperandPlan {
     OperandPattern pattern;
     RecordTable const& table;
-    BackwardPlan gradients; // of operands that are the same tensor the first one gets the sum
-    OperandMask read = 0;   // operands that the gradients read
-    OperandMask saved = 0;  // the first one of each tensor among them
+    GradientTargets gradients; // of operands that are the same tensor the first one gets the sum
+    OperandMask read = 0;      // operands that the gradients read
+    OperandMask saved = 0;     // the first one of each tensor among them
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     bool reads_all = false;         // the gradients read every operand
     std::uint8_t edges = 0, slots = 0;
@@ -15499,14 +15394,14 @@ struct OperandPlan {
         slot{}; // of each operand that is read, its slot; a saved result has the last one
     std::array<std::uint8_t, 64>
         slot_operand{}; // of each slot, the first operand that is saved there
-    /// Offsets of the parts of a Node from the end of the object: saved values, edges, flattened
+    /// Offsets of the parts of a Node from the end of the object: saved tensors, edges, flattened
     /// expression, and, under a fused sum, a SumOver and the gradients that are computed already.
     std::size_t edges_at, expression_at, sum_at, bytes, bytes_with_sum;
     OperandPlan const* next = nullptr;
 
     /// True where an operand that can have a gradient requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
-    std::size_t saved_values() const noexcept {
+    std::size_t saved_tensors() const noexcept {
         return std::size_t{slots} + gradients.saved_result;
     }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
@@ -15615,10 +15510,10 @@ inline std::string_view sum_name(bool mean) {
 }
 
 /// Computes a sum over all elements and its gradients in one pass.
-AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel, void const* expression,
+AnyTensor record_full_sum(RecordTable const& table, Kernel kernel, void const* expression,
     AnyTensor const* const* operands, BoundOperands const& in, bool mean);
 
-AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, SumKernel kernel,
+AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table, Kernel kernel,
     void const* expression, AnyTensor const* const* operands, Axes const* over, bool keepdims,
     bool mean);
 
@@ -15725,24 +15620,14 @@ template <Scalar T> struct ShapeOnly {
 template <class Op, Scalar Y, Scalar... T>
 class ArraywiseNode final : public ArraywiseRecordOf<sizeof...(T)> {
     static constexpr std::size_t count = sizeof...(T);
+    static constexpr bool is_part = requires { requires Op::is_part; },
+                          picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
 
 public:
     ArraywiseNode(Op const& op, AnyTensor const& result, AnyTensor const* const* x)
         : ArraywiseRecordOf<count>(table), op_(op) {
         this->connect(result, x);
-    }
-
-    bool apply_onto(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
-        constexpr bool is_part = requires { requires Op::is_part; },
-                       picks = requires(Op const& op, Array<Y> const& a) { op.add_onto(a, a); };
-        if (is_part || picks) {
-            auto const& sum = as<Y>(results[0].impl().array);
-            if (!gradients[0].defined()) return true;
-            if constexpr (is_part)
-                type_info<Y>.scatter_add(op_.value(sum), gradients[0].impl().array);
-            if constexpr (picks) op_.add_onto(sum, as<Y>(gradients[0].impl().array));
-        }
-        return is_part || picks;
+        this->set_accumulates(is_part || picks);
     }
 
 private:
@@ -15750,6 +15635,13 @@ private:
         AnyTensor const* const* operands, AnyTensor* to) const override {
         auto const &g = static_cast<Tensor<Y> const&>(gradient),
                    &y = static_cast<Tensor<Y> const&>(result);
+        if constexpr (is_part || picks)
+            if (to->defined()) {
+                auto const& sum = as<Y>(to->impl().array);
+                if constexpr (is_part) type_info<Y>.scatter_add(op_.value(sum), g.impl().array);
+                else op_.add_onto(sum, as<Y>(g.impl().array));
+                return;
+            }
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             auto const one = [&]<std::size_t J, class X>(wrt<J> argument, std::type_identity<X>) {
                 if constexpr (Differentiable<X>)
@@ -16543,11 +16435,11 @@ template <RealScalar T = double> Tensor<T> rfftfreq(std::size_t n, double distan
 
 namespace detail {
 /// Uniform random numbers in [0, 1).
-void fill_uniform(float* x, std::size_t n);
-void fill_uniform(double* x, std::size_t n);
+XGRAD_LAZY void fill_uniform(float* x, std::size_t n);
+XGRAD_LAZY void fill_uniform(double* x, std::size_t n);
 /// Normal random numbers with mean 0.
-void fill_normal(float* x, std::size_t n, float deviation);
-void fill_normal(double* x, std::size_t n, double deviation);
+XGRAD_LAZY void fill_normal(float* x, std::size_t n, float deviation);
+XGRAD_LAZY void fill_normal(double* x, std::size_t n, double deviation);
 
 /// A new tensor of which fill(elements, count) writes the elements, or their two parts.
 template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> g, Fill fill) {
@@ -16558,7 +16450,7 @@ template <class T, class Fill> Tensor<T> filled(Shape const& shape, GradFlag<T> 
 } // namespace detail
 
 /// Seeds the calling thread's random generator.
-void manual_seed(std::uint64_t seed);
+XGRAD_LAZY void manual_seed(std::uint64_t seed);
 
 /// Uniform random numbers in [0, 1); both parts of complex numbers.
 template <Differentiable T = double>
@@ -16610,15 +16502,16 @@ Tensor<T> full_like(
 template <Scalar T> Tensor<T> empty_like(Tensor<T> const& t) { return empty<T>(t.shape()); }
 
 /// Uniform random integers from low to high - 1. Throws an Error unless low < high.
-Tensor<std::int64_t> randint(std::int64_t low, std::int64_t high, ShapeArgument const& shape);
-inline Tensor<std::int64_t> randint(std::int64_t high, ShapeArgument const& shape) {
+XGRAD_LAZY Tensor<std::int64_t> randint(
+    std::int64_t low, std::int64_t high, ShapeArgument const& shape);
+XGRAD_LAZY inline Tensor<std::int64_t> randint(std::int64_t high, ShapeArgument const& shape) {
     return randint(0, high, shape);
 }
 /// 0 ... n - 1 in random order.
-Tensor<std::int64_t> randperm(std::size_t n);
+XGRAD_LAZY Tensor<std::int64_t> randperm(std::size_t n);
 /// n class numbers for each row of weights, which need not add up to 1; each at most once unless
 /// `replacement`. The weights are a vector, or rows of a matrix.
-Tensor<std::int64_t> multinomial(
+XGRAD_LAZY Tensor<std::int64_t> multinomial(
     Tensor<double> const& weights, std::size_t n, Flag replacement = false);
 /// 1 with the probability that each element says, else 0.
 template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
@@ -16632,7 +16525,7 @@ template <RealScalar T> Tensor<T> bernoulli(Tensor<T> const& probability) {
 }
 /// For each class number of `labels` a row of zeros with a 1 at that place, along a new last axis.
 /// Throws an Error for numbers that are not in 0 ... classes - 1.
-Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std::size_t classes);
+XGRAD_LAZY Tensor<std::int64_t> one_hot(Tensor<std::int64_t> const& labels, std::size_t classes);
 
 } // namespace xgrad
 
@@ -16799,14 +16692,14 @@ namespace detail {
 
 /// A row-major copy of an index, which the caller may change before the backward pass. Throws where
 /// an element is not in [0, extent).
-Array<std::int64_t> checked_index(
+XGRAD_LAZY Array<std::int64_t> checked_index(
     std::string_view name, Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent);
 
 /// The indices as positions of an axis: negative ones count from the end. Throws IndexError where
 /// one is out of range.
-Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
+XGRAD_LAZY Tensor<std::int64_t> positions(Tensor<std::int64_t> const& index, std::size_t extent);
 /// Positions in two adjacent axes as positions in the joined axis; `extent` is that of the second.
-Tensor<std::int64_t> joined_positions(
+XGRAD_LAZY Tensor<std::int64_t> joined_positions(
     Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent);
 
 template <Operand X>
@@ -17102,7 +16995,8 @@ Tensor<T> record_slice(std::string_view name, Tensor<T> const& x, AxisSlice cons
 }
 
 /// A view of `a` with elements of `size` bytes, beginning `offset` elements behind the first one.
-AnyArray view_on(AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
+XGRAD_LAZY AnyArray view_on(
+    AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size);
 
 } // namespace detail
 
@@ -17291,8 +17185,8 @@ namespace xgrad {
 
 namespace detail {
 
-AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
-AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+XGRAD_LAZY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
+XGRAD_LAZY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis);
 
 template <Scalar T>
 Tensor<T> joined(AnyTensor (*join)(std::span<AnyTensor const* const>, std::ptrdiff_t),
@@ -17540,7 +17434,7 @@ template <Scalar T> Tensor<T> keep_or_drop(Tensor<T> const& x, std::size_t axis,
                       Axes(reduced_shape(x.shape(), {static_cast<std::ptrdiff_t>(axis)}, false))));
 }
 /// Throws where rows along an axis are empty.
-void check_choice(std::string_view name, Shape const& shape, std::size_t axis);
+XGRAD_LAZY void check_choice(std::string_view name, Shape const& shape, std::size_t axis);
 
 template <Operand X>
 Tensor<std::int64_t> extreme_index(
@@ -17984,10 +17878,10 @@ struct MemoryLayout {
 };
 /// The array of external memory. Checks that the pointer is not null and aligned, and that no
 /// stride is negative. `available`: elements that are there, if that is known.
-AnyArray external_array(MemoryLayout const& layout, std::byte* data, std::size_t element,
+XGRAD_LAZY AnyArray external_array(MemoryLayout const& layout, std::byte* data, std::size_t element,
     std::size_t alignment, std::size_t available);
 /// Throws ShapeError if the shape needs more elements than are there.
-void check_available(MemoryLayout const& layout, std::size_t available);
+XGRAD_LAZY void check_available(MemoryLayout const& layout, std::size_t available);
 inline constexpr std::size_t unknown_size = ~std::size_t{0};
 
 template <Scalar T>
@@ -18704,8 +18598,8 @@ namespace xgrad::detail {
 /// The Node of new handles to given tensors: it hands the gradient of each handle on to its tensor.
 class AliasNode final : public Node {
 public:
-    AliasNode(
-        std::string_view name, std::vector<Edge> edges, ForwardRule rule = ForwardRule::batch);
+    XGRAD_LAZY AliasNode(
+        std::string_view name, CachedVector<Edge> edges, ForwardRule rule = ForwardRule::batch);
     /// Replaces the edge of the first tensor.
     void connect(Edge edge) { edges_[0] = std::move(edge); }
     XGRAD_FUNCTION void apply(
@@ -18717,7 +18611,7 @@ public:
 
 private:
     std::string_view name_;
-    std::vector<Edge> edges_;
+    CachedVector<Edge> edges_;
     ForwardRule rule_;
 };
 
@@ -18727,11 +18621,11 @@ private:
 class LocalGraph {
 public:
     /// A tensor with the values of t, which stands for the edge `outside`.
-    AnyTensor input(AnyTensor const& t, Edge outside);
+    XGRAD_LAZY AnyTensor input(AnyTensor const& t, Edge outside);
 
     /// Gradients of the tensors `of` with respect to all inputs, in their order; recorded in grad
     /// mode; undefined where there is none. A pair with an undefined tensor or gradient is skipped.
-    [[gnu::cold]] std::vector<AnyTensor> gradients(
+    XGRAD_LAZY [[gnu::cold]] std::vector<AnyTensor> gradients(
         std::span<AnyTensor const> of, std::span<AnyTensor const> gradients);
 
 private:
@@ -18746,7 +18640,7 @@ private:
 /// lead to the inputs on which they depend.
 class ErrorNode final : public Node {
 public:
-    ErrorNode(std::string message, std::vector<Edge> edges)
+    ErrorNode(std::string message, CachedVector<Edge> edges)
         : message_(std::move(message)), edges_(std::move(edges)) {
         set_edges(edges_.data(), edges_.size());
     }
@@ -18758,27 +18652,28 @@ public:
 
 private:
     std::string message_;
-    std::vector<Edge> edges_;
+    CachedVector<Edge> edges_;
 };
 
 /// The same values as t, made by an ErrorNode.
-[[gnu::cold]] AnyTensor with_error(AnyTensor const& t, Ref<Node> error);
+XGRAD_LAZY [[gnu::cold]] AnyTensor with_error(AnyTensor const& t, Ref<Node> error);
 
 /// True where all elements of a tensor of real or complex numbers are 0.
-[[gnu::cold]] bool is_zero(AnyTensor const& t);
+XGRAD_LAZY [[gnu::cold]] bool is_zero(AnyTensor const& t);
 
 /// Throws where apply() computed gradients without recording them. Backward is linear in
 /// grad_output: a gradient that is not always 0 depends on it and must have a grad_fn.
-[[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+XGRAD_LAZY [[gnu::cold]] void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents);
 
 /// Tangent i of a batch: a view.
-AnyTensor tangent_at(AnyTensor const& batch, std::size_t i);
+XGRAD_LAZY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i);
 /// Copies tangent i to a batch of so many, which is made of zeros where it is undefined.
-void put_tangent(AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent);
+XGRAD_LAZY void put_tangent(
+    AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent);
 
 /// Body of push_by_transposing(), reached through ForwardMode.
-[[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+XGRAD_LAZY [[gnu::cold]] void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
 } // namespace xgrad::detail
@@ -18812,24 +18707,24 @@ struct Copy : Elementwise<B(B, B), Z(Z, Z), R(R, R), C(C, C)> {
 
 namespace detail {
 
-[[gnu::cold]] void check_view_may_change(AnyTensor const& t, std::string_view operation);
+XGRAD_LAZY [[gnu::cold]] void check_view_may_change(AnyTensor const& t, std::string_view operation);
 
 /// Throws where a tensor must not be changed in place; `recorded` where the change will be
 /// recorded.
-void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded);
+XGRAD_LAZY void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded);
 
 /// The new grad_fn of a tensor that is changed in place. Everything is allocated before an element
 /// is written.
 class NewGradFn {
 public:
     /// `written` leads to the grad_fn of the new values.
-    NewGradFn(AnyTensor const& t, Edge written);
+    XGRAD_LAZY NewGradFn(AnyTensor const& t, Edge written);
     void begin() noexcept {
         changed_->array.storage->bump();
         take();
     }
     /// begin() without a new version.
-    void take() noexcept;
+    XGRAD_LAZY void take() noexcept;
 
 private:
     Ref<TensorImpl> changed_;
@@ -18842,22 +18737,23 @@ private:
 /// the values that the Node saves.
 class OldOperands {
 public:
-    void take(AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands);
+    XGRAD_LAZY void take(
+        AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands);
     /// The values of t without grad_fn.
     AnyTensor const& overwritten(AnyTensor const& t) { return before_.emplace_back(alias(t)); }
 
 private:
-    bool is_taken(AnyTensor const& x) const;
+    XGRAD_LAZY bool is_taken(AnyTensor const& x) const;
 
     std::vector<AnyTensor> before_;
 };
 
 /// True for two arrays that share bytes of memory of the program, for which each has a storage.
-bool shares_external(
+XGRAD_LAZY bool shares_external(
     AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b);
 /// True where writing an element of t might overwrite an element that a later element of the result
 /// reads.
-bool needs_temporary(
+XGRAD_LAZY bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* operands);
 
 /// Overwrites t with the values of e, whose operands include t.
@@ -19002,12 +18898,12 @@ public:
     using Tensors = std::vector<AnyTensor>;
 
     /// Edges of the inputs of a Function; an empty vector where no input requires a gradient.
-    static std::vector<Edge> edges_to(Tensors const& inputs);
+    XGRAD_LAZY static CachedVector<Edge> edges_to(Tensors const& inputs);
 
     /// `first` has the index of the first input of each argument of forward, and the number of
     /// inputs.
-    AnyFunctionNode(std::string_view function, Tensors inputs, std::vector<std::uint32_t> first,
-        std::vector<Edge> edges);
+    XGRAD_LAZY AnyFunctionNode(std::string_view function, Tensors inputs,
+        std::vector<std::uint32_t> first, CachedVector<Edge> edges);
 
     std::string name() const override { return backward_name(function_); }
     void release_saved() noexcept override {
@@ -19017,14 +18913,14 @@ public:
 
     std::string_view function() const noexcept { return function_; }
     /// Zeros with the shapes of the results; undefined where a result has no gradient.
-    Tensors zero_outputs() const;
+    XGRAD_LAZY Tensors zero_outputs() const;
     /// True where the call is recorded.
     bool is_recorded() const noexcept { return !edges_.empty(); }
 
-    bool needs_input_grad(std::size_t argument) const;
-    bool needs_input_grad(std::size_t argument, std::size_t element) const;
+    XGRAD_LAZY bool needs_input_grad(std::size_t argument) const;
+    XGRAD_LAZY bool needs_input_grad(std::size_t argument, std::size_t element) const;
 
-    void mark_dirty(AnyTensor const& t);
+    XGRAD_LAZY void mark_dirty(AnyTensor const& t);
     void mark_non_differentiable(AnyTensor const& t) {
         check_in_forward("mark_non_differentiable");
         non_differentiable_.push_back(t);
@@ -19033,7 +18929,7 @@ public:
         check_in_forward("save_for_backward");
         to_save_ = std::move(tensors);
     }
-    AnyTensor unpack_saved(std::size_t i);
+    XGRAD_LAZY AnyTensor unpack_saved(std::size_t i);
 
     bool materialize_grads = true, materialize_non_diff_grads = true;
 
@@ -19041,14 +18937,14 @@ protected:
     /// Connects the results of forward to the graph and saves tensors. Some results are replaced by
     /// other tensors with the same values. Everything that can throw is done before the first
     /// grad_fn changes.
-    void finish_forward(Tensors& results);
+    XGRAD_LAZY void finish_forward(Tensors& results);
 
     /// Replaces undefined gradients by zeros.
-    void fill_undefined(std::span<AnyTensor> gradients) const;
+    XGRAD_LAZY void fill_undefined(std::span<AnyTensor> gradients) const;
 
     std::size_t first_of(std::size_t argument) const { return first_[argument]; }
     Shape const& shape_of(std::size_t input) const { return shapes_[input]; }
-    std::size_t count_of(std::size_t argument) const;
+    XGRAD_LAZY std::size_t count_of(std::size_t argument) const;
 
     /// Stores the gradient of a tensor of an argument, summed to its shape where it was broadcast.
     template <Scalar T>
@@ -19065,12 +18961,12 @@ protected:
         results[k] = !grad_mode && gradient.requires_grad() ? alias(gradient) : gradient;
     }
     /// Stores the tangent of result i, where i < end.
-    void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end,
+    XGRAD_LAZY void give_tangent(AnyTensor const& tangent, std::size_t i, std::size_t end,
         std::span<AnyTensor> results) const;
-    void check_number_of_gradients(std::size_t got, std::size_t argument) const;
+    XGRAD_LAZY void check_number_of_gradients(std::size_t got, std::size_t argument) const;
 
     /// Gives unrecorded gradients an ErrorNode: differentiating them throws.
-    void forbid_differentiation(
+    XGRAD_LAZY void forbid_differentiation(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const;
 
     using Backward = void (*)(
@@ -19079,7 +18975,7 @@ protected:
     /// Gives an ErrorNode to gradients that a recorded backward computed without operations on
     /// tensors: they would count as constants. Backward is linear in grad_output: a gradient that
     /// is not 0 and does not depend on it was not recorded.
-    void forbid_unrecorded(
+    XGRAD_LAZY void forbid_unrecorded(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
 private:
@@ -19093,40 +18989,42 @@ private:
         bool differentiable = false;
     };
 
-    ErrorNode* error_node(std::string_view what, std::span<AnyTensor const> gradients) const;
-    [[gnu::cold]] void find_unrecorded(
+    XGRAD_LAZY ErrorNode* error_node(
+        std::string_view what, std::span<AnyTensor const> gradients) const;
+    XGRAD_LAZY [[gnu::cold]] void find_unrecorded(
         std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward);
 
-    static std::size_t find(Tensors const& all, AnyTensor const& t);
+    XGRAD_LAZY static std::size_t find(Tensors const& all, AnyTensor const& t);
     static bool contains(Tensors const& all, AnyTensor const& t) {
         return find(all, t) < all.size();
     }
 
-    bool needs_gradient(std::size_t k) const;
+    XGRAD_LAZY bool needs_gradient(std::size_t k) const;
 
-    void check_in_forward(std::string_view call) const;
-    void check_marks(Tensors const& results) const;
+    XGRAD_LAZY void check_in_forward(std::string_view call) const;
+    XGRAD_LAZY void check_marks(Tensors const& results) const;
 
     /// Converts a value to a result of this Node: a tensor of its own.
-    AnyTensor as_result(AnyTensor const& t) const;
+    XGRAD_LAZY AnyTensor as_result(AnyTensor const& t) const;
     /// Converts a value to a constant: an input that has no grad_fn, or an array that forward
     /// created.
-    AnyTensor as_constant(AnyTensor const& t) const;
+    XGRAD_LAZY AnyTensor as_constant(AnyTensor const& t) const;
 
-    void save(Tensors const& returned, Tensors const& results);
+    XGRAD_LAZY void save(Tensors const& returned, Tensors const& results);
 
     [[noreturn, gnu::cold]] void fail_gradient_for_nothing(std::size_t argument) const {
         fail<GraphError>("function ", name(),
             " returned a gradient different than std::nullopt at position ", argument,
             ", but the corresponding forward input was not a tensor");
     }
-    void check_expandable(Shape const& got, std::size_t argument, std::size_t element) const;
+    XGRAD_LAZY void check_expandable(
+        Shape const& got, std::size_t argument, std::size_t element) const;
 
     std::string_view function_;
     Tensors inputs_, dirty_, non_differentiable_, to_save_; // while forward runs
     bool in_forward_ = true;
     std::vector<std::uint32_t> first_;
-    std::vector<Edge> edges_;
+    CachedVector<Edge> edges_;
     std::vector<Shape> shapes_;
     std::vector<Saved> saved_;
     std::vector<Output> outputs_;
@@ -19484,8 +19382,8 @@ struct NumberFormat {
 namespace detail {
 
 /// What std::setprecision, std::fixed and std::scientific have set.
-NumberFormat format_of(std::ios_base const& out);
-std::string number_text(double v, NumberFormat format = {});
+XGRAD_LAZY NumberFormat format_of(std::ios_base const& out);
+XGRAD_LAZY std::string number_text(double v, NumberFormat format = {});
 inline std::string number_text(bool v, NumberFormat = {}) { return v ? "true" : "false"; }
 inline std::string number_text(std::int64_t v, NumberFormat = {}) { return std::to_string(v); }
 inline std::string number_text(float v, NumberFormat format = {}) {
@@ -19524,7 +19422,7 @@ void array_text(
 namespace detail {
 /// ", grad_fn=<MulBackward>", or <Invalid> for a view whose grad_fn was lost when its base was
 /// changed.
-[[gnu::cold]] std::string grad_fn_text(AnyTensor const& t);
+XGRAD_LAZY [[gnu::cold]] std::string grad_fn_text(AnyTensor const& t);
 } // namespace detail
 
 /// "Tensor([1, 2], shape=[2], dtype=float64, grad_fn=<MulBackward>)".
@@ -19663,7 +19561,7 @@ public:
         extend(list, n, name_of<E>);
     }
     /// To be called where element i was removed.
-    void erase(std::size_t i) noexcept;
+    XGRAD_LAZY void erase(std::size_t i) noexcept;
     /// To be called where other elements are in the list, before extend().
     void clear() noexcept { order_.clear(), ends_.clear(); }
 
@@ -19674,8 +19572,9 @@ private:
     template <class E> static std::string_view name_of(void const* list, std::size_t i) {
         return static_cast<E const*>(list)[i].name;
     }
-    std::size_t find(std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
-    void extend(void const* list, std::size_t n, NameAt name_at) noexcept;
+    XGRAD_LAZY std::size_t find(
+        std::string_view name, void const* list, std::size_t n, NameAt name_at) const;
+    XGRAD_LAZY void extend(void const* list, std::size_t n, NameAt name_at) noexcept;
 
     std::vector<std::size_t> order_, ends_; // positions, and where each run of them ends
 };
@@ -19686,19 +19585,19 @@ private:
 class StateDict {
 public:
     StateDict() = default;
-    StateDict(std::initializer_list<NamedTensor> entries);
+    XGRAD_LAZY StateDict(std::initializer_list<NamedTensor> entries);
 
     /// Adds a tensor, or replaces the tensor of that name.
-    void set(std::string const& name, AnyTensor tensor);
-    void erase(std::string_view name);
+    XGRAD_LAZY void set(std::string const& name, AnyTensor tensor);
+    XGRAD_LAZY void erase(std::string_view name);
     /// The tensor of that name, or null. It is found in O(log^2 n) comparisons.
-    AnyTensor const* find(std::string_view name) const;
+    XGRAD_LAZY AnyTensor const* find(std::string_view name) const;
     bool contains(std::string_view name) const { return find(name); }
     /// The tensor of that name; throws IndexError where there is none.
-    AnyTensor const& at(std::string_view name) const;
+    XGRAD_LAZY AnyTensor const& at(std::string_view name) const;
     AnyTensor const& operator[](std::string_view name) const { return at(name); }
     /// The same, to assign to; set() adds an entry.
-    AnyTensor& operator[](std::string_view name);
+    XGRAD_LAZY AnyTensor& operator[](std::string_view name);
 
     /// The entries, in the order in which they were set.
     std::size_t size() const noexcept { return entries_.size(); }
@@ -19714,7 +19613,7 @@ private:
 namespace detail {
 
 /// A copy of the values without grad_fn.
-AnyTensor value_copy(AnyTensor const& t);
+XGRAD_LAZY AnyTensor value_copy(AnyTensor const& t);
 
 /// Calls f(Tensor<T>) with the scalar type of t.
 template <class F> decltype(auto) with_type(AnyTensor const& t, F&& f) {
@@ -19741,14 +19640,14 @@ constexpr bool converts(DType from, DType to) noexcept {
 }
 
 /// The sum of |x|^p over the elements; for infinity the largest |x|.
-double sum_of_powers(AnyTensor const& t, double p);
+XGRAD_LAZY double sum_of_powers(AnyTensor const& t, double p);
 
 /// A copy of the values, converted to `type`.
-AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type);
+XGRAD_LAZY AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type);
 
 /// Overwrites the elements of a tensor by those of another one of the same shape and type. Not
 /// recorded; counts as an in-place change.
-void overwrite(AnyTensor const& to, AnyTensor const& from);
+XGRAD_LAZY void overwrite(AnyTensor const& to, AnyTensor const& from);
 
 } // namespace detail
 } // namespace xgrad
@@ -19783,7 +19682,7 @@ namespace xgrad {
 namespace detail {
 
 /// A row-major copy of a mask, broadcast to the shape of x.
-Array<bool> full_mask(
+XGRAD_LAZY Array<bool> full_mask(
     Tensor<bool> const& mask, AnyTensor const& x, std::string_view name = "x(mask)");
 
 } // namespace detail
@@ -19873,7 +19772,7 @@ template <XtensorList I> Tensor<std::int64_t> positions(I list, std::size_t exte
 }
 
 /// For each of `extent` positions the number of the last index that names it, and whether any does.
-std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
+XGRAD_LAZY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
     Tensor<std::int64_t> const& index, std::size_t extent);
 
 /// How many axes of the indexed part an index makes; an ellipsis makes those without an index.
@@ -21278,14 +21177,14 @@ XGRAD_FUNCTION AnyTensor snapshot(AnyTensor const& t) {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION bool is_own(SourceLocation const& at) {
+XGRAD_LAZY_BODY bool is_own(SourceLocation const& at) {
     std::string_view headers = __FILE__;
     if (std::string_view const here = "/autograd/anomaly.hpp"; headers.ends_with(here))
         headers.remove_suffix(here.size());
     return std::string_view(at.file_name()).starts_with(headers);
 }
 
-XGRAD_FUNCTION std::shared_ptr<Origin const> make_origin() {
+XGRAD_LAZY_BODY std::shared_ptr<Origin const> make_origin() {
     auto origin = std::make_shared<Origin>();
     if (auto const* const at = anomaly.location; at && !is_own(*at))
         origin->location = std::string(at->file_name()) + ":" + std::to_string(at->line()) +
@@ -21300,7 +21199,7 @@ XGRAD_FUNCTION std::shared_ptr<Origin const> make_origin() {
 }
 
 /// The text of an origin and of those that induced it. All call stacks are looked up at once.
-inline std::string origin_text(Origin const& origin) {
+XGRAD_LAZY std::string origin_text(Origin const& origin) {
     static std::mutex mutex; // of the texts in origins
     std::lock_guard const lock(mutex);
     std::vector<Origin const*> without_text;
@@ -21320,10 +21219,6 @@ inline std::string origin_text(Origin const& origin) {
         text += " That was induced by the backward pass of " + o->parent_name +
                 (o->parent ? ", which was recorded at " + o->parent->text : std::string()) + ".";
     return text;
-}
-
-XGRAD_FUNCTION std::string NodeHooks::origin_text() const {
-    return origin ? detail::origin_text(*origin) : std::string();
 }
 
 /// An exception of which copies share the text.
@@ -21356,10 +21251,6 @@ template <class E>
 [[noreturn, gnu::cold]] void fail_at_origin(std::string const& message, NodeHooks const* hooks) {
     if (!hooks || !hooks->origin) throw E(message);
     throw ErrorAtOrigin<E>(message, hooks->origin);
-}
-
-XGRAD_FUNCTION void NodeHooks::fail_changed(std::string const& message) const {
-    fail_at_origin<VersionError>(message, this);
 }
 
 } // namespace xgrad::detail
@@ -21554,9 +21445,9 @@ XGRAD_FUNCTION AnyTensor real_scalar(TypeInfo const& type, double value) {
 }
 
 XGRAD_FUNCTION double real_scalar(AnyTensor const& t) {
-    auto const& a = t.impl().array;
-    return t.dtype() == DType::float32 ? static_cast<double>(*as<float>(a).begin())
-                                       : *as<double>(a).begin();
+    auto const& a = t.handle()->array;
+    return t.handle()->type->dtype == DType::float32 ? static_cast<double>(*as<float>(a).begin())
+                                                     : *as<double>(a).begin();
 }
 
 XGRAD_FUNCTION std::string describe(AnyTensor const& t) {
@@ -21631,14 +21522,14 @@ public:
     ThreadState& operator=(ThreadState const&) = delete;
 
     /// The addresses of all variables of the calling thread.
-    static std::vector<void*> addresses() {
-        std::vector<void*> all;
+    static CachedVector<void*> addresses() {
+        CachedVector<void*> all;
         for (auto const* state = first; state; state = state->next_) all.push_back(state->here_());
         return all;
     }
     /// Exchanges the values of the calling thread's variables with those of another thread, which
     /// waits.
-    static void swap_with(std::vector<void*> const& others) {
+    static void swap_with(CachedVector<void*> const& others) {
         auto const* state = first;
         for (void* const other : others) {
             state->swap_(state->here_(), other);
@@ -21661,21 +21552,16 @@ private:
 
 // ======== xgrad/impl/autograd/graph_task.ipp
 // GraphTask: one backward pass, over any graph. Its data structures:
-//
 // - states_: the state of each Node: how many gradients are pending, and where those that arrived
 //   are.
-//
 // - Node::task_ and slot_: the index of a Node in states_, without a lookup. Where two passes meet
 //   in a Node (threads, or backward inside backward), the second one uses a hash table instead.
-//
 // - arrived_: the gradients that arrived, an element for each output of each Node.
-//
 // - ready_: a heap of Nodes without pending gradients, ordered by sequence number.
 //
 // discover() counts the edges to each Node. Then the newest ready Node runs and delivers a gradient
 // along each of its edges, until none is ready. Invariant: a Node is queued once, after its last
 // gradient. A leaf is not queued: it runs when its last gradient is delivered.
-//
 // Read next: engine.ipp.
 
 #include <unordered_map>
@@ -21696,7 +21582,7 @@ XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
 
 class GraphTask {
 public:
-    GraphTask(std::span<Capture> captures, bool keep_graph, std::uint64_t oldest) noexcept
+    GraphTask(Captures captures, bool keep_graph, std::uint64_t oldest) noexcept
         : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {
         current_pass = this;
     }
@@ -21709,16 +21595,24 @@ public:
     }
 
     XGRAD_INLINE void run(std::span<Root> roots) {
-        captures_.empty() ? discover(roots) : discover_needed(roots);
-        LocalArray<AnyTensor, 8> gradients(output_count_ + max_edges_);
-        arrived_ = gradients.data();
-        if (roots.size() == 1 && !roots[0].gradient.defined())
-            evaluate(*roots[0].edge.function, &roots[0]);
-        else {
-            for (auto& root : roots) root.define();
-            for (auto& root : roots) deliver(root.edge, root.gradient);
-        }
+        captures_.all.empty() ? discover(roots) : captures_.discover(*this, roots);
+        LocalArray<void*, 8> undefined(output_count_ + max_edges_);
+        struct Arrived { // all gradients were taken but where an exception ends the pass
+            GraphTask& task;
+            ~Arrived() {
+                if (task.arrived_)
+                    std::destroy_n(task.arrived_, task.output_count_ + task.max_edges_);
+            }
+        } const arrived{*this};
+        arrived_ = reinterpret_cast<AnyTensor*>(undefined.data());
+        for (auto& root : roots) root.define();
+        if (roots.size() == 1) {
+            sum_at(roots[0].edge) = std::move(roots[0].gradient);
+            evaluate(*roots[0].edge.function);
+        } else
+            for (auto& root : roots) deliver({&root.edge, 1}, &root.gradient);
         while (Node* const next = pop()) evaluate(*next);
+        arrived_ = nullptr;
     }
 
     /// True for a Node that this pass runs, or of which it captures a gradient.
@@ -21727,23 +21621,38 @@ public:
         return index != none && states_[index].is_used();
     }
 
-    void queue(std::function<void()> callback) { callbacks_.push_back(std::move(callback)); }
+    /// What hooks and functions of the program leave with the pass.
+    struct Extras {
+        std::vector<std::function<void()>> callbacks, failure_callbacks;
+        std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data;
+        struct Delete {
+            [[gnu::cold]] void operator()(Extras* extras) const noexcept { delete extras; }
+        };
+    };
+    [[gnu::cold]] Extras& extras() {
+        if (!extras_) extras_.reset(new Extras);
+        return *extras_;
+    }
     /// Runs the callbacks in the order of queueing. A callback may queue others.
     void run_callbacks() {
-        for (std::size_t i = 0; i < callbacks_.size(); ++i) std::exchange(callbacks_[i], nullptr)();
+        if (!extras_) return;
+        auto& callbacks = extras_->callbacks;
+        for (std::size_t i = 0; i < callbacks.size(); ++i) std::exchange(callbacks[i], nullptr)();
     }
-    void on_failure(std::function<void()> f) { failure_callbacks_.push_back(std::move(f)); }
     void run_failure_callbacks() {
-        for (auto const& f : failure_callbacks_) f();
+        if (extras_)
+            for (auto const& f : extras_->failure_callbacks) f();
     }
     /// Data of a hook, which live as long as the pass.
     std::shared_ptr<void>& hook_data(Identity of) {
-        for (auto& [key, hook_data] : hook_data_)
+        auto& all = extras().hook_data;
+        for (auto& [key, hook_data] : all)
             if (key == of) return hook_data;
-        return hook_data_.emplace_back(of, nullptr).second;
+        return all.emplace_back(of, nullptr).second;
     }
 
 private:
+    friend void discover_needed(GraphTask&, std::span<Root const>);
     using Index = std::uint32_t;
     using OverflowTable = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
@@ -21811,124 +21720,60 @@ private:
             for (auto const& edge : edges_of(*states_[i].node))
                 if (edge) enter(*edge.function);
     }
-    /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
-    /// when a Node is left, all Nodes behind it are known.
-    void discover_needed(std::span<Root const> roots) {
-        struct Visit {
-            Index index;
-            std::size_t next = 0;
-        };
-        CachedVector<Visit> path;
-        path.reserve(8);
-        auto const visit = [&](Node& node) {
-            auto const [index, is_new] = enter(node);
-            auto& state = states_[index];
-            if (!is_new) return state.is_used();
-            state.needed = false;
-            for (auto const& capture : captures_)
-                if (capture.edge.function.get() == &node) {
-                    state.captured = true;
-                    state.needed |= capture.also_run;
-                }
-            path.push_back({index});
-            return state.is_used();
-        };
-        for (auto const& root : roots) {
-            visit(*root.edge.function);
-            while (!path.empty()) {
-                auto& [index, next] = path.back();
-                auto const here = index;
-                auto const edges = edges_of(*states_[here].node);
-                if (next == edges.size()) {
-                    path.pop_back();
-                    if (!path.empty()) states_[path.back().index].needed |= states_[here].is_used();
-                } else if (auto const& edge = edges[next++]) {
-                    bool const used = visit(*edge.function);
-                    states_[here].needed |= used;
-                }
-            }
-        }
-    }
-
-    /// Runs a Node. `one`: its Root, where this stands for a gradient of 1 that is not defined yet.
-    void evaluate(Node& node, Root* one = nullptr) {
+    void evaluate(Node& node) {
         auto const& state = state_of(node);
         if (!state.is_used()) return;
         std::span const gradients(arrived_ + state.slot, node.num_outputs());
         auto const edges = node.next_edges();
         std::span const results(arrived_ + output_count_, edges.size());
-        bool const applies = must_apply(node);
-        if (!one || applies || state.captured || !run_from_one(node, results)) {
-            if (one) {
-                one->define();
-                gradients[one->edge.input_nr] = std::move(one->gradient);
-            }
+        bool const observed = is_observed(node);
+        if (observed) [[unlikely]]
             run_tensor_hooks(node, gradients);
-            if (state.captured)
-                for (auto& capture : captures_)
-                    if (capture.edge.function.get() == &node)
-                        capture.gradient = gradients[capture.edge.input_nr];
-            if (!state.needed) return;
-            if (applies || !run_onto_sums(node, gradients, results))
-                run_node(node, gradients, results, keep_graph_);
-            for (auto& g : gradients) g = {};
-        }
-        for (std::size_t i = 0; i < edges.size(); ++i)
-            if (auto& result = results[i]; edges[i]) deliver(edges[i], result);
-            else result = {};
-    }
-    /// Runs a Node whose gradients for grad_output = 1 the forward pass has computed already.
-    /// Returns false, without effect, for any other.
-    XGRAD_INLINE bool run_from_one(Node& node, std::span<AnyTensor> results) {
-        NodeLock const lock(node);
-        auto const ready = node.ready_gradients();
-        if (ready.empty()) return false;
-        std::ranges::move(ready, results.begin());
-        if (!keep_graph_) node.release_saved();
-        return true;
-    }
-    /// Runs a Node so that it accumulates into the partial sums of its inputs, which saves a buffer
-    /// and an addition for each. Returns false, without effect, where there is no such sum, or the
-    /// Node does not support it.
-    XGRAD_INLINE bool run_onto_sums(
-        Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-        auto const edges = node.next_edges();
-        bool any = false;
-        for (std::size_t i = 0; i < edges.size(); ++i)
-            if (edges[i])
-                if (auto& sum = sum_at(edges[i]); sum.defined() && can_be_taken(sum)) {
-                    results[i] = std::move(sum);
-                    any = true;
-                }
-        if (!any) return false;
-        NodeLock const lock(node);
-        if (node.apply_onto(gradients, results)) {
+        if (state.captured)
+            for (auto& capture : captures_.all)
+                if (capture.edge.function.get() == &node)
+                    capture.gradient = gradients[capture.edge.input_nr];
+        if (observed && state.needed) [[unlikely]]
+            run_observed_node(node, gradients, results, keep_graph_);
+        else if (state.needed) {
+            NodeLock const lock(node);
+            if (node.accumulates_ && !grad_mode) take_sums(edges, results.data());
+            node.apply(gradients, results);
             if (!keep_graph_) node.release_saved();
-            return true;
         }
+        for (auto& g : gradients) g = {};
+        if (state.needed) deliver(edges, results.data());
+    }
+    /// Gives a Node the partial sums of its inputs, to which it adds. That saves a buffer and an
+    /// addition for each.
+    void take_sums(std::span<Edge const> edges, AnyTensor* result) {
         for (std::size_t i = 0; i < edges.size(); ++i)
-            if (results[i].defined()) sum_at(edges[i]) = std::move(results[i]);
-        return false;
+            if (AnyTensor* const sum = edges[i] ? &sum_at(edges[i]) : nullptr;
+                sum && sum->defined() && can_be_taken(*sum))
+                result[i] = std::move(*sum);
     }
     AnyTensor& sum_at(Edge const& edge) {
         return arrived_[state_of(*edge.function).slot + edge.input_nr];
     }
 
-    /// Adds a gradient to those that arrived at the end of an edge. After the last one the Node is
-    /// queued, or a leaf runs.
-    XGRAD_INLINE void deliver(Edge const& edge, AnyTensor& gradient) {
-        Node& to = *edge.function;
-        auto& state = state_of(to);
-        if (!state.is_used()) {
-            gradient = {};
-            return;
+    /// Adds gradients to those that arrived at the ends of their edges. After the last one a Node
+    /// is queued, or a leaf runs.
+    void deliver(std::span<Edge const> edges, AnyTensor* gradient) {
+        for (auto const& edge : edges) {
+            AnyTensor arriving(std::move(*gradient++));
+            if (!edge) continue;
+            Node& to = *edge.function;
+            auto& state = state_of(to);
+            if (!state.is_used()) continue;
+            auto& sum = arrived_[state.slot + edge.input_nr];
+            add_gradient(sum, std::move(arriving));
+            if (--state.pending != 0) continue;
+            if (!is_leaf(to)) push(to);
+            else if (captures_.all.empty() && !is_observed(to)) {
+                NodeLock const lock(to);
+                static_cast<AccumulateGrad&>(to).accumulate_gradient(sum);
+            } else evaluate(to);
         }
-        auto& sum = arrived_[state.slot + edge.input_nr];
-        add_gradient(sum, std::move(gradient));
-        if (--state.pending != 0) return;
-        if (!is_leaf(to)) push(to);
-        else if (captures_.empty()) run_leaf(to, sum, keep_graph_);
-        else evaluate(to);
     }
 
     /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
@@ -21954,19 +21799,57 @@ private:
     }
 
     GraphTask* const outer_ = current_pass;
-    InlineVector<NodeState, 4> states_;
+    InlineVector<NodeState, 8> states_;
     std::unique_ptr<OverflowTable> overflow_; // null in most passes
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
     std::size_t max_edges_ = 0;
     Node* next_ = nullptr; // a single ready Node
     CachedVector<Node*> ready_;
-    std::span<Capture> captures_;
+    Captures captures_;
     bool keep_graph_;
     std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
-    std::vector<std::function<void()>> callbacks_, failure_callbacks_;
-    std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data_;
+    std::unique_ptr<Extras, Extras::Delete> extras_; // null in most passes
 };
+
+/// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:
+/// when a Node is left, all Nodes behind it are known.
+XGRAD_FUNCTION void discover_needed(GraphTask& task, std::span<Root const> roots) {
+    auto& states = task.states_;
+    struct Visit {
+        std::uint32_t index;
+        std::size_t next = 0;
+    };
+    CachedVector<Visit> path;
+    auto const visit = [&](Node& node) {
+        auto const [index, is_new] = task.enter(node);
+        auto& state = states[index];
+        if (!is_new) return state.is_used();
+        state.needed = false;
+        for (auto const& capture : task.captures_.all)
+            if (capture.edge.function.get() == &node) {
+                state.captured = true;
+                state.needed |= capture.also_run;
+            }
+        path.push_back({index});
+        return state.is_used();
+    };
+    for (auto const& root : roots) {
+        visit(*root.edge.function);
+        while (!path.empty()) {
+            auto& [index, next] = path.back();
+            auto const here = index;
+            auto const edges = task.edges_of(*states[here].node);
+            if (next == edges.size()) {
+                path.pop_back();
+                if (!path.empty()) states[path.back().index].needed |= states[here].is_used();
+            } else if (auto const& edge = edges[next++]) {
+                bool const used = visit(*edge.function);
+                states[here].needed |= used;
+            }
+        }
+    }
+}
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_AUTOGRAD_GRAPH_TASK_IPP
@@ -21978,22 +21861,43 @@ inline constexpr std::size_t passes_per_stack = 64;
 
 /// run_backward() on the stack of a new thread with the thread-local variables of this one.
 /// Rethrows what it throws.
-void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures, bool keep_graph,
+void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest);
 
-XGRAD_FUNCTION void Root::define() {
-    if (!gradient.defined()) gradient = type.filled(shape, 1);
+/// The gradient 1 of a real number, which a thread uses again in each pass.
+inline constinit thread_local TensorImpl* number_one = nullptr;
+
+/// Makes it, also where the last pass left a reference to it, or a change.
+[[gnu::cold]] XGRAD_FUNCTION void make_number_one(TypeInfo const& type) {
+    struct Owner {
+        AnyTensor one;
+        ~Owner() { number_one = nullptr; }
+    };
+    static thread_local Owner owner;
+    owner.one = type.filled({}, 1);
+    number_one = owner.one.handle().get();
+}
+
+XGRAD_INLINE void Root::define() {
+    if (gradient.defined()) return;
+    if (!shape.empty()) return void(gradient = type.filled(shape, 1));
+    if (auto const* const one = number_one;
+        !one || one->type != &type || one->refs.load() != 1 || one->requires_grad ||
+        one->inference != inference_mode || one->array.storage->refs.load() != 1 ||
+        one->array.storage->version() != 0) [[unlikely]]
+        make_number_one(type);
+    gradient = AnyTensor(Ref<TensorImpl>(number_one));
 }
 
 XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reaches(node); }
 XGRAD_FUNCTION std::shared_ptr<void>& pass_data(Identity of) { return current_pass->hook_data(of); }
 
 XGRAD_FUNCTION void on_pass_failure(std::function<void()> f) {
-    current_pass->on_failure(std::move(f));
+    current_pass->extras().failure_callbacks.push_back(std::move(f));
 }
 
-XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captures,
-    bool keep_graph, bool create_graph, std::uint64_t oldest) {
+XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
     if (pass_depth == passes_per_stack)
         return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
     struct Level {
@@ -22013,8 +21917,8 @@ XGRAD_FUNCTION void run_backward(std::span<Root> roots, std::span<Capture> captu
     }
 }
 
-XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, std::span<Capture> captures,
-    bool keep_graph, bool create_graph, std::uint64_t oldest) {
+XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
     auto const variables = [] {
         return std::tie(grad_mode, inference_mode, differentiated, anomaly, default_packing,
             packing_disabled, current_pass, next_sequence);
@@ -22051,7 +21955,7 @@ namespace xgrad {
 XGRAD_FUNCTION void queue_callback(std::function<void()> f) {
     if (!detail::current_pass)
         detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
-    detail::current_pass->queue(std::move(f));
+    detail::current_pass->extras().callbacks.push_back(std::move(f));
 }
 
 } // namespace xgrad
@@ -22064,7 +21968,7 @@ XGRAD_FUNCTION void queue_callback(std::function<void()> f) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
+XGRAD_LAZY_BODY GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
     if (!node)
         detail::fail<GraphError>("a GradientEdge needs a Node: a leaf's is made from the leaf");
     if (output_nr >= node->num_outputs())
@@ -22085,7 +21989,7 @@ XGRAD_FUNCTION GradientEdge::GradientEdge(Node* node, std::uint32_t output_nr) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION void HookHandle::remove() {
+XGRAD_LAZY_BODY void HookHandle::remove() {
     if (auto const r = std::exchange(remove_, nullptr)) r();
 }
 
@@ -22093,21 +21997,21 @@ XGRAD_FUNCTION void HookHandle::remove() {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION bool AnyHookList::any() const {
+XGRAD_LAZY_BODY bool AnyHookList::any() const {
     auto* const hooks = hooks_.get();
     if (!hooks) return false;
     std::lock_guard const lock(hooks->mutex);
     return !hooks->slots.empty();
 }
 
-XGRAD_FUNCTION HookSlots AnyHookList::slots() const {
+XGRAD_LAZY_BODY HookSlots AnyHookList::slots() const {
     auto* const hooks = hooks_.get();
     if (!hooks) return {};
     std::lock_guard const lock(hooks->mutex);
     return hooks->slots;
 }
 
-XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
+XGRAD_LAZY_BODY HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool first) {
     auto const& hooks = hooks_.made();
     HookHandle handle([weak = std::weak_ptr(hooks), weak_slot = std::weak_ptr(slot)] {
         auto const list = weak.lock();
@@ -22132,31 +22036,31 @@ XGRAD_FUNCTION HookHandle AnyHookList::add(std::shared_ptr<HookSlot> slot, bool 
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AliasNode::AliasNode(
-    std::string_view name, std::vector<Edge> edges, ForwardRule rule)
+XGRAD_LAZY_BODY AliasNode::AliasNode(
+    std::string_view name, CachedVector<Edge> edges, ForwardRule rule)
     : name_(name), edges_(std::move(edges)), rule_(rule) {
     set_edges(edges_.data(), edges_.size());
     set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
 }
 
 XGRAD_FUNCTION void AliasNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    std::move(gradients.begin(), gradients.end(), results.begin());
+    for (std::size_t i = 0; i < gradients.size(); ++i) results[i] = std::move(gradients[i]);
 }
 
 XGRAD_FUNCTION void AliasNode::pushforward(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    std::copy(tangents.begin(), tangents.end(), results.begin());
+    for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
 }
 
-XGRAD_FUNCTION AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
+XGRAD_LAZY_BODY AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
     AnyTensor x = alias(t);
-    Ref<AliasNode> node(new AliasNode("Alias", {Edge()})); // connected by gradients()
+    Ref<AliasNode> node(new AliasNode("Alias", CachedVector<Edge>(1))); // connected by gradients()
     x.impl().grad_fn = Ref<Node>(node.get());
     inputs_.push_back({std::move(node), std::move(outside)});
     return x;
 }
 
-XGRAD_FUNCTION std::vector<AnyTensor> LocalGraph::gradients(
+XGRAD_LAZY_BODY std::vector<AnyTensor> LocalGraph::gradients(
     std::span<AnyTensor const> of, std::span<AnyTensor const> gradients) {
     std::vector<Root> roots;
     for (std::size_t i = 0; i < of.size(); ++i)
@@ -22166,7 +22070,8 @@ XGRAD_FUNCTION std::vector<AnyTensor> LocalGraph::gradients(
     std::vector<Capture> captures;
     for (auto const& input : inputs_) captures.push_back({{Ref<Node>(input.node.get()), 0}});
     if (!roots.empty() && !captures.empty())
-        run_backward(roots, captures, true, grad_mode, captures[0].edge.function->sequence_nr());
+        run_backward(roots, {captures, &discover_needed}, true, grad_mode,
+            captures[0].edge.function->sequence_nr());
     std::vector<AnyTensor> results;
     for (auto& capture : captures) results.push_back(std::move(capture.gradient));
     for (auto& input : inputs_)
@@ -22174,14 +22079,14 @@ XGRAD_FUNCTION std::vector<AnyTensor> LocalGraph::gradients(
     return results;
 }
 
-XGRAD_FUNCTION AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
+XGRAD_LAZY_BODY AnyTensor with_error(AnyTensor const& t, Ref<Node> error) {
     AnyTensor result = alias(t);
     result.impl().grad_fn = std::move(error);
     result.impl().output_nr = 0;
     return result;
 }
 
-XGRAD_FUNCTION bool is_zero(AnyTensor const& t) {
+XGRAD_LAZY_BODY bool is_zero(AnyTensor const& t) {
     NoGradGuard const off;
     auto const values = t.impl().type->copy(t);
     auto const all_zero = [&](auto const* first) {
@@ -22199,7 +22104,7 @@ XGRAD_FUNCTION void push_by_transposing(Node& node, std::vector<AnyTensor> outpu
     ForwardMode::of(node).push_transposed(node, std::move(outputs), tangents, results);
 }
 
-XGRAD_FUNCTION void check_recorded(Node& node, std::span<AnyTensor const> outputs,
+XGRAD_LAZY_BODY void check_recorded(Node& node, std::span<AnyTensor const> outputs,
     std::span<AnyTensor const> gradients, std::span<AnyTensor const> tangents) {
     std::vector<AnyTensor> ones, of_ones(gradients.size());
     for (std::size_t k = 0; k < gradients.size(); ++k) {
@@ -22227,11 +22132,11 @@ inline AnyArray row_of(AnyTensor const& batch, std::size_t i) {
     return row;
 }
 
-XGRAD_FUNCTION AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
+XGRAD_LAZY_BODY AnyTensor tangent_at(AnyTensor const& batch, std::size_t i) {
     return tensor_of(*batch.impl().type, row_of(batch, i));
 }
 
-XGRAD_FUNCTION void put_tangent(
+XGRAD_LAZY_BODY void put_tangent(
     AnyTensor& batch, std::size_t directions, std::size_t i, AnyTensor const& tangent) {
     auto const& type = *tangent.impl().type;
     if (!batch.defined()) {
@@ -22242,7 +22147,7 @@ XGRAD_FUNCTION void put_tangent(
     type.copy_elements(row_of(batch, i), tangent.impl().array);
 }
 
-XGRAD_FUNCTION void push_transposed(Node& node, std::vector<AnyTensor> outputs,
+XGRAD_LAZY_BODY void push_transposed(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     LocalGraph graph;
     std::vector<std::size_t> defined;
@@ -22289,8 +22194,6 @@ XGRAD_FUNCTION void Node::pushforward(std::span<AnyTensor const>, std::span<AnyT
     detail::fail<GraphError>(name(), ": there is no forward mode for this Node");
 }
 
-XGRAD_FUNCTION std::vector<NamedSavedTensor> Node::saved_tensors() { return {}; }
-
 namespace detail {
 
 XGRAD_FUNCTION std::string backward_name(std::string_view operation) {
@@ -22299,56 +22202,7 @@ XGRAD_FUNCTION std::string backward_name(std::string_view operation) {
     return name;
 }
 
-XGRAD_FUNCTION auto NodeHooks::OutputHooks::retain_grad() const -> RetainGrad {
-    std::lock_guard const lock(mutex_);
-    return retain_grad_;
-}
-
-XGRAD_FUNCTION auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) noexcept
-    -> RetainGrad {
-    std::lock_guard const lock(mutex_);
-    retain_grad_.swap(f);
-    return f;
-}
-
-XGRAD_FUNCTION NodeHooks::~NodeHooks() {
-    for (auto* o = outputs.load(std::memory_order_relaxed); o;)
-        delete std::exchange(o, o->next.load(std::memory_order_relaxed));
-}
-
 XGRAD_FUNCTION void NodeHooks::destroy(NodeHooks* hooks) noexcept { delete hooks; }
-
-XGRAD_FUNCTION NodeHooks& NodeHooks::made(Node& node) {
-    auto* hooks = of(node);
-    if (!hooks) {
-        auto fresh = std::make_unique<NodeHooks>();
-        if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
-            hooks = fresh.release();
-    }
-    return *hooks;
-}
-
-XGRAD_FUNCTION auto NodeHooks::at(Node& node, std::uint32_t output_nr) -> OutputHooks& {
-    std::unique_ptr<OutputHooks> fresh;
-    for (auto* link = &made(node).outputs;;) {
-        auto* found = link->load(std::memory_order_acquire);
-        if (!found) {
-            if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
-            if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
-                return *fresh.release();
-        }
-        if (found->output_nr == output_nr) return *found;
-        link = &found->next;
-    }
-}
-
-XGRAD_FUNCTION void NodeHooks::move_retain_grad(
-    std::uint32_t output_nr, Node& to, std::uint32_t to_nr) {
-    for (auto* o = outputs.load(std::memory_order_acquire); o;
-         o = o->next.load(std::memory_order_acquire))
-        if (o->output_nr == output_nr)
-            at(to, to_nr).exchange_retain_grad(o->exchange_retain_grad(nullptr));
-}
 
 XGRAD_FUNCTION NodeLock::NodeLock(Node& node) noexcept {
     if (single_threaded()) return;
@@ -22401,7 +22255,7 @@ XGRAD_FUNCTION void Node::destroy_later(Node* node) noexcept {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
+XGRAD_LAZY_BODY AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor after) {
     if (!after.defined()) return before;
     if (!before.defined())
         fail<GraphError>("a hook can't replace a empty gradient with a non-empty value");
@@ -22414,26 +22268,13 @@ XGRAD_FUNCTION AnyTensor checked_hook_result(AnyTensor const& before, AnyTensor 
     return after;
 }
 
-XGRAD_FUNCTION void NodeHooks::run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
-    for (auto* output = outputs.load(std::memory_order_acquire); output;
-         output = output->next.load(std::memory_order_acquire)) {
-        auto& gradient = gradients[output->output_nr];
-        output->tensor_hooks.for_each(
-            [&](auto const& hook) { gradient = checked_hook_result(gradient, hook(gradient)); });
-        if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
-            NodeLock const lock(node);
-            retain(gradient);
-        }
-    }
-}
-
-XGRAD_FUNCTION void check_hook_count(std::size_t got, std::size_t expected) {
+XGRAD_LAZY_BODY void check_hook_count(std::size_t got, std::size_t expected) {
     if (got != expected)
         fail<GraphError>("a hook has returned an incorrect number of values (got ", got,
             ", but expected ", expected, ")");
 }
 
-XGRAD_FUNCTION void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
+XGRAD_LAZY_BODY void take_hook_results(std::span<AnyTensor> gradients, Gradients after) {
     if (after.empty()) return;
     check_hook_count(after.size(), gradients.size());
     for (std::size_t i = 0; i < after.size(); ++i)
@@ -22441,13 +22282,13 @@ XGRAD_FUNCTION void take_hook_results(std::span<AnyTensor> gradients, Gradients 
                                           : AnyTensor();
 }
 
-XGRAD_FUNCTION std::string expression_clause(Node const& node) {
+XGRAD_LAZY_BODY std::string expression_clause(Node const& node) {
     auto const formula = node.formula();
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
 
 /// True where an element of a real or complex array is NaN.
-inline bool has_nan(TypeInfo const& type, AnyArray const& a) {
+XGRAD_LAZY bool has_nan(TypeInfo const& type, AnyArray const& a) {
     bool found = false;
     auto const search = [&]<class T>(std::type_identity<T>) {
         for_each_pair(as<T>(a), as<T>(a), [&](T const& x, T const&) { found |= !(x == x); });
@@ -22471,7 +22312,7 @@ inline bool has_nan(TypeInfo const& type, AnyArray const& a) {
     return found;
 }
 
-XGRAD_FUNCTION void check_nan(Node const& node, std::span<AnyTensor const> results) {
+XGRAD_LAZY_BODY void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && has_nan(*results[i].impl().type, results[i].impl().array))
             fail_at_origin<GraphError>(
@@ -22480,7 +22321,7 @@ XGRAD_FUNCTION void check_nan(Node const& node, std::span<AnyTensor const> resul
                 NodeHooks::of(node));
 }
 
-XGRAD_FUNCTION void apply_in_anomaly_mode(
+XGRAD_LAZY_BODY void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto* const outer = std::exchange(anomaly.running, &node);
     try {
@@ -22497,7 +22338,7 @@ XGRAD_FUNCTION void apply_in_anomaly_mode(
 }
 
 /// Runs a Node with its hooks, which may be null, and in anomaly mode where that is on.
-inline void run_with_hooks(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients,
+XGRAD_LAZY void run_with_hooks(Node& node, NodeHooks const* hooks, std::span<AnyTensor> gradients,
     std::span<AnyTensor> results, bool keep_saved) {
     if (hooks)
         hooks->prehooks.for_each([&](auto const& hook) {
@@ -22527,13 +22368,82 @@ inline void run_with_hooks(Node& node, NodeHooks const* hooks, std::span<AnyTens
     }
 }
 
-XGRAD_FUNCTION void NodeHooks::run(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
-    run_with_hooks(node, this, gradients, results, keep_saved);
+/// The functions of NodeHooks. It is a template so that only programs that register hooks, or are
+/// in anomaly mode, instantiate them.
+template <class = void> struct ObservedNode final : NodeHooks {
+    ~ObservedNode() override {
+        for (auto* o = outputs.load(std::memory_order_relaxed); o;)
+            delete std::exchange(o, o->next.load(std::memory_order_relaxed));
+    }
+    void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) override {
+        for (auto* output = outputs.load(std::memory_order_acquire); output;
+             output = output->next.load(std::memory_order_acquire)) {
+            auto& gradient = gradients[output->output_nr];
+            output->tensor_hooks.for_each([&](auto const& hook) {
+                gradient = checked_hook_result(gradient, hook(gradient));
+            });
+            if (auto const retain = output->retain_grad(); retain && gradient.defined()) {
+                NodeLock const lock(node);
+                retain(gradient);
+            }
+        }
+    }
+    void run(Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
+        bool keep_saved) override {
+        run_with_hooks(node, this, gradients, results, keep_saved);
+    }
+    std::string origin_text() const override {
+        return origin ? detail::origin_text(*origin) : std::string();
+    }
+    [[noreturn]] void fail_changed(std::string const& message) const override {
+        fail_at_origin<VersionError>(message, this);
+    }
+    void move_retain_grad(std::uint32_t output_nr, Node& to, std::uint32_t to_nr) override {
+        for (auto* o = outputs.load(std::memory_order_acquire); o;
+             o = o->next.load(std::memory_order_acquire))
+            if (o->output_nr == output_nr)
+                at(to, to_nr).exchange_retain_grad(o->exchange_retain_grad(nullptr));
+    }
+};
+
+XGRAD_LAZY_BODY auto NodeHooks::OutputHooks::retain_grad() const -> RetainGrad {
+    std::lock_guard const lock(mutex_);
+    return retain_grad_;
 }
 
-XGRAD_FUNCTION void call_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
-    NodeHooks::of(node)->run_tensor_hooks(node, gradients);
+XGRAD_LAZY_BODY auto NodeHooks::OutputHooks::exchange_retain_grad(RetainGrad f) noexcept
+    -> RetainGrad {
+    std::lock_guard const lock(mutex_);
+    retain_grad_.swap(f);
+    return f;
+}
+
+XGRAD_LAZY_BODY NodeHooks& NodeHooks::made(Node& node) {
+    auto* hooks = of(node);
+    if (!hooks) {
+        auto fresh = std::make_unique<ObservedNode<>>();
+        if (node.hooks_.compare_exchange_strong(hooks, fresh.get(), std::memory_order_acq_rel))
+            hooks = fresh.release();
+    }
+    return *hooks;
+}
+
+XGRAD_LAZY_BODY auto NodeHooks::at(Node& node, std::uint32_t output_nr) -> OutputHooks& {
+    std::unique_ptr<OutputHooks> fresh;
+    for (auto* link = &made(node).outputs;;) {
+        auto* found = link->load(std::memory_order_acquire);
+        if (!found) {
+            if (!fresh) fresh = std::make_unique<OutputHooks>(output_nr);
+            if (link->compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+                return *fresh.release();
+        }
+        if (found->output_nr == output_nr) return *found;
+        link = &found->next;
+    }
+}
+
+XGRAD_FUNCTION void run_tensor_hooks(Node& node, std::span<AnyTensor> gradients) {
+    if (auto* const hooks = NodeHooks::of(node)) hooks->run_tensor_hooks(node, gradients);
 }
 
 XGRAD_FUNCTION void run_observed_node(
@@ -22542,20 +22452,11 @@ XGRAD_FUNCTION void run_observed_node(
     else anomaly.functions->run(node, gradients, results, keep_saved);
 }
 
-XGRAD_FUNCTION void run_node(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results, bool keep_saved) {
-    if (NodeHooks::of(node) || anomaly.functions) [[unlikely]]
-        return run_observed_node(node, gradients, results, keep_saved);
-    NodeLock const lock(node);
-    node.apply(gradients, results);
-    if (!keep_saved) node.release_saved();
-}
-
 } // namespace xgrad::detail
 
 namespace xgrad {
 
-XGRAD_FUNCTION AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(detail::anomaly) {
+XGRAD_LAZY_BODY AnomalyMode::AnomalyMode(bool check_nan) noexcept : before_(detail::anomaly) {
     static constexpr detail::AnomalyFunctions functions = {
         [](Node& node) { detail::NodeHooks::made(node).origin = detail::make_origin(); },
         [](Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results,
@@ -22585,58 +22486,69 @@ XGRAD_FUNCTION SavedTensor SavedTensor::operand(AnyTensor const& t) {
     return {is_own_leaf ? t : detail::snapshot(t), operand_nr, t.impl().is_constant};
 }
 
-XGRAD_FUNCTION SavedTensor SavedTensor::restored(
-    detail::TypeInfo const& type, detail::AnyArray array, std::uint32_t version, Edge const& edge) {
-    SavedTensor saved;
-    saved.version_ = version;
-    if (edge && detail::is_leaf(*edge.function)) {
-        auto leaf = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
-        if (leaf.impl().array.data == array.data) {
-            saved.value_ = std::move(leaf);
-            return saved;
-        }
-    }
-    saved.value_ = AnyTensor(detail::TensorImpl::make(type, std::move(array)));
-    saved.value_.impl().grad_fn = edge.function;
-    saved.value_.impl().output_nr = edge.input_nr;
-    return saved;
+XGRAD_FUNCTION detail::AnyArray SavedTensor::array(Shape const& shape) const {
+    if (!storage_) return array();
+    detail::AnyArray a(shape);
+    a.storage = storage_;
+    a.data = data_;
+    return a;
 }
 
+XGRAD_FUNCTION void SavedTensor::complete(
+    detail::TypeInfo const& type, Shape const& shape, Edge const& edge) {
+    if (!storage_) return;
+    AnyTensor value;
+    if (edge && detail::is_leaf(*edge.function))
+        value = static_cast<detail::AccumulateGrad&>(*edge.function).variable();
+    if (!value.defined() || value.impl().array.data != data_) {
+        value = AnyTensor(detail::TensorImpl::make(type, array(shape)));
+        value.impl().grad_fn = edge.function;
+        value.impl().output_nr = edge.input_nr;
+    }
+    rest_.reset(new Rest);
+    rest_->value = std::move(value);
+    storage_ = nullptr;
+}
+
+XGRAD_FUNCTION void SavedTensor::DeleteRest::operator()(Rest* rest) const noexcept { delete rest; }
+
 XGRAD_FUNCTION bool SavedTensor::requires_grad() const {
-    return packed_ ? static_cast<bool>(packed_->edge) : value_.defined() && value_.requires_grad();
+    if (!rest_) return false;
+    return is_packed() ? static_cast<bool>(rest_->packed->edge) : rest_->value.requires_grad();
 }
 
 XGRAD_FUNCTION AnyTensor SavedTensor::unpack(Node& owner) {
     check(owner);
-    if (!packed_ && !is_result()) return value_;
-    AnyTensor t = detail::alias(!packed_                  ? value_
-                                : packed_->open.defined() ? packed_->open
-                                                          : packed_->unpacked());
-    t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed_->edge.function;
-    t.impl().output_nr = is_result() ? output_nr_ : packed_->edge.input_nr;
+    auto const* const packed = rest_->packed.get();
+    if (!packed && !is_result()) return rest_->value;
+    AnyTensor t = detail::alias(!packed                  ? rest_->value
+                                : packed->open.defined() ? packed->open
+                                                         : packed->unpacked());
+    t.impl().grad_fn = is_result() ? detail::Ref<Node>(&owner) : packed->edge.function;
+    t.impl().output_nr = is_result() ? output_nr_ : packed->edge.input_nr;
     return t;
 }
 
 XGRAD_FUNCTION AnyTensor const& SavedTensor::unpacked_into(AnyTensor& buffer, Node& owner) {
-    if (packed_ || is_result()) return buffer = unpack(owner);
+    if (is_packed() || is_result()) return buffer = unpack(owner);
     check(owner);
-    return value_;
+    return rest_->value;
 }
 
 XGRAD_FUNCTION bool SavedTensor::open(Node const& owner) {
     check(owner);
-    if (!packed_ || packed_->open.defined()) return false;
-    packed_->open = packed_->unpacked();
+    if (!is_packed() || rest_->packed->open.defined()) return false;
+    rest_->packed->open = rest_->packed->unpacked();
     return true;
 }
 
 XGRAD_FUNCTION void SavedTensor::set_packing(
     std::shared_ptr<detail::Packing const> packing, Node const& owner) {
-    if (packed_)
+    if (is_packed())
         detail::fail<GraphError>(
             "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
             "only one pair of hooks is allowed at a time.");
-    if (!value_.defined())
+    if (!rest_)
         detail::fail<GraphError>(
             "Calling register_hooks on a saved tensor after it has been freed. Saved "
             "intermediate values of the graph are freed when you call "
@@ -22648,30 +22560,31 @@ XGRAD_FUNCTION void SavedTensor::set_packing(
 }
 
 XGRAD_FUNCTION SavedTensor::SavedTensor(AnyTensor t, std::uint32_t output_nr, bool is_constant)
-    : value_(std::move(t)), version_(value_.impl().array.storage->version()),
-      output_nr_(output_nr) {
+    : rest_(new Rest), version_(t.impl().array.storage->version()), output_nr_(output_nr) {
+    rest_->value = std::move(t);
     if (detail::default_packing && !is_constant) [[unlikely]]
         pack(*detail::default_packing);
 }
 
 XGRAD_FUNCTION void SavedTensor::check(Node const& owner) const {
-    if (packed_) return;
-    if (!value_.defined()) fail_released();
-    if (value_.impl().array.storage->version() != version_) fail_changed(owner);
+    if (!rest_) fail_released();
+    if (is_packed()) return;
+    if (rest_->value.impl().array.storage->version() != version_) fail_changed(owner);
 }
 
 XGRAD_FUNCTION void SavedTensor::fail_changed(Node const& owner) const {
-    Node const* maker = is_result() ? &owner : value_.grad_fn();
+    auto const& value = rest_->value;
+    Node const* maker = is_result() ? &owner : value.grad_fn();
     if (maker && detail::is_leaf(*maker)) maker = nullptr;
     auto const* const hooks = detail::NodeHooks::of(owner);
     auto const message =
         detail::message_of({"one of the variables needed for gradient computation has been "
                             "modified by an inplace operation: ",
-            detail::describe(value_),
+            detail::describe(value),
             maker ? detail::message_of({", which is output ",
-                        is_result() ? output_nr_ : value_.output_nr(), " of ", maker->name(), ","})
+                        is_result() ? output_nr_ : value.output_nr(), " of ", maker->name(), ","})
                   : std::string(),
-            " is at version ", value_.impl().array.storage->version(), "; expected version ",
+            " is at version ", value.impl().array.storage->version(), "; expected version ",
             version_, " instead. It was saved by ", owner.name(), ".",
             hooks && hooks->origin
                 ? ""
@@ -22706,7 +22619,7 @@ XGRAD_FUNCTION SavedTensorHandle Node::saved(std::string const& name) {
 namespace xgrad::detail {
 
 /// What a Packing makes: the packed object, and what its tensor was.
-class PackedByHooks final : public PackedTensor {
+template <class = void> class PackedByHooks final : public PackedTensor {
 public:
     PackedByHooks(std::shared_ptr<Packing const> packing, AnyTensor const& value)
         : packing_(std::move(packing)), data_(packing_->pack(value)), dtype_(value.dtype()),
@@ -22728,14 +22641,12 @@ private:
     Shape shape_;
 };
 
-XGRAD_FUNCTION Packing::~Packing() = default;
-
-XGRAD_FUNCTION std::unique_ptr<PackedTensor> Packing::packed(
-    std::shared_ptr<Packing const> self, AnyTensor const& value) const {
+XGRAD_LAZY_BODY std::unique_ptr<PackedTensor> Packing::call_pack(
+    std::shared_ptr<Packing const> self, AnyTensor const& value) {
     NoGradGuard const off;
     auto const argument = alias(value);
     auto const version = argument.impl().array.storage->version();
-    auto packed = std::make_unique<PackedByHooks>(std::move(self), argument);
+    auto packed = std::make_unique<PackedByHooks<>>(std::move(self), argument);
     if (argument.impl().array.storage->version() != version)
         fail<GraphError>(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as "
@@ -22751,7 +22662,7 @@ XGRAD_FUNCTION std::unique_ptr<PackedTensor> Packing::packed(
 
 namespace xgrad {
 
-XGRAD_FUNCTION DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
+XGRAD_LAZY_BODY DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
     : message_(std::move(message)), before_(detail::packing_disabled) {
     if (detail::default_packing) detail::fail<GraphError>(message_);
     detail::packing_disabled = &message_;
@@ -22894,14 +22805,6 @@ XGRAD_FUNCTION Geometry Geometry::of_batch(std::size_t count) const {
     return g;
 }
 
-XGRAD_FUNCTION bool ViewNode::apply_onto(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    auto const& whole = results[0].impl().array;
-    if (map_ != ViewMap::gather || whole.strides != geometry_->base_strides) return false;
-    if (gradients[0].defined()) geometry_->scatter_add(whole, gradients[0].impl().array);
-    return true;
-}
-
 XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
     ViewMap map, AnyTensor const& x, std::string_view name) {
     auto const& g = *geometry;
@@ -22932,10 +22835,13 @@ XGRAD_FUNCTION AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& g
 
 XGRAD_FUNCTION void ViewNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     if (!gradients[0].defined()) return;
+    auto& sum = results[0]; // it may have a partial sum
+    if (sum.defined() && sum.impl().array.strides == geometry_->base_strides)
+        return geometry_->scatter_add(sum.impl().array, gradients[0].impl().array);
     auto const adjoint = map_ == ViewMap::gather    ? ViewMap::scatter
                          : map_ == ViewMap::scatter ? ViewMap::gather
                                                     : ViewMap::erase;
-    results[0] = apply_view_map(geometry_, adjoint, gradients[0], name_);
+    add_to(sum, apply_view_map(geometry_, adjoint, gradients[0], name_));
 }
 
 XGRAD_FUNCTION void ViewNode::pushforward(
@@ -23128,15 +23034,8 @@ XGRAD_FUNCTION void Storage::bump() noexcept {
     else version_.fetch_add(1, std::memory_order_relaxed);
 }
 
-XGRAD_FUNCTION void AnyArray::set_view(Shape s, Strides st, std::ptrdiff_t bytes) {
-    data += bytes;
-    numel = xgrad::numel(s);
-    contiguous = detail::is_row_major(s, st);
-    shape = std::move(s);
-    strides = std::move(st);
-}
-
-XGRAD_FUNCTION void copy_transposed_axis(
+/// Copies between two views: one has stride 1 along the last axis, the other along axis d.
+XGRAD_LAZY void copy_transposed_axis(
     AnyArray const& to, AnyArray const& from, std::size_t d, std::size_t element) {
     std::size_t const last = to.shape.size() - 1, rows = to.shape[d], columns = to.shape[last];
     bool const reads_across = from.strides[d] == 1;
@@ -23152,14 +23051,44 @@ XGRAD_FUNCTION void copy_transposed_axis(
     });
 }
 
-XGRAD_FUNCTION std::optional<std::size_t> transposed_axis(
-    AnyArray const& to, AnyArray const& from) {
-    for (std::size_t d = 0; d + 1 < to.shape.size(); ++d) {
-        bool const reads = from.strides[d] == 1 && to.strides.back() == 1,
-                   writes = to.strides[d] == 1 && from.strides.back() == 1;
-        if (reads != writes && to.shape[d] >= 8 && to.shape.back() >= 8) return d;
+XGRAD_LAZY void copy_strided_elements(
+    AnyArray const& to, AnyArray const& from, std::size_t element) {
+    std::size_t const rank = to.shape.size();
+    std::ptrdiff_t const to_step = rank ? to.strides[rank - 1] : 0,
+                         from_step = rank ? from.strides[rank - 1] : 0;
+    for (std::size_t d = 0; d + 1 < rank; ++d) {
+        bool const reads = from.strides[d] == 1 && to_step == 1,
+                   writes = to.strides[d] == 1 && from_step == 1;
+        if (reads != writes && to.shape[d] >= 8 && to.shape[rank - 1] >= 8)
+            return copy_transposed_axis(to, from, d, element);
     }
-    return {};
+    Strides const* const strides[] = {&to.strides, &from.strides};
+    with_element_size(element, [&]<std::size_t Bytes>(Opaque<Bytes>) {
+        for_each_run(to.shape, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
+            auto* t = reinterpret_cast<Opaque<Bytes>*>(to.data) + at[0];
+            auto const* f = reinterpret_cast<Opaque<Bytes> const*>(from.data) + at[1];
+            if (to_step == 1 && from_step == 1) std::memmove(t, f, n * Bytes);
+            else
+                for (; n > 0; --n, t += to_step, f += from_step) *t = *f;
+        });
+    });
+}
+
+XGRAD_LAZY_BODY void set_to_zero(AnyArray const& a, std::size_t element) {
+    alignas(16) std::byte zero[16] = {};
+    AnyArray from{AnyArray::Number()};
+    from.data = zero;
+    from.set_view(a.shape, Strides(a.shape.size(), std::ptrdiff_t{0}));
+    copy_elements(a, from, element);
+}
+
+XGRAD_FUNCTION void AnyArray::set_view(Shape s, Strides st, std::ptrdiff_t bytes) {
+    data += bytes;
+    numel = xgrad::numel(s);
+    contiguous = detail::is_row_major(s, st);
+    shape = std::move(s);
+    strides = std::move(st);
+    copy_strided.store(&copy_strided_elements, std::memory_order_relaxed);
 }
 
 XGRAD_FUNCTION bool is_dense(AnyArray const& a) {
@@ -23208,7 +23137,7 @@ namespace xgrad::detail {
 
 #if XGRAD_CALL_STACK
 
-XGRAD_FUNCTION std::vector<void*> call_stack() {
+XGRAD_LAZY_BODY std::vector<void*> call_stack() {
     std::vector<void*> frames(64);
     frames.resize(static_cast<std::size_t>(::backtrace(frames.data(), 64)));
     return frames;
@@ -23219,7 +23148,7 @@ struct Module {
     std::uintptr_t address, base = 0;
     std::string file = {};
 
-    explicit Module(void* frame)
+    XGRAD_LAZY explicit Module(void* frame)
         : address(reinterpret_cast<std::uintptr_t>(frame) - 1) // inside the call, not after it
     {
         ::dl_iterate_phdr(
@@ -23242,7 +23171,7 @@ struct Module {
 };
 
 /// Of the C and C++ runtime: what they call a program by says nothing about it.
-inline bool is_runtime(std::string const& file) {
+XGRAD_LAZY bool is_runtime(std::string const& file) {
     auto const name = std::string_view(file).substr(file.rfind('/') + 1);
     for (std::string_view const library :
         {"libc.", "libc-", "libstdc++.", "libc++.", "libpthread", "ld-"})
@@ -23258,7 +23187,7 @@ struct Frame {
 };
 
 /// Asks addr2line about all frames at once.
-inline void find_source_lines(std::vector<Frame>& frames) {
+XGRAD_LAZY void find_source_lines(std::vector<Frame>& frames) {
     std::vector<std::vector<Frame*>> modules;
     for (auto& frame : frames) {
         auto const& file = frame.module.file;
@@ -23304,7 +23233,7 @@ inline void find_source_lines(std::vector<Frame>& frames) {
 }
 
 /// The index behind a bracket and what it encloses. Parentheses may enclose "->", "<" and ">".
-inline std::size_t behind_bracket(std::string_view text, std::size_t at) {
+XGRAD_LAZY std::size_t behind_bracket(std::string_view text, std::size_t at) {
     char const open = text[at], close = open == '(' ? ')' : open == '<' ? '>' : '}';
     for (++at; at < text.size() && text[at] != close;)
         at = text[at] == open || (open == '<' && text[at] == '(') ? behind_bracket(text, at)
@@ -23315,7 +23244,7 @@ inline std::size_t behind_bracket(std::string_view text, std::size_t at) {
 /// True for a function in namespace xgrad, and for one of the standard library, which calls it. Its
 /// result, its template arguments and its parameters may be of any type. In what addr2line says,
 /// `xgrad::Tensor<double> f<double>(int)`, a space outside of brackets ends the type of the result.
-inline bool is_of_library(std::string_view function) {
+XGRAD_LAZY bool is_of_library(std::string_view function) {
     constexpr std::string_view unnamed = "(anonymous namespace)";
     std::size_t name = 0;
     for (std::size_t at = 0; at < function.size();) {
@@ -23334,7 +23263,7 @@ inline bool is_of_library(std::string_view function) {
 }
 
 /// The functions outside of xgrad at a frame are appended to the text, and counted.
-inline void append_functions(
+XGRAD_LAZY void append_functions(
     std::string& text, std::size_t& shown, Frame const& frame, char const* symbol) {
     auto const& lines = frame.lines;
     bool known = is_runtime(frame.module.file);
@@ -23353,7 +23282,7 @@ inline void append_functions(
     }
 }
 
-XGRAD_FUNCTION std::vector<std::string> call_stack_texts(
+XGRAD_LAZY_BODY std::vector<std::string> call_stack_texts(
     std::vector<std::vector<void*>> const& stacks) {
     std::vector<Frame> frames;
     for (auto const& stack : stacks)
@@ -23376,8 +23305,8 @@ XGRAD_FUNCTION std::vector<std::string> call_stack_texts(
 
 #else
 
-XGRAD_FUNCTION std::vector<void*> call_stack() { return {}; }
-XGRAD_FUNCTION std::vector<std::string> call_stack_texts(
+XGRAD_LAZY_BODY std::vector<void*> call_stack() { return {}; }
+XGRAD_LAZY_BODY std::vector<std::string> call_stack_texts(
     std::vector<std::vector<void*>> const& stacks) {
     return {stacks.size(), "an unknown place"};
 }
@@ -23418,12 +23347,16 @@ XGRAD_FUNCTION std::size_t choice_named(std::string_view names, std::string_view
 
 namespace xgrad::detail {
 
-template <class N>
-[[gnu::cold]] void append_list(std::string& message, N const* first, std::size_t count) {
-    message += '[';
-    for (std::size_t i = 0; i < count; ++i)
-        message += (i == 0 ? "" : ", ") + std::to_string(first[i]);
-    message += ']';
+/// Appends an integer, of which a signed one may be negative.
+[[gnu::cold]] inline void append_integer(std::string& message, std::uint64_t n, bool is_signed) {
+    bool const is_negative = is_signed && static_cast<std::int64_t>(n) < 0;
+    if (is_negative) n = 0 - n;
+    char digits[21];
+    char* first = digits + sizeof digits;
+    do *--first = static_cast<char>('0' + n % 10);
+    while (n /= 10);
+    if (is_negative) *--first = '-';
+    message.append(first, static_cast<std::size_t>(digits + sizeof digits - first));
 }
 
 /// A NUL, where what() would end, becomes two characters.
@@ -23441,16 +23374,20 @@ XGRAD_FUNCTION void Piece::append_to(std::string& message) const {
         append_text(message, {static_cast<char const*>(from_), count});
         break;
     case Kind::natural:
-        message += std::to_string(value_);
-        break;
     case Kind::integer:
-        message += std::to_string(static_cast<std::int64_t>(value_));
+        append_integer(message, value_, kind_ == Kind::integer);
         break;
-    case Kind::naturals:
-        append_list(message, static_cast<std::size_t const*>(from_), count);
-        break;
-    case Kind::integers:
-        append_list(message, static_cast<std::ptrdiff_t const*>(from_), count);
+    default:
+        message += '[';
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i > 0) message += ", ";
+            if (kind_ == Kind::naturals)
+                append_integer(message, static_cast<std::size_t const*>(from_)[i], false);
+            else
+                append_integer(message,
+                    static_cast<std::uint64_t>(static_cast<std::ptrdiff_t const*>(from_)[i]), true);
+        }
+        message += ']';
     }
 }
 
@@ -23553,38 +23490,15 @@ namespace xgrad::detail {
 
 class WorkerPool {
 public:
-    static WorkerPool& instance() { return *owner().pool; }
-    void set_size(std::size_t threads);
-    void run(IndexedJob const& job, std::size_t first);
+    XGRAD_LAZY static WorkerPool& instance();
+    XGRAD_LAZY void set_size(std::size_t threads);
+    XGRAD_LAZY void run(IndexedJob const& job, std::size_t first);
 
 private:
-    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
-    /// the child leaves that pool alone, and begins with one of no threads.
-    struct Owner {
-        WorkerPool* pool;
-
-        Owner() : pool(new WorkerPool) {
-#if XGRAD_FORKS
-            pthread_atfork(nullptr, nullptr, [] {
-                pool_size = 1;
-                owner().pool = new WorkerPool;
-            });
-#endif
-        }
-        ~Owner() { delete pool; }
-    };
-    static Owner& owner() {
-        static Owner the_owner;
-        return the_owner;
-    }
-
-    WorkerPool() = default;
-    ~WorkerPool() { stop(); }
-
-    void start(std::size_t threads);
-    void take_part(IndexedJob const& job);
-    void work(std::size_t seen);
-    void stop() noexcept;
+    XGRAD_LAZY void start(std::size_t threads);
+    XGRAD_LAZY void take_part(IndexedJob const& job);
+    XGRAD_LAZY void work(std::size_t seen);
+    XGRAD_LAZY void stop() noexcept;
 
     std::mutex running_, mutex_;
     std::condition_variable wake_, done_;
@@ -23595,7 +23509,27 @@ private:
     bool ending_ = false;
 };
 
-XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
+XGRAD_LAZY_BODY WorkerPool& WorkerPool::instance() {
+    /// A child of fork() has none of the threads of a pool, and its mutexes may be locked for ever:
+    /// the child leaves that pool alone, and begins with one of no threads.
+    static struct Owner {
+        WorkerPool* pool = new WorkerPool;
+
+        ~Owner() {
+            pool->stop();
+            delete pool;
+        }
+    } owner;
+#if XGRAD_FORKS
+    [[maybe_unused]] static int const registered = pthread_atfork(nullptr, nullptr, [] {
+        pool_size = 1;
+        owner.pool = new WorkerPool;
+    });
+#endif
+    return *owner.pool;
+}
+
+XGRAD_LAZY_BODY void WorkerPool::set_size(std::size_t threads) {
     constexpr std::size_t max_threads = 1 << 16;
     if (threads > max_threads) fail("set_num_threads: ", threads, " threads are too many");
     std::lock_guard const only(running_);
@@ -23610,14 +23544,14 @@ XGRAD_FUNCTION void WorkerPool::set_size(std::size_t threads) {
     }
 }
 
-XGRAD_FUNCTION void WorkerPool::start(std::size_t threads) {
+XGRAD_LAZY_BODY void WorkerPool::start(std::size_t threads) {
     workers_.reserve(threads - 1);
     for (std::size_t i = 1; i < threads; ++i)
         workers_.emplace_back([this, seen = generation_] { work(seen); });
     pool_size = threads;
 }
 
-XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
+XGRAD_LAZY_BODY void WorkerPool::run(IndexedJob const& job, std::size_t first) {
     std::unique_lock const only(running_, std::try_to_lock);
     if (!only) {
         for (std::size_t i = first; i < job.count; ++i) job.call(job.context, i);
@@ -23636,12 +23570,12 @@ XGRAD_FUNCTION void WorkerPool::run(IndexedJob const& job, std::size_t first) {
     done_.wait(lock, [this] { return busy_ == 0; });
 }
 
-XGRAD_FUNCTION void WorkerPool::take_part(IndexedJob const& job) {
+XGRAD_LAZY_BODY void WorkerPool::take_part(IndexedJob const& job) {
     for (std::size_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < job.count;)
         job.call(job.context, i);
 }
 
-XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
+XGRAD_LAZY_BODY void WorkerPool::work(std::size_t seen) {
     std::unique_lock lock(mutex_);
     for (;;) {
         wake_.wait(lock, [&] { return ending_ || (job_ && generation_ != seen); });
@@ -23656,7 +23590,7 @@ XGRAD_FUNCTION void WorkerPool::work(std::size_t seen) {
     }
 }
 
-XGRAD_FUNCTION void WorkerPool::stop() noexcept {
+XGRAD_LAZY_BODY void WorkerPool::stop() noexcept {
     pool_size = 1;
     {
         std::lock_guard const lock(mutex_);
@@ -23668,7 +23602,7 @@ XGRAD_FUNCTION void WorkerPool::stop() noexcept {
     ending_ = false;
 }
 
-XGRAD_FUNCTION void run_on_pool(IndexedJob const& job, Wake wake) {
+XGRAD_LAZY_BODY void run_on_pool(IndexedJob const& job, Wake wake) {
     // What it takes to wake a sleeping thread, at most: 50 us on virtual machines. Without it two
     // threads take 1.8 times as long as one for 65,536 elements of a * b + 1.
     constexpr auto wake_time = std::chrono::microseconds(100);
@@ -23961,20 +23895,10 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION void copy_transposed(std::size_t element, std::byte* to, std::ptrdiff_t to_row,
     std::byte const* from, std::ptrdiff_t from_column, std::size_t rows, std::size_t columns) {
-    auto const copy = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
+    with_element_size(element, [&]<std::size_t Bytes>(Opaque<Bytes>) {
         copy_transposed_elements<Bytes>(reinterpret_cast<Opaque<Bytes>*>(to), to_row,
             reinterpret_cast<Opaque<Bytes> const*>(from), from_column, rows, columns);
-    };
-    switch (element) {
-    case 1:
-        return copy(std::integral_constant<std::size_t, 1>{});
-    case 4:
-        return copy(std::integral_constant<std::size_t, 4>{});
-    case 8:
-        return copy(std::integral_constant<std::size_t, 8>{});
-    default:
-        return copy(std::integral_constant<std::size_t, 16>{});
-    }
+    });
 }
 
 } // namespace xgrad::detail
@@ -24083,11 +24007,13 @@ inline constexpr std::string_view must_be_the_same =
 class RecordedGraph {
 public:
     /// `before` is the number of the last Node that this thread had recorded before the call.
-    RecordedGraph(Tensors const& arguments, Tensors const& results, std::uint64_t before);
+    XGRAD_LAZY RecordedGraph(
+        Tensors const& arguments, Tensors const& results, std::uint64_t before);
 
     /// Throws GraphError where the graph of another call is not the same. `before` is the number of
     /// the last Node that this thread had recorded before that call.
-    void compare(Tensors const& arguments, Tensors const& results, std::uint64_t before) const;
+    XGRAD_LAZY void compare(
+        Tensors const& arguments, Tensors const& results, std::uint64_t before) const;
 
 private:
     static constexpr std::size_t none = ~std::size_t{0};
@@ -24104,36 +24030,37 @@ private:
         std::uint32_t input_nr;
     };
 
-    static Edge edge_of(AnyTensor const& t);
-    static std::vector<Edge> edges_of(Tensors const& tensors);
-    static std::size_t argument_of(Edge const& edge, std::vector<Edge> const& arguments);
-    static bool is_like(Step const& step, Node const& node);
-    [[noreturn, gnu::cold]] static void fail_other(Step const* was, Node const* is);
+    XGRAD_LAZY static Edge edge_of(AnyTensor const& t);
+    XGRAD_LAZY static CachedVector<Edge> edges_of(Tensors const& tensors);
+    XGRAD_LAZY static std::size_t argument_of(
+        Edge const& edge, CachedVector<Edge> const& arguments);
+    XGRAD_LAZY static bool is_like(Step const& step, Node const& node);
+    XGRAD_LAZY [[noreturn, gnu::cold]] static void fail_other(Step const* was, Node const* is);
 
     std::uint64_t last_;      // number of the last Node that the call has recorded
     std::vector<Step> steps_; // in breadth-first order
     std::vector<Link> results_, edges_;
 };
 
-XGRAD_FUNCTION Edge RecordedGraph::edge_of(AnyTensor const& t) {
+XGRAD_LAZY_BODY Edge RecordedGraph::edge_of(AnyTensor const& t) {
     return t.defined() ? gradient_edge(t) : Edge();
 }
 
-XGRAD_FUNCTION std::vector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
-    std::vector<Edge> edges;
+XGRAD_LAZY_BODY CachedVector<Edge> RecordedGraph::edges_of(Tensors const& tensors) {
+    CachedVector<Edge> edges;
     for (auto const& t : tensors) edges.push_back(edge_of(t));
     return edges;
 }
 
-XGRAD_FUNCTION std::size_t RecordedGraph::argument_of(
-    Edge const& edge, std::vector<Edge> const& arguments) {
+XGRAD_LAZY_BODY std::size_t RecordedGraph::argument_of(
+    Edge const& edge, CachedVector<Edge> const& arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i)
         if (arguments[i].function == edge.function && arguments[i].input_nr == edge.input_nr)
             return i;
     return none;
 }
 
-XGRAD_FUNCTION RecordedGraph::RecordedGraph(
+XGRAD_LAZY_BODY RecordedGraph::RecordedGraph(
     Tensors const& arguments, Tensors const& results, std::uint64_t before)
     : last_(next_sequence) {
     auto const inputs = edges_of(arguments);
@@ -24165,13 +24092,13 @@ XGRAD_FUNCTION RecordedGraph::RecordedGraph(
     }
 }
 
-XGRAD_FUNCTION bool RecordedGraph::is_like(Step const& step, Node const& node) {
+XGRAD_LAZY_BODY bool RecordedGraph::is_like(Step const& step, Node const& node) {
     if (step.is_leaf) return detail::is_leaf(node); // the function makes this leaf
     if (!step.text) return step.sequence == node.sequence_nr();
     return *step.text == node.formula() && step.edge_count == node.next_edges().size();
 }
 
-XGRAD_FUNCTION void RecordedGraph::compare(
+XGRAD_LAZY_BODY void RecordedGraph::compare(
     Tensors const& arguments, Tensors const& results, std::uint64_t before) const {
     auto const inputs = edges_of(arguments);
     std::vector<Node const*> nodes(steps_.size(), nullptr);
@@ -24205,7 +24132,7 @@ XGRAD_FUNCTION void RecordedGraph::compare(
     }
 }
 
-XGRAD_FUNCTION void RecordedGraph::fail_other(Step const* was, Node const* is) {
+XGRAD_LAZY_BODY void RecordedGraph::fail_other(Step const* was, Node const* is) {
     fail<GraphError>("checkpoint: The function computes something else than the first time: ",
         is ? is->formula() : "a constant", " where it was ",
         !was           ? "a constant"
@@ -24227,16 +24154,20 @@ XGRAD_FUNCTION void RecordedGraph::fail_other(Step const* was, Node const* is) {
 
 namespace xgrad::detail {
 
+template <class Generator = std::mt19937_64> Generator& generator();
+
+/// Takes the generator along, in programs that use it.
+template <class Generator>
+inline ThreadState const generator_state([]() -> void* { return &generator<Generator>(); },
+    [](void* a, void* b) { std::swap(*static_cast<Generator*>(a), *static_cast<Generator*>(b)); });
+
 /// A variable of the function: g++ for MinGW defines the initialisation of an inline thread_local
 /// variable in every file, and the program does not link.
-inline std::mt19937_64& generator() {
-    static thread_local std::mt19937_64 one{5489};
+template <class Generator> Generator& generator() {
+    static_cast<void>(&generator_state<Generator>);
+    static thread_local Generator one{5489};
     return one;
 }
-inline ThreadState const generator_is_thread_state([]() -> void* { return &generator(); },
-    [](void* a, void* b) {
-        std::swap(*static_cast<std::mt19937_64*>(a), *static_cast<std::mt19937_64*>(b));
-    });
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_TENSOR_GENERATOR_HPP
@@ -24261,7 +24192,7 @@ struct CheckpointSlot {
     AnyTensor value;
 
     /// The tensor that was saved.
-    AnyTensor checked(AnyTensor const& t) const;
+    XGRAD_LAZY AnyTensor checked(AnyTensor const& t) const;
 };
 
 /// One call of a function under checkpoint(): all that is needed to call it again, and a list of
@@ -24272,10 +24203,10 @@ public:
 
     /// Inputs are saved as any Node saves tensors: by the hooks on saved tensors that are active,
     /// also by those of an outer checkpoint().
-    explicit CheckpointedCall(Tensors const& inputs);
+    XGRAD_LAZY explicit CheckpointedCall(Tensors const& inputs);
 
     /// The first call.
-    Tensors run(Function f);
+    XGRAD_LAZY Tensors run(Function f);
 
 private:
     /// What a pass has computed again and not used yet, and what the current Node uses, which may
@@ -24284,14 +24215,16 @@ private:
         std::vector<std::shared_ptr<CheckpointSlot>> slots;
         std::vector<std::shared_ptr<CheckpointSlot>> in_use = {};
 
-        std::shared_ptr<CheckpointSlot> take(std::size_t index);
+        XGRAD_LAZY std::shared_ptr<CheckpointSlot> take(std::size_t index);
     };
 
     /// In its scope tensors are packed by `pack` instead of the hooks of the program.
     class PackingScope {
     public:
-        explicit PackingScope(std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
-            : packing_(std::make_shared<Packing const>(std::move(pack), &unpack)),
+        XGRAD_LAZY explicit PackingScope(
+            std::function<std::shared_ptr<CheckpointSlot>(AnyTensor const&)> pack)
+            : packing_(std::make_shared<Packing const>(
+                  std::move(pack), [](void const* packed) { return unpack(packed); })),
               before_(std::exchange(default_packing, &packing_)) {}
         PackingScope(PackingScope const&) = delete;
         PackingScope& operator=(PackingScope const&) = delete;
@@ -24305,28 +24238,29 @@ private:
     /// before.
     class RandomScope {
     public:
-        explicit RandomScope(std::mt19937_64 const& state)
-            : before_(std::exchange(generator(), state)) {}
+        XGRAD_LAZY explicit RandomScope(std::mt19937_64 const& state)
+            : generator_(generator()), before_(std::exchange(generator_, state)) {}
         RandomScope(RandomScope const&) = delete;
         RandomScope& operator=(RandomScope const&) = delete;
-        ~RandomScope() { generator() = before_; }
+        ~RandomScope() { generator_ = before_; }
 
     private:
+        std::mt19937_64& generator_;
         std::mt19937_64 before_;
     };
 
-    std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
+    XGRAD_LAZY std::shared_ptr<CheckpointSlot> slot_of(AnyTensor const& t) const;
 
-    static AnyTensor unpack(void const* packed);
+    XGRAD_LAZY static AnyTensor unpack(void const* packed);
 
     /// Saved tensor `index`, from what the running pass has computed again. A tensor is released
     /// when the next Node asks for its own saved tensors, so that a pass holds no more than it
     /// needs.
-    AnyTensor recomputed(std::size_t index) const;
+    XGRAD_LAZY AnyTensor recomputed(std::size_t index) const;
 
-    std::shared_ptr<Recomputed> run_again() const;
+    XGRAD_LAZY std::shared_ptr<Recomputed> run_again() const;
 
-    static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
+    XGRAD_LAZY static void compare(CheckpointSlot const& first, CheckpointSlot const& now);
 
     Identity identity_;
     Tensors arguments_; // for the first evaluation
@@ -24341,7 +24275,7 @@ private:
     std::optional<RecordedGraph> graph_;
 };
 
-XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
+XGRAD_LAZY_BODY AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
     if (t.impl().array.storage->version() != version)
         fail<VersionError>("one of the variables needed for gradient computation has been "
                            "modified by an inplace operation: ",
@@ -24350,7 +24284,7 @@ XGRAD_FUNCTION AnyTensor CheckpointSlot::checked(AnyTensor const& t) const {
     return t;
 }
 
-XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
+XGRAD_LAZY_BODY CheckpointedCall::CheckpointedCall(Tensors const& inputs)
     : arguments_(recorded_aliases("Checkpoint", inputs, ForwardRule::reverse)),
       differentiated_(differentiated), generator_(generator()) {
     for (auto const& t : inputs) {
@@ -24363,7 +24297,7 @@ XGRAD_FUNCTION CheckpointedCall::CheckpointedCall(Tensors const& inputs)
     if (!node_) node_ = Ref<Node>(new AliasNode("Checkpoint", {}));
 }
 
-XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
+XGRAD_LAZY_BODY Tensors CheckpointedCall::run(Function f) {
     function_ = std::move(f);
     PackingScope const scope([this](AnyTensor const& t) {
         auto slot = slot_of(t);
@@ -24387,7 +24321,7 @@ XGRAD_FUNCTION Tensors CheckpointedCall::run(Function f) {
     return results;
 }
 
-XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
+XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::take(
     std::size_t index) {
     for (auto const& slot : in_use)
         if (slot->index == index) return slot;
@@ -24398,19 +24332,20 @@ XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::Recomputed::tak
     return slot;
 }
 
-XGRAD_FUNCTION std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(AnyTensor const& t) const {
+XGRAD_LAZY_BODY std::shared_ptr<CheckpointSlot> CheckpointedCall::slot_of(
+    AnyTensor const& t) const {
     auto const* const memory = t.impl().array.storage.get();
     bool const is_input = std::ranges::find(memory_, memory) != memory_.end();
     return std::make_shared<CheckpointSlot>(CheckpointSlot{{}, 0, next_sequence, t.dtype(),
         t.shape(), is_input ? nullptr : memory, memory->version(), t});
 }
 
-XGRAD_FUNCTION AnyTensor CheckpointedCall::unpack(void const* packed) {
+XGRAD_LAZY_BODY AnyTensor CheckpointedCall::unpack(void const* packed) {
     auto const& slot = *static_cast<CheckpointSlot const*>(packed);
     return slot.value.defined() ? slot.checked(slot.value) : slot.call->recomputed(slot.index);
 }
 
-XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
+XGRAD_LAZY_BODY AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
     std::shared_ptr<Recomputed> all;
     if (current_pass) all = std::static_pointer_cast<Recomputed>(pass_data(identity_));
     auto slot = all ? all->take(index) : nullptr;
@@ -24422,7 +24357,7 @@ XGRAD_FUNCTION AnyTensor CheckpointedCall::recomputed(std::size_t index) const {
     return slot->checked(slot->value);
 }
 
-XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
+XGRAD_LAZY_BODY auto CheckpointedCall::run_again() const -> std::shared_ptr<Recomputed> {
     Tensors arguments;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
         arguments.push_back(alias(inputs_[i].unpack(*node_)));
@@ -24457,7 +24392,7 @@ XGRAD_FUNCTION auto CheckpointedCall::run_again() const -> std::shared_ptr<Recom
     return all;
 }
 
-XGRAD_FUNCTION void CheckpointedCall::compare(
+XGRAD_LAZY_BODY void CheckpointedCall::compare(
     CheckpointSlot const& first, CheckpointSlot const& now) {
     if (first.dtype != now.dtype || first.shape != now.shape)
         fail<GraphError>("checkpoint: Recomputed values have different metadata than during "
@@ -24472,7 +24407,7 @@ XGRAD_FUNCTION void CheckpointedCall::compare(
             " instead.");
 }
 
-XGRAD_FUNCTION Tensors checkpointed(
+XGRAD_LAZY_BODY Tensors checkpointed(
     std::function<Tensors(Tensors const&)> f, Tensors const& inputs) {
     return std::make_shared<CheckpointedCall>(inputs)->run(std::move(f));
 }
@@ -24487,9 +24422,9 @@ XGRAD_FUNCTION Tensors checkpointed(
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
+XGRAD_LAZY_BODY Tensors recorded_aliases(std::string_view name, TensorSpan of, ForwardRule rule) {
     Tensors all;
-    std::vector<Edge> edges;
+    CachedVector<Edge> edges;
     for (auto const& t : of) {
         all.push_back(alias(t));
         if (!t.requires_grad()) continue;
@@ -24504,12 +24439,12 @@ XGRAD_FUNCTION Tensors recorded_aliases(std::string_view name, TensorSpan of, Fo
     return all;
 }
 
-XGRAD_FUNCTION void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
+XGRAD_LAZY_BODY void check_defined(std::string_view name, std::string_view what, TensorSpan all) {
     for (std::size_t i = 0; i < all.size(); ++i)
         if (!all[i].defined()) fail<GraphError>(name, ": ", what, " ", i, " is undefined");
 }
 
-XGRAD_FUNCTION void become_inputs(
+XGRAD_LAZY_BODY void become_inputs(
     std::string_view name, bool create_graph, std::span<AnyTensor> x) {
     check_defined(name, "input", x);
     for (auto& t : x)
@@ -24520,7 +24455,7 @@ XGRAD_FUNCTION void become_inputs(
         if (!t.impl().grad_fn) t.impl().requires_grad = true;
 }
 
-XGRAD_FUNCTION void become_values(bool create_graph, std::span<AnyTensor> outputs) {
+XGRAD_LAZY_BODY void become_values(bool create_graph, std::span<AnyTensor> outputs) {
     if (!create_graph)
         for (auto& y : outputs) y = alias(y);
 }
@@ -24546,16 +24481,16 @@ namespace xgrad::detail {
 
 class ForwardPass {
 public:
-    ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
+    XGRAD_LAZY ForwardPass(std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs);
 
     /// True where a backward pass from the outputs to the inputs calls a hook, or a backward that
     /// the user wrote without a jvp, or passes a checkpoint.
-    bool prefers_reverse() const;
+    XGRAD_LAZY bool prefers_reverse() const;
 
     /// Computes the tangents of the outputs from those of the inputs, of which some may be
     /// undefined, which stands for 0. An output that does not depend on the inputs gets an
     /// undefined one. A batch has so many directions.
-    void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
+    XGRAD_LAZY void run(std::span<AnyTensor const> tangents, std::span<AnyTensor> results,
         std::size_t directions = 0);
 
 private:
@@ -24573,22 +24508,23 @@ private:
         std::unique_ptr<AnyTensor[]> tangents = nullptr; // of each of several
 
         /// Allocates the tangents.
-        void begin();
-        std::span<AnyTensor> all();
+        XGRAD_LAZY void begin();
+        XGRAD_LAZY std::span<AnyTensor> all();
     };
 
     /// The state of a Node in this pass, and whether it is new.
-    std::pair<Index, bool> enter(Node& node);
-    Index lookup(Node const& node) const;
+    XGRAD_LAZY std::pair<Index, bool> enter(Node& node);
+    XGRAD_LAZY Index lookup(Node const& node) const;
 
     /// Appends a Node, after all Nodes that its edges lead to, to order_.
-    void visit(Node& last);
+    XGRAD_LAZY void visit(Node& last);
 
-    AnyTensor tangent(Edge const& edge);
+    XGRAD_LAZY AnyTensor tangent(Edge const& edge);
 
-    void push(Index index);
+    XGRAD_LAZY void push(Index index);
     /// pushforward() of a Node for each direction of a batch.
-    void push_each(Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    XGRAD_LAZY void push_each(
+        Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     CachedVector<Edge> inputs_, outputs_;
     std::size_t directions_ = 0; // of this pass
@@ -24603,7 +24539,7 @@ private:
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION ForwardPass::ForwardPass(
+XGRAD_LAZY_BODY ForwardPass::ForwardPass(
     std::span<AnyTensor const> inputs, std::span<AnyTensor const> outputs) {
     link_forward_mode();
     notes_.reserve(few);
@@ -24617,7 +24553,7 @@ XGRAD_FUNCTION ForwardPass::ForwardPass(
     }
 }
 
-XGRAD_FUNCTION bool ForwardPass::prefers_reverse() const {
+XGRAD_LAZY_BODY bool ForwardPass::prefers_reverse() const {
     auto const calls_user = [](Node const& node) {
         if (node.forward_rule() == ForwardRule::reverse) return true;
         auto const* const hooks = NodeHooks::of(node);
@@ -24640,7 +24576,7 @@ XGRAD_FUNCTION bool ForwardPass::prefers_reverse() const {
     return false;
 }
 
-XGRAD_FUNCTION void ForwardPass::run(
+XGRAD_LAZY_BODY void ForwardPass::run(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results, std::size_t directions) {
     directions_ = directions;
     for (auto& notes : notes_) {
@@ -24657,18 +24593,18 @@ XGRAD_FUNCTION void ForwardPass::run(
         if (outputs_[i]) results[i] = tangent(outputs_[i]);
 }
 
-XGRAD_FUNCTION void ForwardPass::Notes::begin() {
+XGRAD_LAZY_BODY void ForwardPass::Notes::begin() {
     if (!tangents && node->num_outputs() != 1)
         tangents = std::make_unique<AnyTensor[]>(node->num_outputs());
 }
 
-XGRAD_FUNCTION std::span<AnyTensor> ForwardPass::Notes::all() {
+XGRAD_LAZY_BODY std::span<AnyTensor> ForwardPass::Notes::all() {
     return node->num_outputs() == 1 ? std::span(&tangent, 1)
            : tangents               ? std::span(tangents.get(), node->num_outputs())
                                     : std::span<AnyTensor>();
 }
 
-XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
+XGRAD_LAZY_BODY auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
     if (auto const known = lookup(node); known != notes_.size()) return {known, false};
     notes_.emplace_back(node);
     if (notes_.size() > few)
@@ -24676,7 +24612,7 @@ XGRAD_FUNCTION auto ForwardPass::enter(Node& node) -> std::pair<Index, bool> {
     return {notes_.size() - 1, true};
 }
 
-XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
+XGRAD_LAZY_BODY auto ForwardPass::lookup(Node const& node) const -> Index {
     if (notes_.size() > few) {
         auto const it = places_.find(&node);
         return it == places_.end() ? notes_.size() : it->second;
@@ -24686,7 +24622,7 @@ XGRAD_FUNCTION auto ForwardPass::lookup(Node const& node) const -> Index {
     return i;
 }
 
-XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
+XGRAD_LAZY_BODY void ForwardPass::visit(Node& last) {
     CachedVector<std::pair<Index, std::size_t>> path;
     auto const begin = [&](Node& node) {
         auto const [index, is_new] = enter(node);
@@ -24704,12 +24640,12 @@ XGRAD_FUNCTION void ForwardPass::visit(Node& last) {
     }
 }
 
-XGRAD_FUNCTION AnyTensor ForwardPass::tangent(Edge const& edge) {
+XGRAD_LAZY_BODY AnyTensor ForwardPass::tangent(Edge const& edge) {
     auto const all = notes_[lookup(*edge.function)].all();
     return edge.input_nr < all.size() ? all[edge.input_nr] : AnyTensor();
 }
 
-XGRAD_FUNCTION void ForwardPass::push(Index index) {
+XGRAD_LAZY_BODY void ForwardPass::push(Index index) {
     Node& node = *notes_[index].node;
     auto const edges = node.next_edges();
     LocalArray<AnyTensor, 8> tangents(edges.size());
@@ -24732,7 +24668,7 @@ XGRAD_FUNCTION void ForwardPass::push(Index index) {
                 std::ranges::fill(notes.all(), AnyTensor());
 }
 
-XGRAD_FUNCTION void ForwardPass::push_each(
+XGRAD_LAZY_BODY void ForwardPass::push_each(
     Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     std::vector<AnyTensor> one(tangents.size()), made(results.size());
     for (std::size_t direction = 0; direction < directions_; ++direction) {
@@ -24747,33 +24683,6 @@ XGRAD_FUNCTION void ForwardPass::push_each(
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_FORWARD_PASS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
-
-// ======== xgrad/impl/functional/hvp.ipp
-// Bodies of hvp.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void vector_hessian_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    check_vector(e.transform, v, e.inputs);
-    AnyTensor one;
-    pull_back(e.with_outputs(gradient), vector_or_one(v, e.inputs, one), e.create_graph,
-        e.create_graph, products);
-    fill_in(e, "The jacobian of the user-provided function", "hessian", products);
-}
-
-XGRAD_FUNCTION void hessian_vector_product(
-    Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
-    auto const gradient = recorded_gradient(e);
-    push_forward(e.with_outputs(gradient), v, products);
-    fill_in(e, "The hessian of the user-provided function", "hessian", products);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_HVP_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_FUNCTIONAL_JACOBIAN_IPP
 
@@ -24796,263 +24705,39 @@ XGRAD_FUNCTION void hessian_vector_product(
 
 // ======== xgrad/tensor/fused_node.hpp
 // FusedNode: the Node of one elementwise expression. It computes all gradients in one pass over the
-// elements. apply_fused() chooses the route, from fast to general:
+// elements. Compiled once for all expressions: a table of function pointers (RecordTable) and the
+// OperandPlan describe the expression.
 //
-// - gradients that a full sum computed already (fused_sum.hpp);
-// - apply_if_simple(): all operands are contiguous and have one shape, and are not many elements;
-// - apply_in_loop(): any strides, shapes and element types (nd_loop.hpp; benchmark: broadcast).
+// One memory block: the object, saved tensors, edges, flattened expression, and, under a fused sum,
+// a SumOver and a gradient for each edge. The plan has the offsets.
+//
+// A full sum computes its gradients in the same pass as its value, for a grad_output of 1
+// (benchmark: rational, rows "hand, 1 pass" and "hand, 2 passes"): apply() scales them, or runs the
+// pass again. The rule has no state: every full sum of a real expression does it.
 //
 // Read next: fused_gradient_node.hpp, for a recorded pass and for forward mode.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
-
-// ======== xgrad/tensor/fused_sum.hpp
-// FusedSum: computes a full sum and its gradients in one pass, before backward() is called, and
-// creates the gradients of every pass of a FusedNode.
-// The early gradients save a second evaluation of the expression where backward() follows
-// (benchmark: rational). The rule has no state: every full sum of a real expression does it.
-
-#ifndef XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
-#define XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
-
-// ======== xgrad/tensor/fused_operands.hpp
-// FusedOperands: storage of a FusedNode. Compiled once for all expressions: a table of function
-// pointers (RecordTable) and the OperandPlan describe the expression.
-// One memory block: the object, saved values (SavedValue), edges, flattened expression, and, under
-// a fused sum, a SumOver and a gradient for each edge. The plan has the offsets.
-//
-// Invariant: a saved value is a SavedValue until something needs a SavedTensor (hooks, error texts,
-// a recorded pass, an operand that is not contiguous). From then on all are SavedTensors in
-// saved_tensors_, and the SavedValues are empty.
-//
-// Read next: fused_sum.hpp, fused_node.hpp.
-
-namespace xgrad::detail {
-
-class alignas(16) FusedOperands : public Node {
-public:
-    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
-    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
-    XGRAD_FUNCTION void release_saved() noexcept override;
-    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
-
-    // Read by second derivatives.
-    RecordTable const& table() const noexcept { return plan_.table; }
-    void const* expression_object() const noexcept { return behind() + plan_.expression_at; }
-    SumOver const* sum() const noexcept { return sum_; }
-    /// The broadcast shape of all operands.
-    Shape const& space() const noexcept { return space_; }
-    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
-    Shape const& operand_shape(std::size_t k) const;
-    BackwardPlan const& gradients() const noexcept { return plan_.gradients; }
-    OperandMask wanted() const noexcept { return gradients().wanted; }
-    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
-    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
-    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
-    bool saves_result() const noexcept { return plan_.gradients.saved_result; }
-    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
-    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
-    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
-    AnyTensor unpack_operand(std::size_t k);
-    AnyTensor unpack_result() {
-        make_saved_tensors();
-        return saved_tensors_[operand_count()].unpack(*this);
-    }
-
-protected:
-    // The parts of the block.
-    std::byte* behind() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-    std::byte const* behind() const noexcept {
-        return reinterpret_cast<std::byte const*>(this + 1);
-    }
-    SavedValue const& saved_value(std::size_t i) const noexcept {
-        return reinterpret_cast<SavedValue const*>(behind())[i];
-    }
-    std::span<SavedValue> saved_values() noexcept;
-    std::span<Edge> edges() noexcept;
-    std::span<AnyTensor> ready() noexcept;
-    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
-        return sizeof(FusedOperands) + (sums ? plan.bytes_with_sum : plan.bytes);
-    }
-
-    XGRAD_INLINE FusedOperands(OperandPlan const& plan, void const* expression,
-        AnyTensor const* const* operands, BoundOperands const& in, SumOver const* over,
-        AnyTensor const& result)
-        : plan_(plan), contiguous_(in.contiguous && plan.table.result.in_place),
-          space_(in.space()) {
-        plan.table.copy_expression(behind() + plan.expression_at, expression);
-        bool const plain = save_values(operands, in, result);
-        std::size_t connected = 0;
-        try {
-            connect(operands, connected);
-            if (over) {
-                sum_ = ::new (behind() + plan.sum_at) SumOver(*over);
-                std::uninitialized_value_construct_n(ready().data(), plan.edges);
-            }
-            if (!in.same_shape) save_shapes(in);
-            if (!plain) save_tensors(operands, result);
-        } catch (...) {
-            std::uninitialized_value_construct_n(
-                edges().data() + connected, plan.edges - connected);
-            destroy_block();
-            throw;
-        }
-    }
-    ~FusedOperands() override { destroy_block(); }
-    XGRAD_INLINE void destroy_block() noexcept {
-        if (sum_) destroy_sum();
-        std::ranges::destroy(edges());
-        std::ranges::destroy(saved_values());
-        if (auto const destroy = table().destroy) destroy(behind() + plan_.expression_at);
-    }
-    void destroy_sum() noexcept;
-
-    /// Prepares the saved values for a pass (checks versions, unpacks), and drops what was unpacked
-    /// at its end.
-    class UnpackGuard {
-    public:
-        explicit UnpackGuard(FusedOperands& n) : UnpackGuard(&n) {
-            if (!n.is_intact())
-                open(); // this constructor delegates: the destructor closes also where open()
-                        // throws
-        }
-        UnpackGuard(UnpackGuard const&) = delete;
-        UnpackGuard& operator=(UnpackGuard const&) = delete;
-        ~UnpackGuard() {
-            if (unpacked_) [[unlikely]]
-                close();
-        }
-
-    private:
-        explicit UnpackGuard(FusedOperands* n) noexcept : node_(*n) {}
-        [[gnu::cold]] void open();
-        [[gnu::cold]] void close() noexcept;
-
-        FusedOperands& node_;
-        OperandMask unpacked_ = 0;
-    };
-    /// True where all SavedValues are there and unchanged, and there are no SavedTensors.
-    bool is_intact() const noexcept;
-    /// The values of operand k, and those of the result, during the life of a guard.
-    AnyArray saved_array(std::size_t k) const { return slot_array(plan_.slot[k]); }
-    AnyArray saved_result() const;
-    /// The values of slot i.
-    AnyArray slot_array(std::size_t i) const;
-    /// Address of the values of operand k, which are contiguous.
-    std::byte* saved_data(std::size_t k) const;
-    std::byte* saved_result_data() const;
-    static AnyArray contiguous_array(SavedValue const& value, Shape const& shape);
-
-    void release_ready() noexcept;
-
-private:
-    /// Saves what the gradients read. Returns false where SavedTensors must be used instead.
-    XGRAD_INLINE bool save_values(AnyTensor const* const* operands, BoundOperands const& in,
-        AnyTensor const& result) noexcept {
-        auto const& plan = plan_;
-        auto* const value = saved_values().data();
-        bool plain = !default_packing & !plan.saves_unconnected;
-        for (std::size_t i = 0; i < plan.slots; ++i) {
-            std::size_t const k = plan.slot_operand[i];
-            plain &= in.arrays[k]->contiguous & !operands[k]->handle()->inference;
-            ::new (value + i) SavedValue(*in.arrays[k]);
-        }
-        if (plan.gradients.saved_result)
-            ::new (value + plan.slots) SavedValue(result.handle()->array);
-        return plain;
-    }
-    /// Makes the edges; `i` counts those that are made, for the destructor.
-    XGRAD_INLINE void connect(AnyTensor const* const* operands, std::size_t& i) {
-        auto const& plan = plan_;
-        auto* const edges = this->edges().data();
-        for (; i < plan.edges; ++i)
-            ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
-        set_edges(edges, i);
-    }
-    void save_shapes(BoundOperands const& in);
-    [[gnu::cold]] void save_tensors(AnyTensor const* const* operands, AnyTensor const& result);
-
-    /// Converts SavedValues to SavedTensors.
-    [[gnu::cold]] void make_saved_tensors();
-    [[gnu::cold]] void release_saved_tensors() noexcept;
-
-protected:
-    OperandPlan const& plan_;
-    bool contiguous_;       // all operands were contiguous when they were saved
-    bool is_ready_ = false; // the gradients of a fused sum are computed already
-    OperandMask broadcast_ = 0;
-    SumOver* sum_ = nullptr;
-    Shape space_;
-    std::unique_ptr<SavedTensor[]>
-        saved_tensors_; // of the operands and the result; null while SavedValues are used
-    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
-};
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_OPERANDS_HPP
-
-namespace xgrad::detail {
-
-class FusedSum : public FusedOperands {
-public:
-    /// True where a full sum that is recorded computes its gradients too.
-    static bool sums_at_once(BoundOperands const& in) {
-        return in.count() != 0 && !default_packing;
-    }
-    /// Computes the scaled sum; stores the gradients until backward().
-    double sum_at_once(BoundOperands const& in) {
-        return sum_->scale * make_ready(in.arrays, in.contiguous);
-    }
-
-protected:
-    using FusedOperands::FusedOperands;
-
-    /// Computes the early gradients again, bit-identical. Values that they do not read may be
-    /// freed: any array of that shape replaces them.
-    [[gnu::cold]] void make_ready_again();
-
-    /// Brings the operands to a kernel and creates the gradients. `values` has null for an operand
-    /// that is not read. It adds to the gradients of the operands in `added_to`, which are
-    /// contiguous. Without a grad_output it computes a full sum too, and returns it.
-    double run_loop(AnyArray const* const* values, AnyArray const* grad_output,
-        AnyArray const* result, std::span<AnyTensor> gradients, OperandMask added_to = 0) const;
-
-private:
-    double make_ready(AnyArray const* const* arrays, bool contiguous);
-    double run(
-        void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const;
-
-    double sum_contiguous(AnyArray const* const* arrays);
-};
-
-} // namespace xgrad::detail
-
-#endif  // XGRAD_SINGLE_XGRAD_TENSOR_FUSED_SUM_HPP
 
 namespace xgrad::detail {
 
 class LocalJacobian;
 
-class FusedNode final : public FusedSum {
+class alignas(16) FusedNode final : public Node {
 public:
     /// `over` is null without a fused sum; then `result` has the values of the expression.
     static Ref<Node> make(void const* expression, AnyTensor const* const* operands,
         BoundOperands const& in, SumOver const* over, AnyTensor const& result);
 
-    XGRAD_FUNCTION std::span<AnyTensor> ready_gradients() override;
+    /// True where a full sum that is recorded computes its gradients too.
+    static bool sums_at_once(BoundOperands const& in) {
+        return in.count() != 0 && !default_packing;
+    }
+    /// Computes the scaled sum; stores its gradients until backward().
+    double sum_at_once(BoundOperands const& in);
 
     XGRAD_FUNCTION void apply(
         std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-
-    XGRAD_FUNCTION bool apply_onto(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-
-    /// Computes the gradients without recording.
-    void apply_to(AnyTensor const& gradient, std::span<AnyTensor> results) {
-        apply_fused(gradient, results);
-    }
+    /// Computes the gradients without recording. A result may be moved from the gradient.
+    void apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results);
     /// One pass over dual numbers. For a batch of tangents one pass of the backward kernel, and a
     /// product for each operand and direction (local_jacobian.hpp).
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
@@ -25062,69 +24747,127 @@ public:
     /// With respect to these operands.
     [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 
+    [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
+    [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
+    XGRAD_FUNCTION void release_saved() noexcept override;
+    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
+
+    // Read by second derivatives.
+    RecordTable const& table() const noexcept { return plan_.table; }
+    void const* expression_object() const noexcept { return part<std::byte>(plan_.expression_at); }
+    SumOver const* sum() const noexcept { return sum_; }
+    /// The broadcast shape of all operands.
+    Shape const& space() const noexcept { return space_; }
+    std::size_t operand_count() const noexcept { return table().kernels.operand_count; }
+    Shape const& operand_shape(std::size_t k) const;
+    GradientTargets const& gradients() const noexcept { return plan_.gradients; }
+    OperandMask wanted() const noexcept { return gradients().wanted; }
+    bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
+    bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
+    bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
+    bool saves_result() const noexcept { return plan_.gradients.saved_result; }
+    std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
+    std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
+    std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
+    AnyTensor unpack_operand(std::size_t k) { return completed()[plan_.slot[k]].unpack(*this); }
+    AnyTensor unpack_result() { return completed()[plan_.slots].unpack(*this); }
+
 private:
-    friend void link_second_order() noexcept;
-    friend void link_forward_mode() noexcept;
+    XGRAD_LAZY_BODY friend void link_second_order() noexcept;
+    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
 
-    using FusedSum::FusedSum;
-
+    /// Makes all parts of the block but the edges. `bare`: tensors may be saved bare; it
+    /// becomes false where not all are saved.
+    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
+        SumOver const* over, AnyTensor const& result, bool& bare);
+    /// Delegates to the other: where it throws, the destructor ends what there is.
+    FusedNode(void const* expression, AnyTensor const* const* operands, BoundOperands const& in,
+        SumOver const* over, AnyTensor const& result, bool&& bare);
+    XGRAD_FUNCTION ~FusedNode() override;
     XGRAD_FUNCTION void dispose() noexcept override;
 
-    bool would_record(AnyTensor const& gradient) const;
+    /// A part of the block, so many bytes from the end of the object.
+    template <class T> T* part(std::size_t at) const noexcept {
+        return reinterpret_cast<T*>(
+            reinterpret_cast<std::byte*>(const_cast<FusedNode*>(this) + 1) + at);
+    }
+    SavedTensor* saved() const noexcept { return part<SavedTensor>(0); }
+    Edge* edges() const noexcept { return part<Edge>(plan_.edges_at); }
+    AnyTensor* early() const noexcept { return part<AnyTensor>(plan_.sum_at + sizeof(SumOver)); }
+    static std::size_t block_bytes(OperandPlan const& plan, bool sums) {
+        return sizeof(FusedNode) + (sums ? plan.bytes_with_sum : plan.bytes);
+    }
 
+    void save_shapes(BoundOperands const& in);
+    /// The saved tensors, with all that unpack() and messages tell of them.
+    [[gnu::cold]] SavedTensor* completed();
+    /// The values of saved tensor i during the life of a guard.
+    AnyArray saved_array(std::size_t i) const;
+
+    /// Prepares the saved tensors for a pass (checks versions, unpacks), and drops what was
+    /// unpacked at its end.
+    class UnpackGuard {
+    public:
+        explicit UnpackGuard(FusedNode& n) : UnpackGuard(&n) {
+            if (!n.is_intact()) open(); // the destructor closes also where this throws
+        }
+        UnpackGuard(UnpackGuard const&) = delete;
+        UnpackGuard& operator=(UnpackGuard const&) = delete;
+        ~UnpackGuard() {
+            if (unpacked_) [[unlikely]]
+                close();
+        }
+
+    private:
+        explicit UnpackGuard(FusedNode* n) noexcept : node_(*n) {}
+        [[gnu::cold]] void open();
+        [[gnu::cold]] void close() noexcept;
+
+        FusedNode& node_;
+        OperandMask unpacked_ = 0;
+    };
+    /// The values of the operands that the gradients read, and of a saved result.
+    class SavedArrays;
+
+    bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
     void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
-    class SavedArrays;
     void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
-    /// True for a gradient without other references, so that a result may overwrite it.
-    XGRAD_INLINE static bool is_free(AnyTensor const& gradient) {
-        if (!gradient.defined() || !is_exclusive(gradient)) return false;
-        auto const& t = *gradient.handle();
-        return !t.view && !t.requires_grad && !t.grad_fn && !t.weak &&
-               t.inference == inference_mode;
+    bool is_intact() const noexcept {
+        bool intact = true;
+        for (std::size_t i = 0; i < plan_.saved_tensors(); ++i) intact &= saved()[i].is_intact();
+        return intact;
     }
+    [[gnu::cold]] void apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results);
+    /// Scales the early gradients by grad_output, or broadcasts it.
+    void apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results);
+    [[gnu::cold]] void compute_early();
 
-    /// `buffer`: the gradient itself where is_free(): a result of its type overwrites it.
-    void apply_fused(
-        AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-    void apply_spread(AnyTensor const& gradient, std::span<AnyTensor> results);
-    void apply_shortest(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-
-    /// True where the gradients are computed already and no unpack hook could change a saved value.
-    bool has_gradients_ready() const noexcept;
-    /// Returns the gradients that are computed already. A further pass computes them again.
-    std::span<AnyTensor> take_ready_gradients() noexcept;
-    static void scale(std::span<AnyTensor> results, double factor);
-
-    /// True for a contiguous grad_output. That of a fused sum may be one element.
-    bool is_plain(AnyArray const& grad_outputs) const;
-    /// True where all arrays that a kernel reads are contiguous and of the same shape.
-    XGRAD_INLINE bool is_simple(AnyArray const& grad_outputs) const {
-        if (contiguous_ && !saved_tensors_) [[likely]]
-            return is_plain(grad_outputs);
-        return is_simple_again(grad_outputs);
-    }
-    bool is_simple_again(AnyArray const& grad_outputs) const;
-
-    /// Computes gradients of contiguous operands; adds to results that are defined. Returns false,
-    /// without effect, for other operands.
-    bool apply_if_simple(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer = nullptr);
-
-    /// Gradient of a sum of a plain tensor: grad_output, broadcast.
-    void repeat(AnyArray const& grad_outputs, std::span<AnyTensor> results) const;
-
-    /// grad_output is one element, repeated.
-    void apply_scalar(std::byte** at, std::size_t count, OperandMask added_to) const;
-    void apply_in_loop(
-        AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to = 0) const;
+    /// One pass of a kernel over the elements: the gradients for grad_output, or without one those
+    /// of the sum, which it returns. The operands are those of `in`, or else the saved ones. It
+    /// makes the gradients that are not defined, and adds to the others, which are contiguous. A
+    /// gradient may take the place of `buffer`, which is grad_output.
+    double run(BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients,
+        AnyTensor* buffer = nullptr);
+    double run_loop(
+        BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients);
+    double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
+        OperandMask added_to) const;
 
     static constexpr std::size_t max_added_to =
         31; // operands: LoopFacts tells the first 64 of 2 n + 2 apart
     static constexpr double min_factor =
         1e-6; // limits of scaling computed gradients, against overflow and underflow
+
+    OperandPlan const& plan_;
+    bool contiguous_; // all operands are contiguous, and a kernel reads them and writes to the
+                      // result in place
+    bool has_early_ = false; // the gradients of a full sum are there
+    OperandMask broadcast_ = 0;
+    SumOver* sum_ = nullptr;
+    Shape space_;
+    std::unique_ptr<Shape[]> shapes_; // of broadcast operands; null where these have no dimensions
 };
 
 } // namespace xgrad::detail
@@ -25137,34 +24880,33 @@ class LocalJacobian {
 public:
     /// With respect to `operands`; of those that are one tensor it has all or none. Takes the saved
     /// value of each operand that is read.
-    LocalJacobian(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
-        OperandMask operands);
+    XGRAD_LAZY LocalJacobian(FusedNode const& node, AnyArray const* const* values,
+        AnyArray const* result, OperandMask operands);
 
     /// The tangents of the result for tangents of the edges.
-    AnyTensor push(std::span<AnyTensor const> tangents) const;
+    XGRAD_LAZY AnyTensor push(std::span<AnyTensor const> tangents) const;
     /// Adds to the gradients of the edges those for gradients of the result.
-    void pull(AnyTensor const& gradients, std::span<AnyTensor> results) const;
+    XGRAD_LAZY void pull(AnyTensor const& gradients, std::span<AnyTensor> results) const;
 
 private:
     /// The gradients of the real, or of the imaginary parts of the result.
-    void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
-    std::size_t derivative_count() const;
-    bool is_complex_operand(std::size_t k) const;
+    XGRAD_LAZY void compute(AnyArray const* const* values, AnyArray const* result, bool imaginary);
+    XGRAD_LAZY bool is_complex_operand(std::size_t k) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
-    BackwardPlan plan_;
+    GradientTargets targets_;
     bool is_complex_, is_double_;        // the result; the precision of the kernel
     CachedVector<AnyArray> derivatives_; // for each operand, of the real and the imaginary parts
 };
 
 /// The number of directions in a batch of tangents of the edges of a Node, or 0 where they are
 /// tangents of one direction.
-std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
+XGRAD_LAZY std::size_t directions_of(FusedNode const& node, std::span<AnyTensor const> tangents);
 /// `shape` with a leading axis.
-Shape batch_shape(std::size_t directions, Shape const& shape);
+XGRAD_LAZY Shape batch_shape(std::size_t directions, Shape const& shape);
 /// An array with a leading axis as a loop over batches of `dims` further axes takes it.
-AnyArray aligned_batch(AnyArray a, std::size_t dims);
+XGRAD_LAZY AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
 } // namespace xgrad::detail
 
@@ -25172,7 +24914,7 @@ AnyArray aligned_batch(AnyArray a, std::size_t dims);
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
+XGRAD_LAZY_BODY AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginary) {
     if (!xgrad::is_complex(type.dtype)) return a;
     Strides twice = a.strides;
     for (auto& step : twice) step *= 2;
@@ -25182,7 +24924,7 @@ XGRAD_FUNCTION AnyArray parts_of(TypeInfo const& type, AnyArray a, bool imaginar
     return a;
 }
 
-XGRAD_FUNCTION void copy_parts(
+XGRAD_LAZY_BODY void copy_parts(
     TypeInfo const& to_type, AnyArray const& to, TypeInfo const& from_type, AnyArray const& from) {
     auto const is_single = [](TypeInfo const& t) {
         return t.dtype == DType::float32 || t.dtype == DType::complex64;
@@ -25195,7 +24937,7 @@ XGRAD_FUNCTION void copy_parts(
                              : copy_elements(as<double>(to), as<double>(from));
 }
 
-XGRAD_FUNCTION void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
+XGRAD_LAZY_BODY void set_unit(AnyTensor const& t, std::size_t place, bool imaginary) {
     auto const set = [&]<class P>(P one) {
         reinterpret_cast<P*>(
             t.impl().array.data)[xgrad::is_complex(t.dtype()) ? 2 * place + imaginary : place] =
@@ -25204,7 +24946,7 @@ XGRAD_FUNCTION void set_unit(AnyTensor const& t, std::size_t place, bool imagina
     t.dtype() == DType::float32 || t.dtype() == DType::complex64 ? set(1.f) : set(1.);
 }
 
-XGRAD_FUNCTION Tensors reverse_rows(
+XGRAD_LAZY_BODY Tensors reverse_rows(
     Evaluation const& e, AnyTensor const& output, std::size_t index) {
     PassMode const mode(e.create_graph);
     Evaluation const of_output = e.with_outputs({&output, 1});
@@ -25235,13 +24977,13 @@ XGRAD_FUNCTION Tensors reverse_rows(
     return all;
 }
 
-XGRAD_FUNCTION std::size_t count_directions(TensorSpan all, bool both_parts) {
+XGRAD_LAZY_BODY std::size_t count_directions(TensorSpan all, bool both_parts) {
     std::size_t n = 0;
     for (auto const& t : all) n += t.numel() * (both_parts && xgrad::is_complex(t.dtype()) ? 2 : 1);
     return n;
 }
 
-XGRAD_FUNCTION void put_columns(AnyTensor const& block, std::size_t columns, Column const& first,
+XGRAD_LAZY_BODY void put_columns(AnyTensor const& block, std::size_t columns, Column const& first,
     std::size_t count, AnyTensor const& along, std::size_t row) {
     auto const &type = *block.impl().type, &from_type = *along.impl().type;
     AnyArray from = AxisSlice{0, row, count, true}.view_of(along.impl().array, from_type.size),
@@ -25255,7 +24997,7 @@ XGRAD_FUNCTION void put_columns(AnyTensor const& block, std::size_t columns, Col
         type, parts_of(type, to, first.imaginary), from_type, parts_of(from_type, from, false));
 }
 
-XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass) {
+XGRAD_LAZY_BODY std::vector<Tensors> forward_columns(Evaluation const& e, ForwardPass& pass) {
     NoGradGuard const off;
     std::vector<Tensors> blocks(e.outputs.size());
     for (std::size_t k = 0; k < e.outputs.size(); ++k)
@@ -25300,7 +25042,7 @@ XGRAD_FUNCTION std::vector<Tensors> forward_columns(Evaluation const& e, Forward
     return blocks;
 }
 
-XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(
+XGRAD_LAZY_BODY std::vector<Tensors> jacobian_blocks(
     Evaluation const& e, Mode strategy, bool is_symmetric) {
     check_outputs(e);
     bool const must_reverse = e.create_graph || e.strict;
@@ -25324,7 +25066,7 @@ XGRAD_FUNCTION std::vector<Tensors> jacobian_blocks(
     return blocks;
 }
 
-XGRAD_FUNCTION Tensors recorded_gradient(Evaluation const& e) {
+XGRAD_LAZY_BODY Tensors recorded_gradient(Evaluation const& e) {
     check_outputs(e);
     if (e.outputs[0].numel() != 1)
         fail<ShapeError>(e.transform, ": The Tensor returned by the function given to ",
@@ -25358,14 +25100,15 @@ XGRAD_FUNCTION Tensors recorded_gradient(Evaluation const& e) {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void push_forward(Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
+XGRAD_LAZY_BODY void push_forward(
+    Evaluation const& e, TensorSpan v, std::span<AnyTensor> tangents) {
     check_vector(e.transform, v, e.inputs);
     PassMode const mode(e.create_graph);
     AnyTensor one;
     ForwardPass(e.inputs, e.outputs).run(vector_or_one(v, e.inputs, one), tangents);
 }
 
-XGRAD_FUNCTION void jacobian_vector_product(
+XGRAD_LAZY_BODY void jacobian_vector_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     check_outputs(e);
     push_forward(e, v, products);
@@ -25379,7 +25122,7 @@ XGRAD_FUNCTION void jacobian_vector_product(
     }
 }
 
-XGRAD_FUNCTION Tensors KeptEvaluation::push_forward(Tensors const& v) const {
+XGRAD_LAZY_BODY Tensors KeptEvaluation::push_forward(Tensors const& v) const {
     Tensors products(outputs.size());
     jacobian_vector_product(evaluation(), v, products);
     return products;
@@ -25395,7 +25138,7 @@ XGRAD_FUNCTION Tensors KeptEvaluation::push_forward(Tensors const& v) const {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
+XGRAD_LAZY_BODY void check_vector(std::string_view transform, TensorSpan v, TensorSpan fits) {
     if (v.empty() && (fits.size() != 1 || fits[0].numel() != 1))
         fail<GraphError>(transform, ": the vector v can only be left out where there is a single "
                                     "tensor with a single element to multiply it with");
@@ -25411,13 +25154,13 @@ XGRAD_FUNCTION void check_vector(std::string_view transform, TensorSpan v, Tenso
                 " but got ", v[i].defined() ? Piece(v[i].shape()) : Piece("an undefined tensor"));
 }
 
-XGRAD_FUNCTION TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
+XGRAD_LAZY_BODY TensorSpan vector_or_one(TensorSpan v, TensorSpan fits, AnyTensor& one) {
     if (!v.empty()) return v;
     one = fits[0].impl().type->filled(fits[0].shape(), 1);
     return {&one, 1};
 }
 
-XGRAD_FUNCTION void check_outputs(Evaluation const& e) {
+XGRAD_LAZY_BODY void check_outputs(Evaluation const& e) {
     for (std::size_t i = 0; e.strict && i < e.outputs.size(); ++i)
         if (!e.outputs[i].requires_grad())
             fail<GraphError>(e.transform, ": Output ", i,
@@ -25425,7 +25168,7 @@ XGRAD_FUNCTION void check_outputs(Evaluation const& e) {
                 "computed in a differentiable manner from the input when running in strict mode.");
 }
 
-XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
+XGRAD_LAZY_BODY void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool create_graph,
     bool keep_graph, std::span<AnyTensor> gradients) {
     CachedVector<Root> roots;
     roots.reserve(e.outputs.size());
@@ -25443,8 +25186,8 @@ XGRAD_FUNCTION void pull_back(Evaluation const& e, TensorSpan grad_outputs, bool
         gradients[i] = std::move(captures[i].gradient);
 }
 
-XGRAD_FUNCTION void fill_in(Evaluation const& e, std::string_view what, std::string_view derivative,
-    std::span<AnyTensor> gradients) {
+XGRAD_LAZY_BODY void fill_in(Evaluation const& e, std::string_view what,
+    std::string_view derivative, std::span<AnyTensor> gradients) {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (e.strict && !gradients[i].defined())
             fail<GraphError>(e.transform, ": ", what, " is independent of input ", i,
@@ -25458,7 +25201,7 @@ XGRAD_FUNCTION void fill_in(Evaluation const& e, std::string_view what, std::str
     }
 }
 
-XGRAD_FUNCTION void vector_jacobian_product(
+XGRAD_LAZY_BODY void vector_jacobian_product(
     Evaluation const& e, TensorSpan v, std::span<AnyTensor> products) {
     check_outputs(e);
     check_vector(e.transform, v, e.outputs);
@@ -25466,14 +25209,14 @@ XGRAD_FUNCTION void vector_jacobian_product(
     fill_in(e, "The output of the user-provided function", "jacobian", products);
 }
 
-XGRAD_FUNCTION KeptEvaluation::KeptEvaluation(Evaluation const& e)
+XGRAD_LAZY_BODY KeptEvaluation::KeptEvaluation(Evaluation const& e)
     : transform(e.transform), inputs(listed(e.inputs)), outputs(listed(e.outputs)) {}
 
-XGRAD_FUNCTION Evaluation KeptEvaluation::evaluation() const {
+XGRAD_LAZY_BODY Evaluation KeptEvaluation::evaluation() const {
     return {transform, differentiated && recording(), false, inputs, outputs};
 }
 
-XGRAD_FUNCTION Tensors KeptEvaluation::pull_back(Tensors const& v) const {
+XGRAD_LAZY_BODY Tensors KeptEvaluation::pull_back(Tensors const& v) const {
     auto const e = evaluation();
     check_vector(transform, v, outputs);
     Tensors products(inputs.size());
@@ -25683,7 +25426,7 @@ public:
     static inline constinit std::atomic<void (*)(
         NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads)>
         threaded{nullptr};
-    static void run_on_threads(
+    XGRAD_LAZY static void run_on_threads(
         NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads);
 
 private:
@@ -25723,78 +25466,22 @@ private:
 
 namespace xgrad::detail {
 
-/// The last n elements of a kernel's arguments, after the first `whole`; n is less than `lanes`.
-struct TailRange {
-    void* const* arguments;
-    std::size_t whole, n, lanes;
+/// Calls a kernel on the last block.n elements, after the first `whole`: less than a batch.
+void run_tail(KernelTable const& table, Kernel kernel, KernelBlock& block, std::size_t whole);
 
-    std::byte* first(std::size_t k, std::size_t element) const noexcept {
-        return static_cast<std::byte*>(arguments[k]) + whole * element;
-    }
-};
-
-/// Padded copies of a tail: each is a whole batch. (The range is no member, so that compilers keep
-/// it in registers.)
-class TailCopies {
-public:
-    TailCopies() noexcept {} // leaves the copies to be filled
-    TailCopies(TailCopies const&) = delete;
-    TailCopies& operator=(TailCopies const&) = delete;
-
-    /// The kernel reads argument k, whose elements have this many bytes. A null argument stays
-    /// null.
-    void read(TailRange range, std::size_t k, std::size_t element) noexcept;
-    /// The kernel writes argument k.
-    void write(TailRange range, std::size_t k) noexcept;
-    /// Copies what the kernel wrote.
-    void copy_back(TailRange range, std::size_t k, std::size_t element) const noexcept;
-    /// What the kernel takes.
-    void* const* arguments() const noexcept { return arguments_; }
-
-private:
-    static constexpr std::size_t most = DualLayout{max_operands}.total();
-
-    void* arguments_[most];
-    alignas(64) std::byte copies_[most][max_batch_bytes];
-};
-
-// Each calls a kernel on n elements. Arguments as for the kernel. In a tail, which is one batch, no
-// operand has the values of an earlier batch.
-
-void run_forward_tail(KernelTable const& kernels, void const* expression, TailRange range);
-void run_backward_tail(KernelTable const& kernels, void const* expression, BackwardPlan const& plan,
-    TailRange range, OperandMask added_to);
-double run_sum_tail(KernelTable const& kernels, SumKernel sum, void const* expression,
-    BackwardPlan const& plan, TailRange range, double factor, OperandMask added_to);
-void run_dual(KernelTable const& kernels, void const* expression, DualPlan const& plan,
-    void* const* arguments, std::size_t n);
-
-inline void run_forward(KernelTable const& kernels, void const* expression, void* const* arguments,
-    std::size_t n, OperandMask constant) {
-    auto const whole = kernels.in_whole_batches(n);
-    if (whole) kernels.forward(expression, arguments, whole, constant);
-    if (whole != n)
-        run_forward_tail(kernels, expression, {arguments, whole, n - whole, kernels.lanes});
+/// Calls a kernel on a block of any number of elements. Returns the sum that it computes.
+inline double run_kernel(KernelTable const& table, Kernel kernel, KernelBlock& block) {
+    auto const n = block.n, whole = table.in_whole_batches(n);
+    block.n = whole;
+    if (whole) kernel(block);
+    block.n = n - whole;
+    if (block.n) run_tail(table, kernel, block, whole);
+    return block.sum;
 }
-inline void run_backward(KernelTable const& kernels, void const* expression,
-    BackwardPlan const& plan, void* const* arguments, std::size_t n, OperandMask constant,
-    OperandMask added_to) {
-    auto const whole = kernels.in_whole_batches(n);
-    if (whole) kernels.backward(expression, plan, arguments, whole, constant, added_to);
-    if (whole != n)
-        run_backward_tail(
-            kernels, expression, plan, {arguments, whole, n - whole, kernels.lanes}, added_to);
-}
-inline double run_sum(KernelTable const& kernels, SumKernel sum, void const* expression,
-    BackwardPlan const& plan, void* const* arguments, double factor, std::size_t n,
-    OperandMask constant, OperandMask added_to) {
-    auto const whole = kernels.in_whole_batches(n);
-    double total = 0;
-    if (whole) total = sum(expression, plan, arguments, factor, whole, constant, added_to);
-    if (whole != n)
-        total += run_sum_tail(kernels, sum, expression, plan,
-            {arguments, whole, n - whole, kernels.lanes}, factor, added_to);
-    return total;
+inline void run_values(KernelTable const& table, void const* expression, void* const* arguments,
+    std::size_t n, OperandMask constant = 0) {
+    KernelBlock block{expression, arguments, n, Pass::value, constant};
+    run_kernel(table, table.value, block);
 }
 
 } // namespace xgrad::detail
@@ -25802,17 +25489,6 @@ inline double run_sum(KernelTable const& kernels, SumKernel sum, void const* exp
 #endif  // XGRAD_SINGLE_XGRAD_FUSE_RUN_KERNEL_HPP
 
 namespace xgrad::detail {
-
-XGRAD_FUNCTION void evaluate_contiguous(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, LoopOperand const& result) {
-    auto const& out = *result.array;
-    if (out.numel > part_size)
-        return evaluate_in_loop(table, expression, operands, out.shape, result);
-    void* at[64];
-    for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
-    at[table.operand_count] = out.data;
-    if (out.numel) run_forward(table, expression, at, out.numel, 0);
-}
 
 XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
     Shape const& space, Shape const& kept) {
@@ -25828,22 +25504,7 @@ XGRAD_FUNCTION std::optional<std::array<std::size_t, 3>> reduced_extents(
     return extent;
 }
 
-XGRAD_FUNCTION void reduce_contiguous(
-    std::byte* from, std::array<std::size_t, 3> const& extent, LoopOperand const& out) {
-    auto const [rows, reduced, columns] = extent;
-    std::size_t const run = columns == 1 ? max_summed : 1;
-    auto* to = out.array->data;
-    for (std::size_t row = 0; row < rows; ++row,
-                     from += reduced * columns * out.transfer->tile_element,
-                     to += columns * out.transfer->element) {
-        if (columns > 1 && out.transfer->columns) out.transfer->columns(from, to, columns, reduced);
-        else
-            for (std::size_t i = 0; i < reduced; i += run)
-                (*out.transfer)(from + i * columns * out.transfer->tile_element, to, columns != 1,
-                    std::min(run, reduced - i) * columns);
-    }
-}
-
+/// evaluate_into() for any operands.
 [[gnu::noinline]] XGRAD_FUNCTION void evaluate_in_loop(KernelTable const& table,
     void const* expression, AnyArray const* const* operands, Shape const& space,
     LoopOperand const& out) {
@@ -25855,76 +25516,41 @@ XGRAD_FUNCTION void reduce_contiguous(
     if (copies) result.from = 0;
     loop.add(n, result);
     auto body = [&](void* const* at, std::size_t elements, LoopFacts facts) {
-        if (!copies) run_forward(table, expression, at, elements, facts.constant);
+        if (!copies) run_values(table, expression, at, elements, facts.constant);
     };
     loop.run(loop_body(body));
 }
 
-XGRAD_FUNCTION void reduce_all(KernelTable const& table, void const* expression,
-    AnyArray const* const* operands, std::size_t count, LoopOperand const& out) {
-    if (table.is_identity) return reduce_contiguous(operands[0]->data, {1, count, 1}, out);
-    void* at[64];
-    for (std::size_t k = 0; k < table.operand_count; ++k) at[k] = operands[k]->data;
+/// evaluate_into() for contiguous operands and a reduction of a tile of elements to one.
+[[gnu::noinline]] XGRAD_FUNCTION void reduce_tile(KernelTable const& table, void const* expression,
+    void** at, std::size_t count, LoopOperand const& out) {
     TileBuffer tile;
     at[table.operand_count] = tile.elements;
-    for (std::size_t i = 0; i < count; i += tile_size) {
-        std::size_t const elements = std::min(tile_size, count - i);
-        run_forward(table, expression, at, elements, 0);
-        (*out.transfer)(tile.elements, out.array->data, 0, elements);
-        for (std::size_t k = 0; k < table.operand_count; ++k)
-            at[k] = static_cast<std::byte*>(at[k]) + elements * table.operand[k]->element;
-    }
+    run_values(table, expression, at, count);
+    (*out.transfer)(tile.elements, out.array->data, 0, count);
 }
 
 XGRAD_FUNCTION void evaluate_into(KernelTable const& table, void const* expression,
     AnyArray const* const* operands, Shape const& space, LoopOperand const& out) {
-    std::size_t const count = numel(space);
+    auto const& to = *out.array;
+    std::size_t const count = out.reduces ? numel(space) : to.numel;
     if (count == 0) return;
-    bool contiguous = true;
-    for (std::size_t k = 0; k < table.operand_count; ++k)
-        contiguous &= is_direct(*operands[k], *table.operand[k], space);
-    if (contiguous && out.reduces && out.array->numel == 1)
-        return reduce_all(table, expression, operands, count, out);
-    if (contiguous && out.reduces && table.is_identity)
-        if (auto const extent = reduced_extents(space, out.array->shape))
-            return reduce_contiguous(operands[0]->data, *extent, out);
-    if (contiguous && out.in_place() && out.array->contiguous)
-        return evaluate_contiguous(table, expression, operands, out);
-    evaluate_in_loop(table, expression, operands, space, out);
+    bool direct = out.reduces ? to.numel == 1 && count <= tile_size
+                              : count <= part_size && out.in_place() && to.contiguous;
+    void* at[64];
+    std::size_t k = 0;
+    for (; k < table.operand_count; ++k) {
+        direct &= is_direct(*operands[k], *table.operand[k], count);
+        at[k] = operands[k]->data;
+    }
+    if (!direct) return evaluate_in_loop(table, expression, operands, space, out);
+    if (out.reduces) return reduce_tile(table, expression, at, count, out);
+    at[k] = to.data;
+    run_values(table, expression, at, count);
 }
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_EVALUATE_INTO_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
-
-// ======== xgrad/impl/fuse/kernel.ipp
-// Bodies of kernel.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void BackwardPlan::keep(std::size_t k) noexcept {
-    target[k] = static_cast<std::uint8_t>(k);
-    if (k < paired_operands) routes |= stored(k);
-}
-
-XGRAD_FUNCTION void BackwardPlan::send_to(std::size_t nearest, std::size_t k) noexcept {
-    target[k] = target[nearest];
-    add |= OperandMask{1} << k;
-    if (k < paired_operands) routes |= meets(k) | pair(nearest, k);
-}
-
-XGRAD_FUNCTION BackwardPlan BackwardPlan::only(OperandMask operands) const noexcept {
-    BackwardPlan plan = *this;
-    auto const left_out = static_cast<std::uint32_t>(~operands) & (stored(paired_operands) - 1);
-    plan.wanted &= operands;
-    plan.add &= operands;
-    plan.routes &= ~(left_out | left_out << paired_operands);
-    return plan;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_FUSE_KERNEL_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_FUSE_LOOP_OPERAND_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_FUSE_LOOP_OPERAND_IPP
 
@@ -26142,7 +25768,7 @@ XGRAD_FUNCTION double NdLoop::run_part(LoopBody body, std::size_t i) {
 }
 
 /// Each thread has a copy of the loop, with buffers of its own.
-XGRAD_FUNCTION void NdLoop::run_on_threads(
+XGRAD_LAZY_BODY void NdLoop::run_on_threads(
     NdLoop& loop, LoopBody body, std::span<double> sums, std::size_t threads) {
     struct Worker {
         explicit Worker(NdLoop const& plan) : loop(plan) {}
@@ -26182,7 +25808,7 @@ XGRAD_FUNCTION double NdLoop::run(LoopBody body) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION void set_num_threads(std::size_t n) {
+XGRAD_LAZY_BODY void set_num_threads(std::size_t n) {
     detail::NdLoop::threaded.store(&detail::NdLoop::run_on_threads, std::memory_order_release);
     detail::WorkerPool::instance().set_size(
         n ? n : std::max(1u, std::thread::hardware_concurrency()));
@@ -26555,89 +26181,45 @@ XGRAD_INLINE void fill_batch(
     copy_few<max_batch_bytes / 2>(from, bytes, to);
 }
 
-XGRAD_INLINE void TailCopies::read(TailRange range, std::size_t k, std::size_t element) noexcept {
-    write(range, k);
-    if (range.arguments[k])
-        fill_batch(copies_[k], range.first(k, element), range.n, element, range.lanes * element);
-}
-XGRAD_INLINE void TailCopies::write(TailRange range, std::size_t k) noexcept {
-    arguments_[k] = range.arguments[k] ? copies_[k] : nullptr;
-}
-XGRAD_INLINE void TailCopies::copy_back(
-    TailRange range, std::size_t k, std::size_t element) const noexcept {
-    if (range.arguments[k])
-        copy_few<max_batch_bytes / 2>(copies_[k], range.n * element, range.first(k, element));
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void run_forward_tail(
-    KernelTable const& kernels, void const* expression, TailRange range) {
-    TailCopies copies;
-    std::size_t const count = kernels.operand_count;
-    for (std::size_t k = 0; k < count; ++k) copies.read(range, k, kernels.operand[k]->tile_element);
-    copies.write(range, count);
-    kernels.forward(expression, copies.arguments(), range.n, 0);
-    copies.copy_back(range, count, kernels.result->element);
-}
-
-/// The operands and gradients of a backward kernel or a sum kernel.
-XGRAD_INLINE void take_operands(TailCopies& copies, TailRange range, KernelTable const& kernels,
-    std::size_t gradients, OperandMask added_to) {
-    for (std::size_t k = 0; k < kernels.operand_count; ++k) {
-        auto const element = kernels.operand[k]->tile_element;
-        copies.read(range, k, element);
-        if (added_to >> k & 1) copies.read(range, gradients + k, element);
-        else copies.write(range, gradients + k);
+[[gnu::noinline]] XGRAD_FUNCTION void run_tail(
+    KernelTable const& table, Kernel kernel, KernelBlock& block, std::size_t whole) {
+    constexpr std::size_t max_total = KernelLayout{max_operands}.total();
+    KernelLayout const layout{table.operand_count};
+    auto const n = layout.operand_count, first_gradient = layout.gradients();
+    auto const pass = block.pass;
+    std::size_t const count = pass == Pass::value     ? layout.result() + 1
+                              : pass == Pass::tangent ? layout.total()
+                                                      : layout.tangent();
+    auto const is_written = [&](std::size_t k) {
+        return pass == Pass::value ? k == layout.result()
+                                   : k >= first_gradient && k <= layout.tangent();
+    };
+    std::byte* from[max_total];
+    std::size_t element[max_total];
+    void* arguments[max_total];
+    alignas(64) std::byte copies[max_total][max_batch_bytes];
+    for (std::size_t k = 0; k < count; ++k) {
+        std::size_t const operand = k < n                     ? k
+                                    : k >= layout.tangents()  ? k - layout.tangents()
+                                    : k == layout.tangent()   ? n
+                                    : k >= layout.gradients() ? k - layout.gradients()
+                                                              : n;
+        element[k] = operand < n           ? table.operand[operand]->tile_element
+                     : pass == Pass::value ? table.result->element
+                                           : table.result->tile_element;
+        bool const is_absent = pass == Pass::value_and_gradient && operand == n;
+        arguments[k] = is_absent || !block.arguments[k] ? nullptr : copies[k];
+        if (!arguments[k]) continue;
+        from[k] = static_cast<std::byte*>(block.arguments[k]) + whole * element[k];
+        if (!is_written(k) || (operand < n && block.added_to >> operand & 1))
+            fill_batch(copies[k], from[k], block.n, element[k], table.lanes * element[k]);
     }
-}
-XGRAD_INLINE void copy_gradients_back(
-    TailCopies const& copies, TailRange range, KernelTable const& kernels, std::size_t gradients) {
-    for (std::size_t k = 0; k < kernels.operand_count; ++k)
-        copies.copy_back(range, gradients + k, kernels.operand[k]->tile_element);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void run_backward_tail(KernelTable const& kernels,
-    void const* expression, BackwardPlan const& plan, TailRange range, OperandMask added_to) {
-    BackwardLayout const layout{kernels.operand_count};
-    TailCopies copies;
-    copies.read(range, layout.grad_output(), kernels.result->tile_element);
-    copies.read(range, layout.result(), kernels.result->tile_element);
-    take_operands(copies, range, kernels, layout.gradients(), added_to);
-    kernels.backward(expression, plan, copies.arguments(), range.n, 0, added_to);
-    copy_gradients_back(copies, range, kernels, layout.gradients());
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION double run_sum_tail(KernelTable const& kernels, SumKernel sum,
-    void const* expression, BackwardPlan const& plan, TailRange range, double factor,
-    OperandMask added_to) {
-    BackwardLayout const layout{kernels.operand_count};
-    TailCopies copies;
-    take_operands(copies, range, kernels, layout.gradients(), added_to);
-    double const total = sum(expression, plan, copies.arguments(), factor, range.n, 0, added_to);
-    copy_gradients_back(copies, range, kernels, layout.gradients());
-    return total;
-}
-
-XGRAD_FUNCTION void run_dual(KernelTable const& kernels, void const* expression,
-    DualPlan const& plan, void* const* arguments, std::size_t n) {
-    DualLayout const layout{kernels.operand_count};
-    TailRange range{arguments, kernels.in_whole_batches(n), 0, kernels.lanes};
-    range.n = n - range.whole;
-    if (range.whole) kernels.dual(expression, plan, arguments, range.whole);
-    if (range.n == 0) return;
-    TailCopies copies;
-    for (std::size_t k = 0; k < layout.operand_count; ++k) {
-        auto const element = kernels.operand[k]->tile_element;
-        copies.read(range, k, element);
-        copies.read(range, layout.tangents() + k, element);
-        copies.write(range, layout.gradients() + k);
-    }
-    auto const element = kernels.result->tile_element;
-    copies.read(range, layout.grad_output(), element);
-    copies.read(range, layout.result(), element);
-    copies.write(range, layout.tangent());
-    kernels.dual(expression, plan, copies.arguments(), range.n);
-    copy_gradients_back(copies, range, kernels, layout.gradients());
-    copies.copy_back(range, layout.tangent(), element);
+    block.arguments = arguments;
+    block.constant = 0;
+    kernel(block);
+    for (std::size_t k = 0; k < count; ++k)
+        if (is_written(k) && arguments[k])
+            copy_few<max_batch_bytes / 2>(copies[k], block.n * element[k], from[k]);
 }
 
 } // namespace xgrad::detail
@@ -28223,8 +27805,12 @@ template <> struct Blas<std::complex<double>> {
     static constexpr auto gemv = &zgemv_;
 };
 
-bool blas_can_count(std::size_t n);
-bool blas_can_count(std::ptrdiff_t n);
+inline bool blas_can_count(std::size_t n) {
+    return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
+}
+inline bool blas_can_count(std::ptrdiff_t n) {
+    return std::abs(n) <= std::numeric_limits<int>::max();
+}
 
 /// The arguments op and ld with which BLAS reads the transpose of an operand.
 struct BlasForm {
@@ -28322,7 +27908,6 @@ template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
     return true;
 }
 } // namespace xgrad::detail::kernel
-
 #endif  // XGRAD_SINGLE_XGRAD_KERNELS_GEMM_BLAS_HPP
 #endif
 
@@ -28386,224 +27971,6 @@ void gemm(std::size_t m, std::size_t n, std::size_t k, T const* a, std::ptrdiff_
 }
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_GEMM_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_KERNELS_GEMM_BLAS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_KERNELS_GEMM_BLAS_IPP
-
-// ======== xgrad/impl/kernels/gemm_blas.ipp
-// Bodies of gemm_blas.hpp.
-
-#ifndef XGRAD_SINGLE_XGRAD_KERNELS_GEMM_BLAS_HPP
-#define XGRAD_SINGLE_XGRAD_KERNELS_GEMM_BLAS_HPP
-
-// ======== xgrad/kernels/gemm_blas.hpp
-// Matrix products by a BLAS that the program links: the Fortran symbols with 32-bit integers. It
-// calls no BLAS function with a complex result, because there are two calling conventions for
-// those.
-//
-// BLAS is column-major, so it computes the transpose of our row-major C, which is B' A'. BLAS
-// accepts an operand if one of its strides is 1, and conjugates only a transposed operand. Any
-// other operand is copied first.
-
-#include <cstdlib>
-
-namespace xgrad::detail::kernel {
-
-template <class T>
-using BlasGemm = void(char const* op_a, char const* op_b, int const* m, int const* n, int const* k,
-    T const* alpha, T const* a, int const* lda, T const* b, int const* ldb, T const* beta, T* c,
-    int const* ldc);
-template <class T>
-using BlasGemv = void(char const* op, int const* m, int const* n, T const* alpha, T const* a,
-    int const* lda, T const* x, int const* incx, T const* beta, T* y, int const* incy);
-
-extern "C" {
-BlasGemm<float> sgemm_;
-BlasGemm<double> dgemm_;
-BlasGemm<std::complex<float>> cgemm_;
-BlasGemm<std::complex<double>> zgemm_;
-BlasGemv<float> sgemv_;
-BlasGemv<double> dgemv_;
-BlasGemv<std::complex<float>> cgemv_;
-BlasGemv<std::complex<double>> zgemv_;
-}
-
-template <class T> struct Blas;
-template <> struct Blas<float> {
-    static constexpr auto gemm = &sgemm_;
-    static constexpr auto gemv = &sgemv_;
-};
-template <> struct Blas<double> {
-    static constexpr auto gemm = &dgemm_;
-    static constexpr auto gemv = &dgemv_;
-};
-template <> struct Blas<std::complex<float>> {
-    static constexpr auto gemm = &cgemm_;
-    static constexpr auto gemv = &cgemv_;
-};
-template <> struct Blas<std::complex<double>> {
-    static constexpr auto gemm = &zgemm_;
-    static constexpr auto gemv = &zgemv_;
-};
-
-bool blas_can_count(std::size_t n);
-bool blas_can_count(std::ptrdiff_t n);
-
-/// The arguments op and ld with which BLAS reads the transpose of an operand.
-struct BlasForm {
-    char op;
-    int ld;
-};
-
-template <class T>
-std::optional<BlasForm> blas_form(Operand<T> x, std::size_t rows, std::size_t columns) {
-    using Form = std::optional<BlasForm>;
-    auto const form = [](char op, std::size_t lines, std::size_t length,
-                          std::ptrdiff_t gap) -> Form {
-        auto const least = static_cast<std::ptrdiff_t>(length);
-        if (lines == 1) gap = least; // the stride is never used
-        if (gap < least || !blas_can_count(gap)) return {};
-        return BlasForm{op, static_cast<int>(gap)};
-    };
-    Form found;
-    if (!x.conj && (x.cs == 1 || columns == 1)) found = form('N', rows, columns, x.rs);
-    if (!found && (x.rs == 1 || rows == 1)) found = form(x.conj ? 'C' : 'T', columns, rows, x.cs);
-    return found;
-}
-
-/// A row-major copy of op(x).
-template <class T> Operand<T> copied(Operand<T> x, std::size_t rows, std::size_t columns, T* to) {
-    for (std::size_t i = 0; i < rows; ++i) {
-        VectorOperand<T> const row{x.at(i, 0), x.cs, x.conj};
-        for (std::size_t j = 0; j < columns; ++j) to[i * columns + j] = row[j];
-    }
-    return {to, static_cast<std::ptrdiff_t>(columns), 1, false};
-}
-
-/// C = A B, or += ; no size may be 0. Returns false if a size does not fit the integers of BLAS.
-template <class T> bool blas_multiply(Product<T> const& product) {
-    auto [m, n, k, a, b, c, ldc, add] = product;
-    if (!blas_can_count(m) || !blas_can_count(n) || !blas_can_count(k) || !blas_can_count(ldc))
-        return false;
-    auto a_form = blas_form(a, m, k), b_form = blas_form(b, k, n);
-    auto const a_size = a_form ? 0 : m * k, b_size = b_form ? 0 : k * n;
-    Scratch<T> const scratch(a_size + b_size);
-    if (!a_form) {
-        a = copied(a, m, k, scratch.data());
-        a_form = blas_form(a, m, k);
-    }
-    if (!b_form) {
-        b = copied(b, k, n, scratch.data() + a_size);
-        b_form = blas_form(b, k, n);
-    }
-    int const rows = static_cast<int>(m), columns = static_cast<int>(n),
-              depth = static_cast<int>(k);
-    int const gap = static_cast<int>(ldc);
-    T const one(1), beta(add ? 1 : 0);
-    Blas<T>::gemm(&b_form->op, &a_form->op, &columns, &rows, &depth, &one, b.data, &b_form->ld,
-        a.data, &a_form->ld, &beta, c, &gap);
-    return true;
-}
-
-template <class T> void conjugate_y(VectorProduct<T> const& product) {
-    if constexpr (parts<T> == 2)
-        for (std::size_t i = 0; i < product.rows; ++i) product.y_at(i) = std::conj(product.y_at(i));
-}
-
-/// y = M x, or += ; no size may be 0. Returns false if BLAS would need a copy of M or larger
-/// integers.
-template <class T> bool blas_multiply_vector(VectorProduct<T> const& product) {
-    auto [rows, columns, m, x, y, ys, add] = product;
-    auto form = blas_form(m.transposed(), columns, rows);
-    bool const conjugate_all = !form && m.conj; // conj(M) x is the conjugate of M conj(x)
-    if (conjugate_all) {
-        m.conj = false;
-        x.conj = !x.conj;
-        form = blas_form(m.transposed(), columns, rows);
-    }
-    if (!form || ys <= 0 || !blas_can_count(ys) || !blas_can_count(rows) ||
-        !blas_can_count(columns))
-        return false;
-
-    bool const copy_x = x.conj || x.stride == 0 || !blas_can_count(x.stride);
-    Scratch<T> const scratch(copy_x ? columns : 0);
-    if (copy_x) {
-        for (std::size_t j = 0; j < columns; ++j) scratch.data()[j] = x[j];
-        x = {scratch.data(), 1, false};
-    }
-    // BLAS wants the lowest address of a vector with a negative stride.
-    if (x.stride < 0) x.data += static_cast<std::ptrdiff_t>(columns - 1) * x.stride;
-    bool const as_stored = form->op == 'N';
-    int const stored_rows = static_cast<int>(as_stored ? rows : columns);
-    int const stored_columns = static_cast<int>(as_stored ? columns : rows);
-    int const incx = static_cast<int>(x.stride), incy = static_cast<int>(ys);
-    T const one(1), beta(add ? 1 : 0);
-    if (conjugate_all && add) conjugate_y(product);
-    Blas<T>::gemv(&form->op, &stored_rows, &stored_columns, &one, m.data, &form->ld, x.data, &incx,
-        &beta, y, &incy);
-    if (conjugate_all) conjugate_y(product);
-    return true;
-}
-} // namespace xgrad::detail::kernel
-
-#endif  // XGRAD_SINGLE_XGRAD_KERNELS_GEMM_BLAS_HPP
-
-namespace xgrad::detail::kernel {
-
-XGRAD_FUNCTION bool blas_can_count(std::size_t n) {
-    return n <= static_cast<std::size_t>(std::numeric_limits<int>::max());
-}
-
-XGRAD_FUNCTION bool blas_can_count(std::ptrdiff_t n) {
-    return std::abs(n) <= std::numeric_limits<int>::max();
-}
-
-} // namespace xgrad::detail::kernel
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_KERNELS_GEMM_BLAS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
-
-// ======== xgrad/impl/ops/flipping.ipp
-// Bodies of flipping.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::size_t shift_within(std::ptrdiff_t shift, std::size_t extent) {
-    auto const n = static_cast<std::ptrdiff_t>(extent);
-    return n ? static_cast<std::size_t>((shift % n + n) % n) : 0;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FLIPPING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
-
-// ======== xgrad/impl/ops/fourier.ipp
-// Bodies of fourier.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION double fft_scale(FftNorm norm, bool inverse, std::size_t n) {
-    if (norm == FftNorm::ortho) return 1 / std::sqrt(static_cast<double>(n));
-    return inverse == (norm == FftNorm::backward) ? 1 / static_cast<double>(n) : 1;
-}
-
-XGRAD_FUNCTION std::size_t checked_length(std::string_view operation, std::size_t n) {
-    if (n == 0) fail<ShapeError>(operation, ": a transform needs at least one point");
-    return n;
-}
-
-XGRAD_FUNCTION void check_real_axes(
-    std::string_view operation, Axes& axes, Shape const& lengths, Shape const& shape) {
-    if (axes.empty()) axes = all_axes(shape.size());
-    normalize_axes(operation, axes, shape);
-    if (axes.empty())
-        fail<ShapeError>(operation, ": an array without dimensions has no axis to transform");
-    if (!lengths.empty() && lengths.size() != axes.size())
-        fail<ShapeError>(operation, ": ", lengths.size(), " lengths for ", axes.size(), " axes");
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_FOURIER_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPS_GAMMA_IPP
 
@@ -28733,18 +28100,20 @@ XGRAD_FUNCTION double polygamma(int n, double x) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION void Window::add(detail::AxisPart const& part) {
+XGRAD_LAZY_BODY void Window::add(detail::AxisPart const& part) {
     start.push_back(part.start);
     count.push_back(part.count);
     step.push_back(part.step);
 }
 
-XGRAD_FUNCTION void Window::look(
+XGRAD_LAZY_BODY void Window::look(
     detail::AnyArray const& x, detail::AnyArray& out, std::size_t element) const {
     std::size_t const indices = step.size(),
                       kept = indices - static_cast<std::size_t>(std::ranges::count(step, 0));
-    out.shape.reserve_exactly(kept);
-    out.strides.reserve_exactly(kept);
+    Shape shape;
+    Strides strides;
+    shape.reserve_exactly(kept);
+    strides.reserve_exactly(kept);
     std::ptrdiff_t offset = 0;
     bool const has_elements = x.numel != 0;
     for (std::size_t i = 0, axis = 0, at = 0; i < indices; ++i) {
@@ -28752,32 +28121,32 @@ XGRAD_FUNCTION void Window::look(
         auto const stride = is_new ? 0 : x.strides[axis++];
         if (has_elements) offset += static_cast<std::ptrdiff_t>(start[i]) * stride;
         if (step[i] == 0) continue;
-        out.shape[at] = count[i];
+        shape[at] = count[i];
         // For a single position the step is ignored: the product with it might overflow.
-        out.strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
+        strides[at++] = is_new ? 0 : count[i] > 1 && has_elements ? stride * step[i] : stride;
     }
-    out.numel = numel(out.shape);
-    if (out.numel == 0) {
+    if (numel(shape) == 0) {
         offset = 0;
-        out.strides = detail::row_major(out.shape);
+        strides = detail::row_major(shape);
     }
     out.storage = x.storage;
-    out.data = x.data + offset * static_cast<std::ptrdiff_t>(element);
-    out.contiguous = detail::is_row_major(out.shape, out.strides);
+    out.data = x.data;
+    out.set_view(
+        std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(element));
 }
 
 } // namespace xgrad
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
+XGRAD_LAZY_BODY AxisPart part_of_axis(std::ptrdiff_t i, std::size_t n, std::size_t axis) {
     auto const extent = static_cast<std::ptrdiff_t>(n);
     if (i < -extent || i >= extent)
         fail<IndexError>("index ", i, " is out of range for axis ", axis, " with extent ", n);
     return {static_cast<std::size_t>(i < 0 ? i + extent : i), 1, 0};
 }
 
-XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
+XGRAD_LAZY_BODY AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t axis) {
     if (s.step < 1)
         fail<IndexError>("a slice of axis ", axis, " has step ", s.step,
             "; it must be positive: flip(x, ", axis, ") reverses the axis");
@@ -28791,58 +28160,13 @@ XGRAD_FUNCTION AxisPart part_of_axis(Slice const& s, std::size_t n, std::size_t 
         static_cast<std::size_t>(stop > start ? (stop - start - 1) / s.step + 1 : 0), s.step};
 }
 
-XGRAD_FUNCTION Window WindowBuilder::finish() {
+XGRAD_LAZY_BODY Window WindowBuilder::finish() {
     while (axis_ < shape_.size()) whole();
     return std::move(window_);
 }
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_INDEXING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_LINALG_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_LINALG_IPP
-
-// ======== xgrad/impl/ops/linalg.ipp
-// Bodies of linalg.hpp.
-
-namespace xgrad {
-
-XGRAD_FUNCTION auto Matmul::result_form() const noexcept -> Form {
-    return a_is.is_row() ? Form::row : b_is.is_column() ? Form::column : Form::matrix;
-}
-
-XGRAD_FUNCTION Matmul::Matrix::Matrix(Shape const& shape, Strides const& strides, MatmulFactor is) {
-    if (is.form != Form::column) {
-        columns = shape.back();
-        column_step = strides.back();
-    } else {
-        rows = shape.back();
-        row_step = strides.back();
-    }
-    if (is.form == Form::matrix) {
-        rows = *(shape.end() - 2);
-        row_step = *(strides.end() - 2);
-    }
-    if (!is.transposed) return;
-    std::swap(rows, columns);
-    std::swap(row_step, column_step);
-}
-
-} // namespace xgrad
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_LINALG_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
-
-// ======== xgrad/impl/ops/masking.ipp
-// Bodies of masking.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::size_t count_true(Array<bool> const& mask) {
-    return static_cast<std::size_t>(std::count(mask.begin(), mask.end(), true));
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_MASKING_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
 
@@ -28851,16 +28175,16 @@ XGRAD_FUNCTION std::size_t count_true(Array<bool> const& mask) {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Axes negative_ones(Axes widths) {
+XGRAD_LAZY_BODY Axes negative_ones(Axes widths) {
     for (auto& width : widths) width = std::min<std::ptrdiff_t>(width, 0);
     return widths;
 }
 
-XGRAD_FUNCTION std::size_t if_positive(std::ptrdiff_t width) {
+XGRAD_LAZY_BODY std::size_t if_positive(std::ptrdiff_t width) {
     return static_cast<std::size_t>(std::max<std::ptrdiff_t>(width, 0));
 }
 
-XGRAD_FUNCTION PadWidths::PadWidths(Axes const& widths, Shape const& extents)
+XGRAD_LAZY_BODY PadWidths::PadWidths(Axes const& widths, Shape const& extents)
     : before(extents.size(), 0), after(extents.size(), 0) {
     auto const rank = extents.size();
     if (widths.size() % 2 || widths.size() > 2 * rank)
@@ -28881,7 +28205,7 @@ XGRAD_FUNCTION PadWidths::PadWidths(Axes const& widths, Shape const& extents)
     }
 }
 
-XGRAD_FUNCTION void check_border(PadBorder const& b, std::size_t extent) {
+XGRAD_LAZY_BODY void check_border(PadBorder const& b, std::size_t extent) {
     auto const longest = std::max(b.before, b.after);
     if (b.mode == PadMode::reflect && longest >= extent)
         fail<ShapeError>("pad: axis ", b.axis, " with extent ", extent, " cannot be reflected to ",
@@ -28895,34 +28219,6 @@ XGRAD_FUNCTION void check_border(PadBorder const& b, std::size_t extent) {
 
 } // namespace xgrad::detail
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_PADDING_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_REDUCING_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_OPS_REDUCING_IPP
-
-// ======== xgrad/impl/ops/reducing.ipp
-// Bodies of reducing.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::size_t count_over(Shape const& shape, Axes const& axes) {
-    std::size_t n = 1;
-    for (auto const axis : axes) n *= shape[static_cast<std::size_t>(axis)];
-    return n;
-}
-
-XGRAD_FUNCTION Axes axes_with_last(Axes const& over, std::size_t rank) {
-    Axes order;
-    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(rank); ++i)
-        if (!std::ranges::binary_search(over, i)) order.push_back(i);
-    for (auto const axis : over) order.push_back(axis);
-    return order;
-}
-
-XGRAD_FUNCTION bool are_last(Axes const& over, std::size_t rank) {
-    return over.empty() || static_cast<std::size_t>(over[0]) + over.size() == rank;
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_OPS_REDUCING_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_OPS_SHAPING_IPP
 
@@ -28931,7 +28227,7 @@ XGRAD_FUNCTION bool are_last(Axes const& over, std::size_t rank) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION Shape Reshape::resolve(Shape const& from) const {
+XGRAD_LAZY_BODY Shape Reshape::resolve(Shape const& from) const {
     auto const n = numel(from);
     Shape shape(to.size(), 1);
     std::optional<std::size_t> open;
@@ -28954,7 +28250,7 @@ XGRAD_FUNCTION Shape Reshape::resolve(Shape const& from) const {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Axes inverse_of(Axes const& order) {
+XGRAD_LAZY_BODY Axes inverse_of(Axes const& order) {
     Axes inverse(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         inverse[static_cast<std::size_t>(order[i])] = static_cast<std::ptrdiff_t>(i);
@@ -28965,7 +28261,7 @@ XGRAD_FUNCTION Axes inverse_of(Axes const& order) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION Axes Permute::normalized(Shape const& shape) const {
+XGRAD_LAZY_BODY Axes Permute::normalized(Shape const& shape) const {
     Axes order = axes;
     for (auto& a : order)
         a = static_cast<std::ptrdiff_t>(detail::normalize_axis("permute", a, shape));
@@ -29063,7 +28359,7 @@ XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_implicit_gradient(
+XGRAD_LAZY_BODY void check_implicit_gradient(
     TypeInfo const& type, Shape const& shape, std::size_t index) {
     if (numel(shape) != 1)
         fail<GraphError>("grad can be implicitly created only for scalar outputs, but output ",
@@ -29076,7 +28372,7 @@ XGRAD_FUNCTION void check_implicit_gradient(
             name(type.dtype), "; pass a gradient, or take real() or abs2() first");
 }
 
-XGRAD_FUNCTION Root root_at(
+XGRAD_LAZY_BODY Root root_at(
     Edge edge, TypeInfo const* type, Shape const& shape, AnyTensor gradient, std::size_t index) {
     if (!edge) fail_without_grad_fn(index);
     if (!type)
@@ -29094,12 +28390,12 @@ XGRAD_FUNCTION Root root_at(
     return {std::move(edge), std::move(gradient), *type, shape};
 }
 
-XGRAD_FUNCTION void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients) {
+XGRAD_LAZY_BODY void check_count(std::size_t outputs, std::vector<AnyTensor> const& gradients) {
     if (!gradients.empty() && gradients.size() != outputs)
         fail<GraphError>("got ", outputs, " tensors and ", gradients.size(), " gradients");
 }
 
-XGRAD_FUNCTION CachedVector<Root> roots_of(std::string_view operation,
+XGRAD_LAZY_BODY CachedVector<Root> roots_of(std::string_view operation,
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
     check_count(outputs.size(), gradients);
     CachedVector<Root> roots;
@@ -29112,12 +28408,12 @@ XGRAD_FUNCTION CachedVector<Root> roots_of(std::string_view operation,
     return roots;
 }
 
-XGRAD_FUNCTION Capture capture_at(Edge edge, bool also_run) {
+XGRAD_LAZY_BODY Capture capture_at(Edge edge, bool also_run) {
     if (!edge) fail<GraphError>("One of the differentiated Tensors does not require grad");
     return {std::move(edge), also_run};
 }
 
-XGRAD_FUNCTION CachedVector<Capture> captures_of(
+XGRAD_LAZY_BODY CachedVector<Capture> captures_of(
     std::string_view operation, TensorsOrEdges const& inputs, bool also_run) {
     CachedVector<Capture> captures;
     captures.reserve(inputs.size());
@@ -29127,7 +28423,7 @@ XGRAD_FUNCTION CachedVector<Capture> captures_of(
     return captures;
 }
 
-XGRAD_FUNCTION AnyTensor delivered(
+XGRAD_LAZY_BODY AnyTensor delivered(
     AnyTensor gradient, TypeInfo const* type, Shape const& shape, GradOptions const& options) {
     if (!gradient.defined() && options.materialize_grads && type) {
         gradient = type->filled(shape, 0);
@@ -29139,7 +28435,7 @@ XGRAD_FUNCTION AnyTensor delivered(
     return gradient;
 }
 
-XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
+XGRAD_LAZY_BODY Ref<Node> unrecorded_error(CachedVector<Edge> outputs) {
     return Ref<Node>(new ErrorNode(
         "grad: this gradient was computed without a graph inside of a function, or of a pass, that "
         "is differentiated itself. Give .create_graph = true to "
@@ -29147,9 +28443,9 @@ XGRAD_FUNCTION Ref<Node> unrecorded_error(std::vector<Edge> outputs) {
         std::move(outputs)));
 }
 
-XGRAD_FUNCTION void run_to_inputs(
+XGRAD_LAZY_BODY void run_to_inputs(
     std::span<Root> roots, std::span<Capture> captures, bool keep_graph, bool create_graph) {
-    run_backward(roots, captures, keep_graph, create_graph);
+    run_backward(roots, {captures, &discover_needed}, keep_graph, create_graph);
     for (auto& capture : captures)
         if (auto& g = capture.gradient; g.defined() && !g.impl().array.contiguous) [[unlikely]] {
             AutoGradMode const mode(create_graph);
@@ -29157,7 +28453,7 @@ XGRAD_FUNCTION void run_to_inputs(
         }
 }
 
-XGRAD_FUNCTION void run_grad(
+XGRAD_LAZY_BODY void run_grad(
     std::span<Root> roots, std::span<Capture> captures, GradOptions const& options) {
     bool const forbids =
         forbids_differentiation(options); // keeps the graph: tangents pass it before the ErrorNode
@@ -29165,7 +28461,7 @@ XGRAD_FUNCTION void run_grad(
         options.create_graph);
     if (!forbids) [[likely]]
         return;
-    std::vector<Edge> edges;
+    CachedVector<Edge> edges;
     for (auto const& root : roots) edges.push_back(root.edge);
     auto const error = unrecorded_error(std::move(edges));
     for (auto& capture : captures)
@@ -29176,8 +28472,8 @@ XGRAD_FUNCTION void run_grad(
 
 namespace xgrad {
 
-XGRAD_FUNCTION void backward(TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients,
-    BackwardOptions const& options) {
+XGRAD_LAZY_BODY void backward(TensorsOrEdges const& outputs,
+    std::vector<AnyTensor> const& gradients, BackwardOptions const& options) {
     auto roots = detail::roots_of("backward", outputs, gradients);
     if (options.inputs.empty() && options.inputs.given())
         detail::fail<GraphError>("'inputs' argument to backward() cannot be empty.");
@@ -29187,8 +28483,8 @@ XGRAD_FUNCTION void backward(TensorsOrEdges const& outputs, std::vector<AnyTenso
                      "between the parameter and its gradient which can cause a memory leak. Use "
                      "xgrad::grad() when creating the graph to avoid this, or let the .grad fields "
                      "go after use.");
-    detail::run_backward(
-        roots, captures, options.retain_graph.value_or(options.create_graph), options.create_graph);
+    detail::run_backward(roots, {captures, &detail::discover_needed},
+        options.retain_graph.value_or(options.create_graph), options.create_graph);
     AutoGradMode const mode(options.create_graph);
     for (std::size_t i = 0; i < captures.size(); ++i) {
         AnyTensor const& input = options.inputs[i].tensor();
@@ -29203,7 +28499,7 @@ XGRAD_FUNCTION void backward(TensorsOrEdges const& outputs, std::vector<AnyTenso
     }
 }
 
-XGRAD_FUNCTION std::vector<AnyTensor> grad(
+XGRAD_LAZY_BODY std::vector<AnyTensor> grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions const& options) {
     if (inputs.empty()) detail::fail<GraphError>("grad requires non-empty inputs.");
     if (options.is_grads_batched) return detail::batched_grad(outputs, inputs, options);
@@ -29222,7 +28518,7 @@ XGRAD_FUNCTION std::vector<AnyTensor> grad(
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::size_t batch_size(
+XGRAD_LAZY_BODY std::size_t batch_size(
     TensorsOrEdges const& outputs, std::vector<AnyTensor> const& gradients) {
     if (gradients.empty() || gradients.size() != outputs.size())
         fail<GraphError>("got ", outputs.size(), " tensors and ", gradients.size(), " gradients");
@@ -29244,14 +28540,14 @@ XGRAD_FUNCTION std::size_t batch_size(
     return gradients[0].shape()[0];
 }
 
-XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
+XGRAD_LAZY_BODY std::vector<AnyTensor> batched_grad(
     TensorsOrEdges const& outputs, TensorsOrEdges const& inputs, GradOptions options) {
     auto batched = std::exchange(options.gradients, {});
     std::size_t const rows = batch_size(outputs, batched);
     bool const keep_graph = options.retain_graph.value_or(options.create_graph);
     Ref<Node> error;
     if (forbids_differentiation(options)) {
-        std::vector<Edge> edges;
+        CachedVector<Edge> edges;
         for (auto const& output : outputs) edges.push_back(output.edge());
         error = unrecorded_error(std::move(edges));
     }
@@ -29284,7 +28580,7 @@ XGRAD_FUNCTION std::vector<AnyTensor> batched_grad(
     return results;
 }
 
-XGRAD_FUNCTION void grad_into(AnyTensor* gradients, AnyTensor const& output,
+XGRAD_LAZY_BODY void grad_into(AnyTensor* gradients, AnyTensor const& output,
     std::span<AnyTensor const* const> inputs, GradOptions const& options) {
     if (inputs.empty() || options.is_grads_batched) {
         std::vector<AnyTensor> all;
@@ -29421,22 +28717,22 @@ template <class T, class Distribution> void fill(T* x, std::size_t n, Distributi
     std::generate_n(x, n, [&] { return distribution(random); });
 }
 
-XGRAD_FUNCTION void fill_uniform(float* x, std::size_t n) {
+XGRAD_LAZY_BODY void fill_uniform(float* x, std::size_t n) {
     fill(x, n, std::uniform_real_distribution<float>());
 }
-XGRAD_FUNCTION void fill_uniform(double* x, std::size_t n) {
+XGRAD_LAZY_BODY void fill_uniform(double* x, std::size_t n) {
     fill(x, n, std::uniform_real_distribution<double>());
 }
-XGRAD_FUNCTION void fill_normal(float* x, std::size_t n, float deviation) {
+XGRAD_LAZY_BODY void fill_normal(float* x, std::size_t n, float deviation) {
     fill(x, n, std::normal_distribution<float>(0, deviation));
 }
-XGRAD_FUNCTION void fill_normal(double* x, std::size_t n, double deviation) {
+XGRAD_LAZY_BODY void fill_normal(double* x, std::size_t n, double deviation) {
     fill(x, n, std::normal_distribution<double>(0, deviation));
 }
 
 } // namespace detail
 
-XGRAD_FUNCTION Tensor<std::int64_t> randint(
+XGRAD_LAZY_BODY Tensor<std::int64_t> randint(
     std::int64_t low, std::int64_t high, ShapeArgument const& shape) {
     if (low >= high) detail::fail("randint: there is no integer from ", low, " to ", high, " - 1");
     detail::Array<std::int64_t> a(shape);
@@ -29444,14 +28740,14 @@ XGRAD_FUNCTION Tensor<std::int64_t> randint(
     return Tensor<std::int64_t>(std::move(a));
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> randperm(std::size_t n) {
+XGRAD_LAZY_BODY Tensor<std::int64_t> randperm(std::size_t n) {
     auto order = arange(std::int64_t{0}, static_cast<std::int64_t>(n));
     auto* const first = order.mutable_data();
     std::shuffle(first, first + n, detail::generator());
     return order;
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
+XGRAD_LAZY_BODY Tensor<std::int64_t> multinomial(
     Tensor<double> const& weights, std::size_t n, Flag replacement) {
     if (weights.dim() != 1 && weights.dim() != 2)
         detail::fail<ShapeError>(
@@ -29483,7 +28779,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> multinomial(
     return Tensor<std::int64_t>(std::move(out));
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
+XGRAD_LAZY_BODY Tensor<std::int64_t> one_hot(
     Tensor<std::int64_t> const& labels, std::size_t classes) {
     detail::Array<std::int64_t> in(labels.shape());
     detail::copy_elements(in, labels.array_of());
@@ -29499,7 +28795,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> one_hot(
     return Tensor<std::int64_t>(std::move(out));
 }
 
-XGRAD_FUNCTION void manual_seed(std::uint64_t seed) { detail::generator().seed(seed); }
+XGRAD_LAZY_BODY void manual_seed(std::uint64_t seed) { detail::generator().seed(seed); }
 
 } // namespace xgrad
 #endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_CREATE_IPP
@@ -29541,22 +28837,19 @@ public:
     AnyTensor gradient(std::size_t k);
 
 private:
-    /// Upper bound of the elements of a batch.
-    static constexpr std::size_t max_lanes = 16;
-
-    bool makes_gradient(std::size_t k) const { return plan_.gradients.makes_gradient(k); }
+    bool makes_gradient(std::size_t k) const { return targets_.makes_gradient(k); }
     /// A shape, of each direction in a batch.
     Shape shape_of(Shape const& one) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;
-    DualLayout layout_;
+    KernelLayout layout_;
     std::size_t directions_;         // 0: no batch
     Shape space_;                    // of the loop
     CachedVector<AnyArray> aligned_; // tangents of a batch
     LocalArray<LoopOperand, 21> operands_;
-    DualPlan plan_;
-    alignas(64) std::byte splat_[max_lanes * 16];
+    OperandMask moving_ = 0;  // the operands with a tangent
+    GradientTargets targets_; // the gradients that are requested
     AnyArray grad_outputs_, tangent_;
     CachedVector<AnyArray> gradients_;
 };
@@ -29571,20 +28864,20 @@ XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* 
     AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions)
     : node_(node), kernels_(node.table().kernels), layout_{kernels_.operand_count},
       directions_(directions), space_(shape_of(node.space())),
-      aligned_(directions ? layout_.operand_count : 0), operands_(layout_.total()) {
+      aligned_(directions ? layout_.operand_count : 0), operands_(layout_.total()),
+      targets_(node.gradients().only(0)) {
     for (std::size_t k = 0; k < layout_.operand_count; ++k) {
         auto const& info = *kernels_.operand[k];
         operands_[k] = node.is_read(k) ? input_operand(*values[k], info) : absent_input(info);
         bool const moves = node.wanted() >> k & 1 && tangents[node.edge_of(k)].defined();
         operands_[layout_.tangents() + k] = absent_input(info);
         if (!moves) continue;
-        plan_.moving |= OperandMask{1} << k;
+        moving_ |= OperandMask{1} << k;
         auto const* tangent = &tangents[node.edge_of(k)].impl().array;
         if (directions) tangent = &(aligned_[k] = aligned_batch(*tangent, node.space().size()));
         operands_[layout_.tangents() + k] = input_operand(*tangent, info);
     }
-    plan_.saved_result = result;
-    if (result) operands_[layout_.result()] = input_operand(*result, *kernels_.result);
+    if (result) operands_[layout_.saved_result()] = input_operand(*result, *kernels_.result);
 }
 
 XGRAD_FUNCTION Shape DualPass::shape_of(Shape const& one) const {
@@ -29592,7 +28885,6 @@ XGRAD_FUNCTION Shape DualPass::shape_of(Shape const& one) const {
 }
 
 XGRAD_FUNCTION void DualPass::want_tangent() {
-    plan_.wants_tangent = true;
     auto const& info = *kernels_.result;
     auto const* const sum = node_.sum();
     tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
@@ -29602,13 +28894,10 @@ XGRAD_FUNCTION void DualPass::want_tangent() {
 }
 
 XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
-    plan_.gradients = node_.gradients().only(wanted);
+    targets_ = node_.gradients().only(wanted);
     grad_outputs_ =
         node_.sum() ? node_.sum()->spread(gradient, node_.space()) : gradient.impl().array;
-    if (grad_outputs_.numel == 1) {
-        kernels_.result->gather(splat_, grad_outputs_.data, 0, max_lanes);
-        plan_.constant_grad_output = splat_;
-    } else operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
+    operands_[layout_.grad_output()] = input_operand(grad_outputs_, *kernels_.result);
     gradients_.resize(layout_.operand_count);
     for (std::size_t k = 0; k < layout_.operand_count; ++k) {
         if (!makes_gradient(k)) continue;
@@ -29625,7 +28914,9 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
 
 XGRAD_FUNCTION void DualPass::run() {
     auto body = [this](void* const* at, std::size_t count, LoopFacts) {
-        run_dual(kernels_, node_.expression_object(), plan_, at, count);
+        KernelBlock block{
+            node_.expression_object(), at, count, Pass::tangent, 0, &targets_, 0, moving_};
+        run_kernel(kernels_, kernels_.tangent, block);
     };
     NdLoop loop(space_, layout_.total());
     for (std::size_t k = 0; k < layout_.total(); ++k) loop.add(k, operands_[k]);
@@ -29659,13 +28950,13 @@ XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_available(MemoryLayout const& layout, std::size_t available) {
+XGRAD_LAZY_BODY void check_available(MemoryLayout const& layout, std::size_t available) {
     if (auto const needed = numel(layout.shape); needed > available)
         fail<ShapeError>(layout.operation, ": shape ", layout.shape, " needs ", needed,
             " elements, and there are ", available);
 }
 
-XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* data,
+XGRAD_LAZY_BODY AnyArray external_array(MemoryLayout const& layout, std::byte* data,
     std::size_t element, std::size_t alignment, std::size_t available) {
     auto const& [operation, shape, strides] = layout;
     if (strides.size() != shape.size())
@@ -29708,18 +28999,18 @@ XGRAD_FUNCTION AnyArray external_array(MemoryLayout const& layout, std::byte* da
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::vector<Edge> AnyFunctionNode::edges_to(Tensors const& inputs) {
+XGRAD_LAZY_BODY CachedVector<Edge> AnyFunctionNode::edges_to(Tensors const& inputs) {
     auto const wants_gradient = [](AnyTensor const& t) {
         return t.defined() && is_differentiable(t.dtype()) && t.requires_grad();
     };
-    std::vector<Edge> edges;
+    CachedVector<Edge> edges;
     if (!recording() || std::ranges::none_of(inputs, wants_gradient)) return edges;
     for (auto const& t : inputs) edges.push_back(wants_gradient(t) ? gradient_edge(t) : Edge());
     return edges;
 }
 
-XGRAD_FUNCTION AnyFunctionNode::AnyFunctionNode(std::string_view function, Tensors inputs,
-    std::vector<std::uint32_t> first, std::vector<Edge> edges)
+XGRAD_LAZY_BODY AnyFunctionNode::AnyFunctionNode(std::string_view function, Tensors inputs,
+    std::vector<std::uint32_t> first, CachedVector<Edge> edges)
     : function_(function), inputs_(std::move(inputs)), first_(std::move(first)),
       edges_(std::move(edges)) {
     set_edges(edges_.data(), edges_.size());
@@ -29734,14 +29025,14 @@ XGRAD_FUNCTION std::vector<NamedSavedTensor> AnyFunctionNode::saved_tensors() {
     return all;
 }
 
-XGRAD_FUNCTION auto AnyFunctionNode::zero_outputs() const -> Tensors {
+XGRAD_LAZY_BODY auto AnyFunctionNode::zero_outputs() const -> Tensors {
     Tensors zeros(outputs_.size());
     for (std::size_t i = 0; i < zeros.size(); ++i)
         if (outputs_[i].differentiable) zeros[i] = outputs_[i].type->filled(outputs_[i].shape, 0);
     return zeros;
 }
 
-XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(std::size_t argument) const {
+XGRAD_LAZY_BODY bool AnyFunctionNode::needs_input_grad(std::size_t argument) const {
     if (argument + 1 >= first_.size())
         fail<IndexError>(function_, ": needs_input_grad(", argument, "): forward was given ",
             first_.size() - 1, " arguments");
@@ -29751,7 +29042,7 @@ XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(std::size_t argument) cons
     return needed;
 }
 
-XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(
+XGRAD_LAZY_BODY bool AnyFunctionNode::needs_input_grad(
     std::size_t argument, std::size_t element) const {
     if (argument + 1 >= first_.size() || first_[argument] + element >= first_[argument + 1])
         fail<IndexError>(function_, ": needs_input_grad(", argument, ", ", element,
@@ -29759,7 +29050,7 @@ XGRAD_FUNCTION bool AnyFunctionNode::needs_input_grad(
     return needs_gradient(first_[argument] + element);
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::mark_dirty(AnyTensor const& t) {
+XGRAD_LAZY_BODY void AnyFunctionNode::mark_dirty(AnyTensor const& t) {
     check_in_forward("mark_dirty");
     if (!contains(inputs_, t)) {
         warn(function_, ": Only input Tensors should be given to mark_dirty(). If a Tensor is "
@@ -29774,14 +29065,14 @@ XGRAD_FUNCTION void AnyFunctionNode::mark_dirty(AnyTensor const& t) {
     if (!contains(dirty_, t)) dirty_.push_back(t);
 }
 
-XGRAD_FUNCTION AnyTensor AnyFunctionNode::unpack_saved(std::size_t i) {
+XGRAD_LAZY_BODY AnyTensor AnyFunctionNode::unpack_saved(std::size_t i) {
     if (i >= saved_.size())
         fail<GraphError>(function_, ": there are no saved_tensors() here: they are what "
                                     "forward gave to save_for_backward()");
     return saved_[i].defined ? saved_[i].tensor.unpack(*this) : AnyTensor();
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::finish_forward(Tensors& results) {
+XGRAD_LAZY_BODY void AnyFunctionNode::finish_forward(Tensors& results) {
     check_marks(results);
     for (auto const& t : dirty_) t.impl().array.storage->bump();
     Tensors const returned = results;
@@ -29817,7 +29108,7 @@ XGRAD_FUNCTION void AnyFunctionNode::finish_forward(Tensors& results) {
     in_forward_ = false;
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::fill_undefined(std::span<AnyTensor> gradients) const {
+XGRAD_LAZY_BODY void AnyFunctionNode::fill_undefined(std::span<AnyTensor> gradients) const {
     if (!materialize_grads) return;
     for (std::size_t i = 0; i < outputs_.size(); ++i)
         if (auto const& o = outputs_[i]; !gradients[i].defined() && o.type &&
@@ -29826,11 +29117,11 @@ XGRAD_FUNCTION void AnyFunctionNode::fill_undefined(std::span<AnyTensor> gradien
             gradients[i] = o.type->filled(o.shape, 0);
 }
 
-XGRAD_FUNCTION std::size_t AnyFunctionNode::count_of(std::size_t argument) const {
+XGRAD_LAZY_BODY std::size_t AnyFunctionNode::count_of(std::size_t argument) const {
     return argument + 1 < first_.size() ? first_[argument + 1] - first_[argument] : 0;
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::give_tangent(
+XGRAD_LAZY_BODY void AnyFunctionNode::give_tangent(
     AnyTensor const& tangent, std::size_t i, std::size_t end, std::span<AnyTensor> results) const {
     if (!tangent.defined()) return;
     if (i >= end)
@@ -29843,7 +29134,7 @@ XGRAD_FUNCTION void AnyFunctionNode::give_tangent(
     results[i] = tangent;
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::check_number_of_gradients(
+XGRAD_LAZY_BODY void AnyFunctionNode::check_number_of_gradients(
     std::size_t got, std::size_t argument) const {
     if (argument + 1 < first_.size() && got != count_of(argument))
         fail<GraphError>("function ", name(),
@@ -29851,7 +29142,7 @@ XGRAD_FUNCTION void AnyFunctionNode::check_number_of_gradients(
             got, ") for argument ", argument, ", a vector of tensors");
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::forbid_differentiation(
+XGRAD_LAZY_BODY void AnyFunctionNode::forbid_differentiation(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results) const {
     Ref<Node> const error(error_node(
         "trying to differentiate twice a function that was marked with once_differentiable",
@@ -29860,7 +29151,7 @@ XGRAD_FUNCTION void AnyFunctionNode::forbid_differentiation(
         if (result.defined()) result = with_error(result, error);
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::forbid_unrecorded(
+XGRAD_LAZY_BODY void AnyFunctionNode::forbid_unrecorded(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
     auto const is_constant = [](AnyTensor const& result) {
         return result.defined() && !result.requires_grad();
@@ -29868,15 +29159,15 @@ XGRAD_FUNCTION void AnyFunctionNode::forbid_unrecorded(
     if (std::ranges::any_of(results, is_constant)) find_unrecorded(gradients, results, backward);
 }
 
-XGRAD_FUNCTION ErrorNode* AnyFunctionNode::error_node(
+XGRAD_LAZY_BODY ErrorNode* AnyFunctionNode::error_node(
     std::string_view what, std::span<AnyTensor const> gradients) const {
-    std::vector<Edge> edges(edges_);
+    CachedVector<Edge> edges(edges_);
     for (auto const& g : gradients)
         if (g.defined() && g.requires_grad()) edges.push_back(gradient_edge(g));
     return new ErrorNode(std::string(function_) + ": " + std::string(what), std::move(edges));
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::find_unrecorded(
+XGRAD_LAZY_BODY void AnyFunctionNode::find_unrecorded(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results, Backward backward) {
     LocalGraph graph;
     Tensors incoming(gradients.begin(), gradients.end()), again(results.size());
@@ -29895,22 +29186,22 @@ XGRAD_FUNCTION void AnyFunctionNode::find_unrecorded(
     }
 }
 
-XGRAD_FUNCTION std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
+XGRAD_LAZY_BODY std::size_t AnyFunctionNode::find(Tensors const& all, AnyTensor const& t) {
     return static_cast<std::size_t>(std::ranges::find_if(all, [&](AnyTensor const& other) {
         return other.is_same(t);
     }) - all.begin());
 }
 
-XGRAD_FUNCTION bool AnyFunctionNode::needs_gradient(std::size_t k) const {
+XGRAD_LAZY_BODY bool AnyFunctionNode::needs_gradient(std::size_t k) const {
     if (!is_recorded() || !edges_[k]) return false;
     return in_forward_ || !current_pass || pass_reaches(*edges_[k].function);
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::check_in_forward(std::string_view call) const {
+XGRAD_LAZY_BODY void AnyFunctionNode::check_in_forward(std::string_view call) const {
     if (!in_forward_) fail<GraphError>(function_, ": ", call, "() is for forward; it has returned");
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::check_marks(Tensors const& results) const {
+XGRAD_LAZY_BODY void AnyFunctionNode::check_marks(Tensors const& results) const {
     for (auto const& t : dirty_) {
         if (!contains(results, t))
             fail<GraphError>(function_,
@@ -29932,7 +29223,7 @@ XGRAD_FUNCTION void AnyFunctionNode::check_marks(Tensors const& results) const {
                 function_, ": a tensor that is no output is marked as non-differentiable");
 }
 
-XGRAD_FUNCTION AnyTensor AnyFunctionNode::as_result(AnyTensor const& t) const {
+XGRAD_LAZY_BODY AnyTensor AnyFunctionNode::as_result(AnyTensor const& t) const {
     NoGradGuard const off;
     auto& impl = t.impl();
     if (impl.inference) return impl.type->copy(t);
@@ -29946,13 +29237,13 @@ XGRAD_FUNCTION AnyTensor AnyFunctionNode::as_result(AnyTensor const& t) const {
     return t;
 }
 
-XGRAD_FUNCTION AnyTensor AnyFunctionNode::as_constant(AnyTensor const& t) const {
+XGRAD_LAZY_BODY AnyTensor AnyFunctionNode::as_constant(AnyTensor const& t) const {
     bool const has_grad_fn =
         t.impl().grad_fn || t.impl().requires_grad || (contains(inputs_, t) && t.requires_grad());
     return has_grad_fn ? alias(t) : t;
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::save(Tensors const& returned, Tensors const& results) {
+XGRAD_LAZY_BODY void AnyFunctionNode::save(Tensors const& returned, Tensors const& results) {
     if (!is_recorded()) return;
     saved_.reserve(to_save_.size());
     for (auto const& t : to_save_) {
@@ -29966,7 +29257,7 @@ XGRAD_FUNCTION void AnyFunctionNode::save(Tensors const& returned, Tensors const
     }
 }
 
-XGRAD_FUNCTION void AnyFunctionNode::check_expandable(
+XGRAD_LAZY_BODY void AnyFunctionNode::check_expandable(
     Shape const& got, std::size_t argument, std::size_t element) const {
     auto const k = first_[argument] + element;
     auto const& wanted = shapes_[k];
@@ -30020,7 +29311,7 @@ public:
     [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
 
 private:
-    friend void link_forward_mode() noexcept;
+    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
 
     /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
     /// so this is a backward pass), plus the gradients of the tangent of grad_output.
@@ -30119,7 +29410,7 @@ XGRAD_FUNCTION void FusedGradientNode::apply(
 
 XGRAD_FUNCTION void FusedGradientNode::apply_undifferentiable(
     std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
-    std::vector<Edge> edges(edges_.begin(), edges_.end());
+    CachedVector<Edge> edges = edges_;
     for (auto const& g : gradients)
         if (g.defined()) edges.push_back(gradient_edge(g));
     {
@@ -30147,9 +29438,9 @@ XGRAD_FUNCTION void FusedGradientNode::push_tangents(
     }
     std::size_t directions = 0;
     if (has_gradient_edge_ && tangents.back().defined()) {
-        auto const& gradient = tangents.back();
+        auto gradient = tangents.back();
         NodeLock const lock(of_);
-        if (gradient.dim() == gradient_shape_.size()) of_.apply_to(gradient, results);
+        if (gradient.dim() == gradient_shape_.size()) of_.apply_unrecorded(gradient, results);
         else {
             directions = gradient.shape()[0];
             of_.local_jacobian(of_.wanted()).pull(gradient, results);
@@ -30286,27 +29577,6 @@ XGRAD_FUNCTION AnyTensor FusedGradientNode::result_of(
     return result;
 }
 
-/// The saved values of a FusedNode during a pass.
-class FusedNode::SavedArrays {
-public:
-    explicit SavedArrays(FusedNode& node)
-        : guard_(node), arrays_(node.operand_count() + 1), values_(node.operand_count() + 1) {
-        std::size_t const n = node.operand_count();
-        for (std::size_t k = 0; k < n; ++k)
-            if (node.is_read(k)) values_[k] = &(arrays_[k] = node.saved_array(k));
-        if (node.saves_result()) values_[n] = &(arrays_[n] = node.saved_result());
-        result_ = values_[n];
-    }
-    AnyArray const* const* values() const noexcept { return &values_[0]; }
-    AnyArray const* result() const noexcept { return result_; }
-
-private:
-    UnpackGuard guard_;
-    LocalArray<AnyArray, 6> arrays_;
-    LocalArray<AnyArray const*, 8> values_;
-    AnyArray const* result_;
-};
-
 XGRAD_FUNCTION void FusedNode::push_tangents(
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
     if (recording()) {
@@ -30322,7 +29592,8 @@ XGRAD_FUNCTION void FusedNode::push_tangents(
         results[0] = local_jacobian(moving).push(tangents);
         return;
     }
-    SavedArrays const saved(*this);
+    UnpackGuard const guard(*this);
+    SavedArrays saved(*this);
     DualPass pass(*this, saved.values(), saved.result(), tangents);
     pass.want_tangent();
     pass.run();
@@ -30330,7 +29601,8 @@ XGRAD_FUNCTION void FusedNode::push_tangents(
 }
 
 XGRAD_FUNCTION LocalJacobian FusedNode::local_jacobian(OperandMask operands) {
-    SavedArrays const saved(*this);
+    UnpackGuard const guard(*this);
+    SavedArrays saved(*this);
     return LocalJacobian(*this, saved.values(), saved.result(), operands);
 }
 
@@ -30339,7 +29611,8 @@ XGRAD_FUNCTION void FusedNode::apply_recorded(
     UnpackGuard const guard(*this);
     {
         NoGradGuard const off;
-        apply_fused(gradient, results);
+        auto grad_output = gradient; // a second reference: no result overwrites it
+        apply_unrecorded(grad_output, results);
     }
     Ref<Node> const node(new FusedGradientNode(*this, gradient));
     if (node->next_edges().empty()) return;
@@ -30349,7 +29622,7 @@ XGRAD_FUNCTION void FusedNode::apply_recorded(
     }
 }
 
-XGRAD_FUNCTION void link_second_order() noexcept {
+XGRAD_LAZY_BODY void link_second_order() noexcept {
     static constexpr SecondOrder all{
         [](Node& node, AnyTensor const& gradient, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).apply_recorded(gradient, results);
@@ -30359,7 +29632,7 @@ XGRAD_FUNCTION void link_second_order() noexcept {
     SecondOrder::linked.store(&all, std::memory_order_release);
 }
 
-XGRAD_FUNCTION void link_forward_mode() noexcept {
+XGRAD_LAZY_BODY void link_forward_mode() noexcept {
     static constexpr ForwardMode all{
         [](Node& node, std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
             static_cast<FusedNode&>(node).push_tangents(tangents, results);
@@ -30388,39 +29661,68 @@ namespace xgrad::detail {
 
 XGRAD_FUNCTION Ref<Node> FusedNode::make(void const* expression, AnyTensor const* const* operands,
     BoundOperands const& in, SumOver const* over, AnyTensor const& result) {
-    static_assert(sizeof(FusedNode) == sizeof(FusedOperands),
-        "what lies behind the Node is found from the end of FusedOperands");
     auto const bytes = block_bytes(*in.plan, over);
     void* const block = allocate(bytes);
     try {
-        return Ref<Node>::first(
-            ::new (block) FusedNode(*in.plan, expression, operands, in, over, result));
+        return Ref<Node>::first(::new (block) FusedNode(expression, operands, in, over, result,
+            !default_packing && !in.plan->saves_unconnected));
     } catch (...) {
         deallocate(block, bytes);
         throw;
     }
 }
 
-XGRAD_FUNCTION std::span<AnyTensor> FusedNode::ready_gradients() {
-    if (!has_gradients_ready()) return {};
-    UnpackGuard const guard(*this);
-    return take_ready_gradients();
+XGRAD_INLINE FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool& bare)
+    : plan_(*in.plan), contiguous_(in.contiguous && plan_.table.result.in_place),
+      space_(in.space()) {
+    auto const& plan = plan_;
+    plan.table.copy_expression(part<std::byte>(plan.expression_at), expression);
+    auto* const saved = this->saved();
+    for (std::size_t i = 0; i < plan.slots; ++i) {
+        auto const& t = *operands[plan.slot_operand[i]]->handle();
+        bare = bare && t.array.contiguous && !t.inference;
+        if (bare) ::new (saved + i) SavedTensor(t.array);
+        else ::new (saved + i) SavedTensor;
+    }
+    if (saves_result() && bare) ::new (saved + plan.slots) SavedTensor(result.handle()->array, 0);
+    else if (saves_result()) ::new (saved + plan.slots) SavedTensor;
+    set_edges(edges(), plan.edges);
+    set_accumulates(!over && contiguous_ && plan.table.kernels.operand_count <= max_added_to);
+    if (!over) return;
+    sum_ = ::new (part<std::byte>(plan.sum_at)) SumOver(*over);
+    std::uninitialized_value_construct_n(early(), plan.edges);
 }
 
-XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (recording() && gradients[0].defined() && would_record(gradients[0]))
-        SecondOrder::of(*this).record(*this, gradients[0], results);
-    else apply_fused(gradients[0], results, is_free(gradients[0]) ? &gradients[0] : nullptr);
+XGRAD_FUNCTION FusedNode::FusedNode(void const* expression, AnyTensor const* const* operands,
+    BoundOperands const& in, SumOver const* over, AnyTensor const& result, bool&& bare)
+    : FusedNode(expression, operands, in, over, result, bare) {
+    auto const& plan = plan_;
+    auto* const edges = this->edges();
+    std::size_t i = 0;
+    try {
+        for (; i < plan.edges; ++i)
+            ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
+    } catch (...) {
+        std::uninitialized_value_construct_n(edges + i, plan.edges - i);
+        throw;
+    }
+    if (!in.same_shape) save_shapes(in);
+    if (bare) [[likely]]
+        return;
+    for (std::size_t i = 0; i < plan_.slots; ++i)
+        saved()[i] = SavedTensor::operand(*operands[plan_.slot_operand[i]]);
+    if (saves_result()) saved()[plan_.slots] = SavedTensor::result(result);
 }
 
-XGRAD_FUNCTION bool FusedNode::apply_onto(
-    std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    auto& gradient = gradients[0];
-    if (sum_ || !gradient.defined() || saved_tensors_ || operand_count() > max_added_to)
-        return false; // a saved tensor is unpacked once, and apply() would unpack it again
-    UnpackGuard const guard(*this);
-    return apply_if_simple(
-        gradient.handle()->array, results, is_free(gradient) ? &gradient : nullptr);
+XGRAD_FUNCTION FusedNode::~FusedNode() {
+    if (sum_) {
+        std::destroy_n(early(), plan_.edges);
+        std::destroy_at(sum_);
+    }
+    std::destroy_n(edges(), plan_.edges);
+    std::destroy_n(saved(), plan_.saved_tensors());
+    if (auto const destroy = table().destroy) destroy(part<std::byte>(plan_.expression_at));
 }
 
 XGRAD_FUNCTION void FusedNode::dispose() noexcept {
@@ -30429,378 +29731,252 @@ XGRAD_FUNCTION void FusedNode::dispose() noexcept {
     deallocate(this, bytes);
 }
 
-XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) const {
-    bool any = gradient.requires_grad() || saves_result();
-    for (std::size_t k = 0; k < operand_count(); ++k)
-        any |= saved_tensors_ ? saved_tensors_[k].requires_grad()
-                              : makes_gradient(k) && plan_.saved >> first_of(k) & 1;
-    return any;
-}
-
-XGRAD_FUNCTION void FusedNode::apply_fused(
-    AnyTensor const& gradient, std::span<AnyTensor> results, AnyTensor* buffer) {
-    if (!gradient.defined()) return;
-    UnpackGuard const guard(*this);
-    if (!sum_) return apply_shortest(gradient.impl().array, results, buffer);
-    if (sum_->kernel && !gradient.requires_grad())
-        if (double const factor = real_scalar(gradient);
-            std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor) {
-            if (!has_gradients_ready()) make_ready_again();
-            std::ranges::move(take_ready_gradients(), results.begin());
-            return scale(results, factor);
-        }
-    apply_spread(gradient, results);
-}
-
-XGRAD_FUNCTION void FusedNode::apply_spread(
-    AnyTensor const& gradient, std::span<AnyTensor> results) {
-    AnyArray const grad_outputs = sum_->spread(gradient, space_);
-    if (table().kernels.is_identity) return repeat(grad_outputs, results);
-    apply_shortest(grad_outputs, results);
-}
-
-XGRAD_FUNCTION void FusedNode::apply_shortest(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer) {
-    if (apply_if_simple(grad_outputs, results, buffer)) return;
-    apply_in_loop(grad_outputs, results);
-}
-
-XGRAD_FUNCTION bool FusedNode::has_gradients_ready() const noexcept {
-    return is_ready_ && !(saved_tensors_ && std::any_of(saved_tensors_.get(),
-                                                saved_tensors_.get() + operand_count(),
-                                                [](auto const& s) { return s.is_packed(); }));
-}
-
-XGRAD_FUNCTION std::span<AnyTensor> FusedNode::take_ready_gradients() noexcept {
-    auto const ready = this->ready();
-    for (auto const& gradient : ready)
-        gradient.handle()->inference = inference_mode; // as if computed now
-    is_ready_ = false;
-    return ready;
-}
-
-XGRAD_FUNCTION void FusedNode::scale(std::span<AnyTensor> results, double factor) {
-    if (factor == 1) return;
-    for (auto const& g : results)
-        if (g.defined()) g.impl().type->multiply_in_place(g, factor);
-}
-
-XGRAD_FUNCTION bool FusedNode::is_plain(AnyArray const& grad_outputs) const {
-    return is_direct(grad_outputs, *table().kernels.result, space_) ||
-           (grad_outputs.numel == 1 && sum_);
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION bool FusedNode::is_simple_again(
-    AnyArray const& grad_outputs) const {
-    bool simple = broadcast_ == 0 && is_plain(grad_outputs);
-    if (saved_tensors_ && saves_result())
-        simple &= is_direct(saved_result(), *table().kernels.result, space_);
-    for (std::size_t k = 0; k < operand_count(); ++k) {
-        auto const& info = *table().kernels.operand[k];
-        simple &= info.in_place;
-        if (saved_tensors_ && plan_.saved >> k & 1)
-            simple &= is_direct(saved_tensors_[k].array(), info, space_);
-    }
-    return simple;
-}
-
-XGRAD_FUNCTION bool FusedNode::apply_if_simple(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results, AnyTensor* buffer) {
-    if (!is_simple(grad_outputs)) return false;
-    auto const& plan = plan_;
-    auto const& kernels = plan.table.kernels;
-    std::size_t const n = kernels.operand_count, grad_output = n, result = n + 1,
-                      first_gradient = n + 2;
-    bool const broadcasts_grad_output = sum_ && !is_direct(grad_outputs, *kernels.result, space_);
-    std::size_t const count = broadcasts_grad_output ? numel(space_) : grad_outputs.numel;
-    std::byte* at[max_arguments];
-    for (std::size_t k = 0; k < n; ++k) {
-        at[k] = plan.read >> k & 1 ? saved_data(k) : zero_buffer.elements;
-        at[first_gradient + k] = nullptr;
-    }
-    OperandMask added_to = 0;
-    for (std::size_t i = 0; i < plan.edges; ++i) {
-        std::size_t const k = plan.target[i];
-        auto const& type = *plan.table.operand_types[k];
-        if (results[i].defined()) added_to |= OperandMask{1} << k;
-        else if (buffer && buffer->handle()->type == &type)
-            results[i] = std::move(*std::exchange(buffer, nullptr));
-        else
-            results[i] = AnyTensor(broadcasts_grad_output
-                                       ? TensorImpl::make(type, space_)
-                                       : TensorImpl::make(type, AnyArray::Layout{grad_outputs}));
-        at[first_gradient + k] = results[i].handle()->array.data;
-    }
-    at[grad_output] = grad_outputs.data;
-    at[result] = plan.gradients.saved_result ? saved_result_data() : nullptr;
-    if (count > (plan.reads_all && !broadcasts_grad_output ? part_size : zero_elements))
-        apply_in_loop(grad_outputs, results, added_to);
-    else if (broadcasts_grad_output) apply_scalar(at, count, added_to);
-    else
-        run_backward(kernels, expression_object(), plan.gradients,
-            reinterpret_cast<void* const*>(at), count, 0, added_to);
-    return true;
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_scalar(
-    std::byte** at, std::size_t count, OperandMask added_to) const {
-    auto const& kernels = table().kernels;
-    kernel::Scratch<std::byte> splat(count * kernels.result->tile_element);
-    auto& grad_output = at[operand_count()];
-    kernels.result->gather(splat.data(), std::exchange(grad_output, splat.data()), 0, count);
-    run_backward(kernels, expression_object(), plan_.gradients, reinterpret_cast<void* const*>(at),
-        count, 0, added_to);
-}
-
-XGRAD_FUNCTION void FusedNode::repeat(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results) const {
-    auto const& info = *table().kernels.result;
-    auto made = TensorImpl::make(*table().operand_types[0], space_);
-    auto* to = made->array.data;
-    Strides const* const strides[] = {&grad_outputs.strides};
-    if (grad_outputs.numel == 1) info.gather(to, grad_outputs.data, 0, made->array.numel);
-    else if (is_direct(grad_outputs, info, space_))
-        info.gather(to, grad_outputs.data, 1, made->array.numel);
-    else
-        for_each_run(space_, strides, [&](std::size_t n, std::ptrdiff_t const* at) {
-            info.gather(to, grad_outputs.data + at[0] * static_cast<std::ptrdiff_t>(info.element),
-                grad_outputs.strides.back(), n);
-            to += n * info.element;
-        });
-    results[0] = AnyTensor(std::move(made));
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::apply_in_loop(
-    AnyArray const& grad_outputs, std::span<AnyTensor> results, OperandMask added_to) const {
+[[gnu::noinline]] XGRAD_FUNCTION void FusedNode::save_shapes(BoundOperands const& in) {
     std::size_t const n = operand_count();
-    LocalArray<AnyArray, 6> values(n + 1);
-    LocalArray<AnyArray const*, 6> arrays(n);
-    for (std::size_t k = 0; k < n; ++k)
-        if (is_read(k)) {
-            auto& value = values[first_of(k)];
-            if (!value.defined()) value = saved_array(k);
-            arrays[k] = &value;
+    for (std::size_t k = 0; k < n; ++k) {
+        std::size_t const first = first_of(k);
+        auto const& shape = in.arrays[k]->shape;
+        if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
+        else if (shape != space_) {
+            broadcast_ |= OperandMask{1} << k;
+            if (shape.empty()) continue;
+            if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
+            shapes_[k] = shape;
         }
-    if (saves_result()) values[n] = saved_result();
-    run_loop(
-        arrays.data(), &grad_outputs, saves_result() ? &values[n] : nullptr, results, added_to);
+    }
 }
 
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_OPERANDS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_OPERANDS_IPP
+// Texts and saved tensors.
 
-// ======== xgrad/impl/tensor/fused_operands.ipp
-// Bodies of fused_operands.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION std::string FusedOperands::name() const {
+XGRAD_FUNCTION std::string FusedNode::name() const {
     auto const root = table().kernels.vertices->name;
     return backward_name(sum_ ? sum_->name : root.empty() ? "Alias" : root);
 }
 
-XGRAD_FUNCTION std::string FusedOperands::formula() const {
+XGRAD_FUNCTION std::string FusedNode::formula() const {
     auto const* first = table().kernels.vertices;
     std::size_t tensors = 0;
     auto const inner = expression_text(first, tensors);
     return sum_ ? std::string(sum_->name) + "(" + inner + ")" : inner;
 }
 
-XGRAD_FUNCTION void FusedOperands::release_saved() noexcept {
-    for (auto& value : saved_values()) value.storage = nullptr;
-    if (saved_tensors_) release_saved_tensors();
-    release_ready();
-}
-
-XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedOperands::saved_tensors() {
-    make_saved_tensors();
+XGRAD_FUNCTION std::vector<NamedSavedTensor> FusedNode::saved_tensors() {
+    auto* const saved = completed();
+    has_early_ = false; // hooks may replace a value
     std::vector<NamedSavedTensor> all;
     for (std::size_t k = 0; k < operand_count(); ++k)
-        if (plan_.saved >> k & 1) all.push_back({tensor_name(k), &saved_tensors_[k]});
-    if (saves_result()) all.push_back({"result", &saved_tensors_[operand_count()]});
+        if (plan_.saved >> k & 1) all.push_back({tensor_name(k), saved + plan_.slot[k]});
+    if (saves_result()) all.push_back({"result", saved + plan_.slots});
     return all;
 }
 
-XGRAD_FUNCTION Shape const& FusedOperands::operand_shape(std::size_t k) const {
+XGRAD_FUNCTION void FusedNode::release_saved() noexcept {
+    for (auto *s = saved(), *const end = s + plan_.saved_tensors(); s != end; ++s) s->release();
+    for (std::size_t i = 0; has_early_ && i < plan_.edges; ++i) early()[i] = {};
+    has_early_ = false;
+}
+
+XGRAD_FUNCTION Shape const& FusedNode::operand_shape(std::size_t k) const {
     static Shape const of_a_number;
     return !is_broadcast(k) ? space_ : shapes_ ? shapes_[first_of(k)] : of_a_number;
 }
 
-XGRAD_FUNCTION AnyTensor FusedOperands::unpack_operand(std::size_t k) {
-    make_saved_tensors();
-    return saved_tensors_[first_of(k)].unpack(*this);
-}
-
-XGRAD_FUNCTION std::span<SavedValue> FusedOperands::saved_values() noexcept {
-    return {reinterpret_cast<SavedValue*>(behind()), plan_.saved_values()};
-}
-
-XGRAD_FUNCTION std::span<Edge> FusedOperands::edges() noexcept {
-    return {reinterpret_cast<Edge*>(behind() + plan_.edges_at), plan_.edges};
-}
-
-XGRAD_FUNCTION std::span<AnyTensor> FusedOperands::ready() noexcept {
-    return {reinterpret_cast<AnyTensor*>(behind() + plan_.sum_at + sizeof(SumOver)), plan_.edges};
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::destroy_sum() noexcept {
-    std::ranges::destroy(ready());
-    std::destroy_at(sum_);
-}
-
-XGRAD_FUNCTION void FusedOperands::UnpackGuard::open() {
-    node_.make_saved_tensors();
-    std::size_t const n = node_.operand_count();
-    for (std::size_t k = 0; k < n; ++k)
-        if (node_.plan_.saved >> k & 1 && node_.saved_tensors_[k].open(node_))
-            unpacked_ |= OperandMask{1} << k;
-    if (node_.saves_result() && node_.saved_tensors_[n].open(node_))
-        unpacked_ |= OperandMask{1} << n;
-}
-
-XGRAD_FUNCTION void FusedOperands::UnpackGuard::close() noexcept {
-    for (std::size_t k = 0; unpacked_ >> k; ++k)
-        if (unpacked_ >> k & 1) node_.saved_tensors_[k].close();
-}
-
-XGRAD_FUNCTION bool FusedOperands::is_intact() const noexcept {
-    if (saved_tensors_) return false;
-    bool intact = true;
-    for (std::size_t i = 0; i < plan_.saved_values(); ++i) intact &= saved_value(i).is_intact();
-    return intact;
-}
-
-XGRAD_FUNCTION AnyArray FusedOperands::saved_result() const {
-    return saved_tensors_ ? saved_tensors_[operand_count()].array()
-                          : contiguous_array(saved_value(plan_.slots), space_);
-}
-
-XGRAD_FUNCTION AnyArray FusedOperands::slot_array(std::size_t i) const {
-    std::size_t const k = plan_.slot_operand[i];
-    return saved_tensors_ ? saved_tensors_[k].array()
-                          : contiguous_array(saved_value(i), operand_shape(k));
-}
-
-XGRAD_FUNCTION std::byte* FusedOperands::saved_data(std::size_t k) const {
-    return saved_tensors_ ? saved_tensors_[first_of(k)].array().data
-                          : saved_value(plan_.slot[k]).data;
-}
-
-XGRAD_FUNCTION std::byte* FusedOperands::saved_result_data() const {
-    return saved_tensors_ ? saved_tensors_[operand_count()].array().data
-                          : saved_value(plan_.slots).data;
-}
-
-XGRAD_FUNCTION AnyArray FusedOperands::contiguous_array(
-    SavedValue const& value, Shape const& shape) {
-    AnyArray a(shape);
-    a.storage = value.storage;
-    a.data = value.data;
-    return a;
-}
-
-XGRAD_FUNCTION void FusedOperands::release_ready() noexcept {
-    if (std::exchange(is_ready_, false))
-        for (auto& gradient : ready()) gradient = {};
-}
-
-[[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::save_shapes(BoundOperands const& in) {
-    std::size_t const n = operand_count();
-    for (std::size_t k = 0; k < n; ++k) {
-        std::size_t const first = first_of(k);
-        if (first != k) broadcast_ |= (broadcast_ >> first & 1) << k;
-        else if (in.arrays[k]->shape != space_) {
-            auto const& array = *in.arrays[k];
-            broadcast_ |= OperandMask{1} << k;
-            if (array.shape.empty()) continue;
-            if (!shapes_) shapes_ = std::make_unique<Shape[]>(n);
-            shapes_[k] = array.shape;
-        }
-    }
-}
-
-XGRAD_FUNCTION void FusedOperands::save_tensors(
-    AnyTensor const* const* operands, AnyTensor const& result) {
-    std::size_t const n = operand_count();
-    saved_tensors_ = std::make_unique<SavedTensor[]>(n + 1);
-    for (auto& value : saved_values()) value.storage = nullptr;
-    for (std::size_t k = 0; k < n; ++k)
-        if (plan_.saved >> k & 1) saved_tensors_[k] = SavedTensor::operand(*operands[k]);
-    if (saves_result()) saved_tensors_[n] = SavedTensor::result(result);
-}
-
-XGRAD_FUNCTION void FusedOperands::make_saved_tensors() {
+XGRAD_FUNCTION SavedTensor* FusedNode::completed() {
     NodeLock const lock(*this);
-    if (saved_tensors_) return;
-    std::size_t const n = operand_count();
-    auto saved = std::make_unique<SavedTensor[]>(n + 1);
-    auto const restore = [](SavedValue const& value, Edge const& edge, TypeInfo const& type,
-                             Shape const& shape) {
-        return SavedTensor::restored(type, contiguous_array(value, shape), value.version, edge);
-    };
     for (std::size_t i = 0; i < plan_.slots; ++i) {
         std::size_t const k = plan_.slot_operand[i];
-        if (!saved_value(i).storage) continue;
-        std::size_t at = k;
-        while (at < n && !(first_of(at) == k && makes_gradient(at))) ++at;
-        saved[k] = restore(saved_value(i), at < n ? edges()[plan_.edge[at]] : Edge(),
-            *table().operand_types[k], operand_shape(k));
+        std::size_t at = k; // the operand of the same tensor that has an edge
+        while (at < operand_count() && !(first_of(at) == k && makes_gradient(at))) ++at;
+        saved()[i].complete(*table().operand_types[k], operand_shape(k),
+            at < operand_count() ? edges()[plan_.edge[at]] : Edge());
     }
-    if (saves_result() && saved_value(plan_.slots).storage)
-        saved[n] = SavedTensor::restored_result(
-            restore(saved_value(plan_.slots), Edge(), table().result_type, space_));
-    saved_tensors_ = std::move(saved);
-    for (auto& value : saved_values()) value.storage = nullptr;
+    if (saves_result()) saved()[plan_.slots].complete(table().result_type, space_, {});
+    return saved();
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION void FusedOperands::release_saved_tensors() noexcept {
-    for (std::size_t k = 0; k <= operand_count(); ++k) saved_tensors_[k].release();
+XGRAD_FUNCTION AnyArray FusedNode::saved_array(std::size_t i) const {
+    return saved()[i].array(i < plan_.slots ? operand_shape(plan_.slot_operand[i]) : space_);
 }
 
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_OPERANDS_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_SUM_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_SUM_IPP
+XGRAD_FUNCTION void FusedNode::UnpackGuard::open() {
+    auto* const saved = node_.completed();
+    for (std::size_t i = 0; i < node_.plan_.saved_tensors(); ++i)
+        if (saved[i].open(node_)) {
+            unpacked_ |= OperandMask{1} << i;
+            node_.contiguous_ &= saved[i].array().contiguous;
+        }
+}
 
-// ======== xgrad/impl/tensor/fused_sum.ipp
-// Bodies of fused_sum.hpp.
+XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
+    for (std::size_t i = 0; unpacked_ >> i; ++i)
+        if (unpacked_ >> i & 1) node_.saved()[i].close();
+}
 
-namespace xgrad::detail {
+// Passes.
 
-XGRAD_FUNCTION void FusedSum::make_ready_again() {
-    std::size_t const n = operand_count();
-    LocalArray<AnyArray, 6> values(n);
-    LocalArray<AnyArray const*, 6> arrays(n);
-    for (std::size_t i = 0; i < plan_.slots; ++i) values[plan_.slot_operand[i]] = slot_array(i);
-    bool contiguous = contiguous_;
-    for (std::size_t k = 0; k < n; ++k) {
-        auto& value = values[first_of(k)];
-        if (!value.defined()) value = zeroed(operand_shape(k), table().kernels.operand[k]->element);
-        contiguous &= value.contiguous;
-        arrays[k] = &value;
+class FusedNode::SavedArrays {
+public:
+    explicit SavedArrays(FusedNode const& node)
+        : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
+        auto const& plan = node.plan_;
+        for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);
+        for (std::size_t k = 0; k < node.operand_count(); ++k)
+            if (node.is_read(k)) values_[k] = &arrays_[plan.slot[k]];
+        if (node.saves_result()) result_ = &arrays_[plan.slots];
     }
-    make_ready(arrays.data(), contiguous);
+    AnyArray const** values() noexcept { return &values_[0]; }
+    AnyArray const* result() const noexcept { return result_; }
+
+private:
+    LocalArray<AnyArray, 6> arrays_;
+    LocalArray<AnyArray const*, 8> values_;
+    AnyArray const* result_ = nullptr;
+};
+
+XGRAD_FUNCTION double FusedNode::sum_at_once(BoundOperands const& in) {
+    double const sum = run(&in, nullptr, {early(), plan_.edges});
+    has_early_ = true;
+    return sum_->scale * sum;
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION double FusedSum::run_loop(AnyArray const* const* values,
-    AnyArray const* grad_output, AnyArray const* result, std::span<AnyTensor> gradients,
-    OperandMask added_to) const {
+XGRAD_FUNCTION bool FusedNode::would_record(AnyTensor const& gradient) {
+    auto const* const saved = completed();
+    bool any = gradient.requires_grad() || saves_result();
+    for (std::size_t i = 0; i < plan_.slots; ++i) any |= saved[i].requires_grad();
+    return any;
+}
+
+XGRAD_FUNCTION void FusedNode::apply_unrecorded(AnyTensor& gradient, std::span<AnyTensor> results) {
+    if (!is_intact()) [[unlikely]]
+        return apply_unpacked(gradient, results);
+    if (sum_) apply_sum(gradient, results);
+    else run(nullptr, &gradient.handle()->array, results, &gradient);
+}
+
+XGRAD_FUNCTION void FusedNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
+    auto& gradient = gradients[0];
+    if (!gradient.defined()) return;
+    if (recording() && would_record(gradient))
+        SecondOrder::of(*this).record(*this, gradient, results);
+    else apply_unrecorded(gradient, results);
+}
+
+XGRAD_FUNCTION void FusedNode::apply_unpacked(AnyTensor& gradient, std::span<AnyTensor> results) {
+    UnpackGuard const guard(*this);
+    if (sum_) apply_sum(gradient, results);
+    else run(nullptr, &gradient.handle()->array, results, &gradient);
+}
+
+XGRAD_FUNCTION void FusedNode::apply_sum(AnyTensor const& gradient, std::span<AnyTensor> results) {
+    if (sum_->kernel)
+        if (double const factor = real_scalar(gradient);
+            factor == 1 || (std::abs(factor) >= min_factor && std::abs(factor) <= 1 / min_factor)) {
+            if (!has_early_) compute_early();
+            has_early_ = false;
+            for (std::size_t i = 0; i < plan_.edges; ++i) {
+                results[i] = std::move(early()[i]);
+                auto& made = *results[i].handle();
+                made.inference = inference_mode; // as if computed now
+                if (factor != 1) made.type->multiply_in_place(results[i], factor);
+            }
+            return;
+        }
+    AnyArray const grad_outputs = sum_->spread(gradient, space_);
+    run(nullptr, &grad_outputs, results);
+}
+
+/// Gives the same bits as the pass that computed the sum.
+XGRAD_FUNCTION void FusedNode::compute_early() {
+    for (std::size_t i = 0; i < plan_.edges; ++i) early()[i] = {};
+    run(nullptr, nullptr, {early(), plan_.edges});
+}
+
+/// True for a gradient without other references that no pass or program reads any more, so that
+/// another one may overwrite it.
+XGRAD_INLINE bool is_free(AnyTensor const& gradient) noexcept {
+    auto const& t = *gradient.handle();
+    return is_exclusive(gradient) && !t.view && !t.requires_grad && !t.grad_fn && !t.weak &&
+           t.inference == inference_mode;
+}
+
+XGRAD_INLINE double FusedNode::call_kernel(Pass pass, void* const* at, std::size_t count,
+    OperandMask constant, OperandMask added_to) const {
     auto const& kernels = table().kernels;
-    std::size_t const n = operand_count(), first_gradient = n + 2;
-    NdLoop loop(space_, first_gradient + n);
-    for (std::size_t k = 0; k < n; ++k)
+    bool const sums = pass == Pass::value_and_gradient;
+    KernelBlock block{expression_object(), at, count, pass, constant, &gradients(), added_to};
+    if (sums) block.factor = sum_->scale;
+    return run_kernel(kernels, sums ? sum_->kernel : kernels.gradient, block);
+}
+
+XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* grad_output,
+    std::span<AnyTensor> gradients, AnyTensor* buffer) {
+    auto const& plan = plan_;
+    auto const& kernels = plan.table.kernels;
+    KernelLayout const layout{kernels.operand_count};
+    AnyArray const* const like = in ? in->arrays[0] : sum_ ? nullptr : grad_output;
+    std::size_t const n = layout.operand_count, count = like ? like->numel : numel(space_);
+    bool const direct = contiguous_ &&
+                        count <= (in || plan.reads_all ? part_size : zero_elements) &&
+                        (!grad_output || (grad_output->contiguous && grad_output->numel == count));
+    if (!direct) return run_loop(in, grad_output, gradients);
+    void* at[max_arguments];
+    void** const to = at + layout.gradients();
+    if (in)
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = in->arrays[k]->data;
+            to[k] = nullptr;
+        }
+    else
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = is_read(k) ? saved()[plan.slot[k]].data() : zero_buffer.elements;
+            to[k] = nullptr;
+        }
+    at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
+    at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
+    OperandMask added_to = 0;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        std::size_t const k = plan.target[i];
+        auto const& type = *plan.table.operand_types[k];
+        auto& gradient = gradients[i];
+        if (gradient.defined()) added_to |= OperandMask{1} << k;
+        else if (buffer && buffer->handle()->type == &type && is_free(*buffer))
+            gradient = std::move(*std::exchange(buffer, nullptr));
+        else if (like) gradient = AnyTensor(TensorImpl::make(type, AnyArray::Layout{*like}));
+        else gradient = AnyTensor(TensorImpl::make(type, space_));
+        to[k] = gradient.handle()->array.data;
+    }
+    return call_kernel(
+        grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to);
+}
+
+[[gnu::noinline]] XGRAD_FUNCTION double FusedNode::run_loop(
+    BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients) {
+    auto const& kernels = table().kernels;
+    KernelLayout const layout{kernels.operand_count};
+    SavedArrays saved(*this);
+    auto const** const values = saved.values();
+    LocalArray<AnyArray, 6> unread(layout.operand_count), wide_sums(broadcast_ ? plan_.edges : 0);
+    NdLoop loop(space_, layout.tangent());
+    for (std::size_t k = 0; k < layout.operand_count; ++k) {
+        if (in) values[k] = in->arrays[k];
+        else if (!values[k] && !grad_output) {
+            // A sum that is computed again gives the same bits where its boxes are the same.
+            auto& zeros = unread[first_of(k)];
+            if (!zeros.defined()) zeros = zeroed(operand_shape(k), kernels.operand[k]->element);
+            values[k] = &zeros;
+        }
         loop.add(k, input_operand(values[k] ? *values[k] : zero_array(), *kernels.operand[k]));
-    if (grad_output) loop.add(n, input_operand(*grad_output, *kernels.result));
-    if (result) loop.add(n + 1, input_operand(*result, *kernels.result));
-    LocalArray<AnyArray, 6> wide_sums(broadcast_ ? plan_.edges : 0);
+    }
+    if (grad_output) loop.add(layout.grad_output(), input_operand(*grad_output, *kernels.result));
+    if (saved.result())
+        loop.add(layout.saved_result(), input_operand(*saved.result(), *kernels.result));
     for (std::size_t edge = 0; edge < plan_.edges; ++edge) {
         std::size_t const k = plan_.target[edge];
         auto const& info = *kernels.operand[k];
         auto const& type = *table().operand_types[k];
         bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
-        if (!gradients[edge].defined())
+        bool const is_added_to = gradients[edge].defined();
+        if (!is_added_to)
             gradients[edge] =
                 AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
                                   : TensorImpl::make(type, operand_shape(k)));
@@ -30808,8 +29984,8 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
         if (!sums) {
             auto operand = output_operand(gradient, info);
             operand.over = static_cast<std::int8_t>(first_of(k));
-            operand.reduces = operand.kernel_adds = added_to >> k & 1;
-            loop.add(first_gradient + k, operand);
+            operand.reduces = operand.kernel_adds = is_added_to;
+            loop.add(layout.gradients() + k, operand);
             continue;
         }
         bool const widens = info.wide_element > info.element;
@@ -30817,14 +29993,11 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
         else std::memset(gradient.data, 0, gradient.numel * info.element);
         auto operand = sum_operand(widens ? wide_sums[edge] : gradient, info);
         operand.kernel_adds = true;
-        loop.add(first_gradient + k, operand);
+        loop.add(layout.gradients() + k, operand);
     }
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        OperandMask const adds = first_gradient < 64 ? facts.added_to >> first_gradient : 0;
-        if (!grad_output) return run(at, count, facts.constant, adds);
-        run_backward(
-            kernels, expression_object(), plan_.gradients, at, count, facts.constant, adds);
-        return 0.;
+        return call_kernel(grad_output ? Pass::gradient : Pass::value_and_gradient, at, count,
+            facts.constant, layout.gradients() < 64 ? facts.added_to >> layout.gradients() : 0);
     };
     double const sum = loop.run(loop_body(body));
     for (std::size_t edge = 0; broadcast_ && edge < plan_.edges; ++edge)
@@ -30834,65 +30007,8 @@ XGRAD_FUNCTION void FusedSum::make_ready_again() {
     return sum;
 }
 
-XGRAD_FUNCTION double FusedSum::make_ready(AnyArray const* const* arrays, bool contiguous) {
-    double const sum = contiguous && arrays[0]->numel <= part_size
-                           ? sum_contiguous(arrays)
-                           : run_loop(arrays, nullptr, nullptr, ready());
-    is_ready_ = true;
-    return sum;
-}
-
-XGRAD_FUNCTION double FusedSum::run(
-    void* const* at, std::size_t count, OperandMask constant, OperandMask added_to) const {
-    return run_sum(table().kernels, sum_->kernel, expression_object(), plan_.gradients, at,
-        sum_->scale, count, constant, added_to);
-}
-
-XGRAD_FUNCTION double FusedSum::sum_contiguous(AnyArray const* const* arrays) {
-    std::size_t const n = operand_count(), first_gradient = n + 2;
-    void* at[max_arguments];
-    for (std::size_t k = 0; k < n; ++k) {
-        at[k] = arrays[k]->data;
-        at[first_gradient + k] = nullptr;
-    }
-    auto const ready = this->ready();
-    for (std::size_t i = 0; i < ready.size(); ++i) {
-        std::size_t const k = plan_.target[i];
-        ready[i] =
-            AnyTensor(TensorImpl::make(*table().operand_types[k], AnyArray::Layout{*arrays[k]}));
-        at[first_gradient + k] = ready[i].handle()->array.data;
-    }
-    return run(at, arrays[0]->numel, 0, 0);
-}
-
 } // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_SUM_IPP
-#ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
-#define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
-
-// ======== xgrad/impl/tensor/hooks.ipp
-// Bodies of hooks.hpp.
-
-namespace xgrad::detail {
-
-XGRAD_FUNCTION void keep_gradient(AnyTensor const& t, AnyTensor gradient) {
-    AnyTensor grad(t.impl().grad);
-    accumulate(grad, std::move(gradient));
-    t.impl().grad = grad.handle();
-}
-
-XGRAD_FUNCTION NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
-    if (!t.requires_grad("register_hook"))
-        fail<GraphError>("cannot register a hook on a variable that doesn't require gradient");
-    auto const edge = gradient_edge(t);
-    if (!edge)
-        fail<GraphError>("cannot register a hook on a view that was made in no_grad mode: it has "
-                         "no place in the graph");
-    return NodeHooks::at(*edge.function, edge.input_nr);
-}
-
-} // namespace xgrad::detail
-#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_HOOKS_IPP
+#endif  // XGRAD_SINGLE_XGRAD_IMPL_TENSOR_FUSED_NODE_IPP
 #ifndef XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
 #define XGRAD_SINGLE_XGRAD_IMPL_TENSOR_INDEX_SELECT_IPP
 
@@ -30901,7 +30017,7 @@ XGRAD_FUNCTION NodeHooks::OutputHooks& tensor_hooks_of(AnyTensor const& t) {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
+XGRAD_LAZY_BODY Array<std::int64_t> checked_index(std::string_view name,
     Tensor<std::int64_t> const& index, std::size_t axis, std::size_t extent) {
     if (!index.defined()) fail_undefined(name, "the index");
     Array<std::int64_t> copy(index.shape());
@@ -30913,7 +30029,7 @@ XGRAD_FUNCTION Array<std::int64_t> checked_index(std::string_view name,
     return copy;
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> positions(
+XGRAD_LAZY_BODY Tensor<std::int64_t> positions(
     Tensor<std::int64_t> const& index, std::size_t extent) {
     if (!index.defined()) fail_undefined("x(index)", "the index");
     auto const n = static_cast<std::int64_t>(extent);
@@ -30927,7 +30043,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> positions(
     return Tensor<std::int64_t>(std::move(all));
 }
 
-XGRAD_FUNCTION Tensor<std::int64_t> joined_positions(
+XGRAD_LAZY_BODY Tensor<std::int64_t> joined_positions(
     Tensor<std::int64_t> const& first, Tensor<std::int64_t> const& second, std::size_t extent) {
     return first * static_cast<std::int64_t>(extent) + second;
 }
@@ -30942,7 +30058,7 @@ XGRAD_FUNCTION Tensor<std::int64_t> joined_positions(
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_view_may_change(AnyTensor const& t, std::string_view operation) {
+XGRAD_LAZY_BODY void check_view_may_change(AnyTensor const& t, std::string_view operation) {
     switch (t.impl().view->meta) {
     case CreationMeta::normal:
         break;
@@ -30965,7 +30081,7 @@ XGRAD_FUNCTION void check_view_may_change(AnyTensor const& t, std::string_view o
             "in an in-place operation. Change it where a NoGradGuard is in scope.");
 }
 
-XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
+XGRAD_LAZY_BODY void check_in_place(AnyTensor const& t, std::string_view operation, bool recorded) {
     if (t.is_inference() && !inference_mode)
         fail<GraphError>(operation,
             ": Inplace update to inference tensor outside InferenceMode is not allowed. "
@@ -30988,7 +30104,7 @@ XGRAD_FUNCTION void check_in_place(AnyTensor const& t, std::string_view operatio
             "Change it where a NoGradGuard is in scope.");
 }
 
-XGRAD_FUNCTION NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
+XGRAD_LAZY_BODY NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
     : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
     if (t.is_view())
         edge_ = {Ref<Node>(new CopySlices(
@@ -31004,7 +30120,7 @@ XGRAD_FUNCTION NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
     }
 }
 
-XGRAD_FUNCTION void NewGradFn::take() noexcept {
+XGRAD_LAZY_BODY void NewGradFn::take() noexcept {
     move_retain_grad(*changed_, edge_.function.get(), edge_.input_nr);
     changed_->requires_grad = false;
     changed_->grad_fn = std::move(edge_.function);
@@ -31012,7 +30128,7 @@ XGRAD_FUNCTION void NewGradFn::take() noexcept {
     if (view_) renew_view(*view_, std::move(of_view_));
 }
 
-XGRAD_FUNCTION void OldOperands::take(
+XGRAD_LAZY_BODY void OldOperands::take(
     AnyTensor const& t, OperandMask read, std::span<AnyTensor const*> operands) {
     before_.reserve(operands.size() + 1);
     for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -31035,11 +30151,11 @@ XGRAD_FUNCTION void OldOperands::take(
     }
 }
 
-XGRAD_FUNCTION bool OldOperands::is_taken(AnyTensor const& x) const {
+XGRAD_LAZY_BODY bool OldOperands::is_taken(AnyTensor const& x) const {
     return std::ranges::any_of(before_, [&](AnyTensor const& old) { return &old == &x; });
 }
 
-XGRAD_FUNCTION bool shares_external(
+XGRAD_LAZY_BODY bool shares_external(
     AnyArray const& a, std::size_t element_a, AnyArray const& b, std::size_t element_b) {
     if (!a.storage->is_external() && !b.storage->is_external()) return false;
     auto const end = [](AnyArray const& x, std::size_t element) {
@@ -31048,7 +30164,7 @@ XGRAD_FUNCTION bool shares_external(
     return a.data < end(b, element_b) && b.data < end(a, element_a);
 }
 
-XGRAD_FUNCTION bool needs_temporary(
+XGRAD_LAZY_BODY bool needs_temporary(
     AnyArray const& out, RecordTable const& table, AnyArray const* const* operands) {
     bool use_temporary = !out.contiguous;
     for (std::size_t k = 0; k < table.kernels.operand_count; ++k) {
@@ -31079,7 +30195,7 @@ inline void check_joined(std::string_view name, std::span<AnyTensor const* const
         if (!x[i]->defined()) fail_undefined(name, "argument", i);
 }
 
-XGRAD_FUNCTION AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+XGRAD_LAZY_BODY AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
     check_joined("cat", x);
     Shape shape = x[0]->shape();
     auto const at = normalize_axis("cat", axis, shape);
@@ -31103,7 +30219,7 @@ XGRAD_FUNCTION AnyTensor cat_any(std::span<AnyTensor const* const> x, std::ptrdi
     return join_parts("Cat", x, std::move(shape), {at, true, std::move(counts)});
 }
 
-XGRAD_FUNCTION AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
+XGRAD_LAZY_BODY AnyTensor stack_any(std::span<AnyTensor const* const> x, std::ptrdiff_t axis) {
     check_joined("stack", x);
     for (auto const* t : x)
         if (t->shape() != x[0]->shape())
@@ -31190,13 +30306,13 @@ XGRAD_FUNCTION Products multiples_of(bool is_complex, bool is_double) {
     return is_double ? &add_multiples<double, double> : &add_multiples<float, float>;
 }
 
-XGRAD_FUNCTION Shape batch_shape(std::size_t directions, Shape const& shape) {
+XGRAD_LAZY_BODY Shape batch_shape(std::size_t directions, Shape const& shape) {
     Shape all = shape;
     all.insert(0, directions);
     return all;
 }
 
-XGRAD_FUNCTION AnyArray aligned_batch(AnyArray a, std::size_t dims) {
+XGRAD_LAZY_BODY AnyArray aligned_batch(AnyArray a, std::size_t dims) {
     while (a.shape.size() <= dims) {
         a.shape.insert(1, std::size_t{1});
         a.strides.insert(1, std::ptrdiff_t{0});
@@ -31204,7 +30320,7 @@ XGRAD_FUNCTION AnyArray aligned_batch(AnyArray a, std::size_t dims) {
     return a;
 }
 
-XGRAD_FUNCTION std::size_t directions_of(
+XGRAD_LAZY_BODY std::size_t directions_of(
     FusedNode const& node, std::span<AnyTensor const> tangents) {
     for (std::size_t k = 0; k < node.operand_count(); ++k) {
         if (!node.makes_gradient(k)) continue;
@@ -31215,9 +30331,9 @@ XGRAD_FUNCTION std::size_t directions_of(
     return 0;
 }
 
-XGRAD_FUNCTION LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray const* const* values,
+XGRAD_LAZY_BODY LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray const* const* values,
     AnyArray const* result, OperandMask operands)
-    : node_(node), kernels_(node.table().kernels), plan_(node.gradients().only(operands)),
+    : node_(node), kernels_(node.table().kernels), targets_(node.gradients().only(operands)),
       is_complex_(xgrad::is_complex(node.table().result_type.dtype)),
       is_double_(kernels_.result->tile_element == (is_complex_ ? 16 : 8)),
       derivatives_(2 * kernels_.operand_count) {
@@ -31225,13 +30341,13 @@ XGRAD_FUNCTION LocalJacobian::LocalJacobian(FusedNode const& node, AnyArray cons
     if (is_complex_) compute(values, result, true);
 }
 
-XGRAD_FUNCTION bool LocalJacobian::is_complex_operand(std::size_t k) const {
+XGRAD_LAZY_BODY bool LocalJacobian::is_complex_operand(std::size_t k) const {
     return xgrad::is_complex(node_.table().operand_types[k]->dtype);
 }
 
-XGRAD_FUNCTION void LocalJacobian::compute(
+XGRAD_LAZY_BODY void LocalJacobian::compute(
     AnyArray const* const* values, AnyArray const* result, bool imaginary) {
-    BackwardLayout const layout{kernels_.operand_count};
+    KernelLayout const layout{kernels_.operand_count};
     std::size_t const n = kernels_.operand_count;
     alignas(16) std::byte grad_output[16] = {};
     AnyArray unit{AnyArray::Number()}; // 1 or i, for all elements
@@ -31243,21 +30359,23 @@ XGRAD_FUNCTION void LocalJacobian::compute(
         loop.add(k, node_.is_read(k) ? input_operand(*values[k], *kernels_.operand[k])
                                      : absent_input(*kernels_.operand[k]));
     loop.add(layout.grad_output(), input_operand(unit, *kernels_.result));
-    if (result) loop.add(layout.result(), input_operand(*result, *kernels_.result));
+    if (result) loop.add(layout.saved_result(), input_operand(*result, *kernels_.result));
     for (std::size_t k = 0; k < n; ++k) {
-        if (!plan_.makes_gradient(k)) continue;
+        if (!targets_.makes_gradient(k)) continue;
         auto const& info = tile_elements(is_complex_operand(k), is_double_);
         auto& d = derivatives_[2 * k + imaginary];
         d = AnyArray(node_.space(), info.element);
         loop.add(layout.gradients() + k, output_operand(d, info));
     }
     auto body = [&](void* const* at, std::size_t count, LoopFacts facts) {
-        run_backward(kernels_, node_.expression_object(), plan_, at, count, facts.constant, 0);
+        KernelBlock block{
+            node_.expression_object(), at, count, Pass::gradient, facts.constant, &targets_};
+        run_kernel(kernels_, kernels_.gradient, block);
     };
     loop.run(loop_body(body));
 }
 
-XGRAD_FUNCTION AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents) const {
+XGRAD_LAZY_BODY AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents) const {
     struct Term {
         std::size_t operand;
         Products products;
@@ -31268,7 +30386,7 @@ XGRAD_FUNCTION AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents
     CachedVector<Term> terms;
     CachedVector<AnyArray> arrays;
     for (std::size_t k = 0; k < kernels_.operand_count; ++k)
-        if (plan_.makes_gradient(k) && tangents[node_.edge_of(k)].defined()) {
+        if (targets_.makes_gradient(k) && tangents[node_.edge_of(k)].defined()) {
             terms.push_back({k, products_of(is_complex_operand(k), is_double_)});
             arrays.push_back(aligned_batch(tangents[node_.edge_of(k)].impl().array, dims));
         }
@@ -31306,7 +30424,7 @@ XGRAD_FUNCTION AnyTensor LocalJacobian::push(std::span<AnyTensor const> tangents
     return AnyTensor(TensorImpl::make(type, std::move(y)));
 }
 
-XGRAD_FUNCTION void LocalJacobian::pull(
+XGRAD_LAZY_BODY void LocalJacobian::pull(
     AnyTensor const& gradients, std::span<AnyTensor> results) const {
     struct Term {
         std::size_t operand;
@@ -31324,7 +30442,7 @@ XGRAD_FUNCTION void LocalJacobian::pull(
     }
     CachedVector<Term> terms;
     for (std::size_t k = 0; k < kernels_.operand_count; ++k) {
-        if (!plan_.makes_gradient(k)) continue;
+        if (!targets_.makes_gradient(k)) continue;
         auto const& info = *kernels_.operand[k];
         bool const sums = node_.is_broadcast(k);
         auto const shape = batch_shape(directions, node_.operand_shape(k));
@@ -31374,7 +30492,7 @@ XGRAD_FUNCTION void LocalJacobian::pull(
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION Array<bool> full_mask(
+XGRAD_LAZY_BODY Array<bool> full_mask(
     Tensor<bool> const& mask, AnyTensor const& x, std::string_view name) {
     check_defined(name, x);
     if (!mask.defined()) fail_undefined(name, "the mask");
@@ -31434,19 +30552,14 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
     gradients.wanted = p.requires_grad & reads.reached;
     gradients.saved_result = reads.result;
     for (std::size_t k = 0; k < n; ++k) {
-        auto const first = gradients.target[k] = p.first[k];
+        gradients.target[k] = GradientTargets::none;
         if (!(gradients.wanted >> k & 1)) continue;
+        auto const first = p.first[k];
         read |= reads.of[k];
-        std::size_t behind =
-            k; // the nearest operand before k that gets a gradient of the same tensor
-        while (
-            behind > 0 && !(p.first[behind - 1] == first && gradients.wanted >> (behind - 1) & 1))
-            --behind;
-        if (behind > 0) gradients.send_to(behind - 1, k);
-        else {
-            gradients.keep(k);
-            target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
-        }
+        std::size_t j = 0; // the first operand that gets a gradient of the same tensor
+        while (!(p.first[j] == first && gradients.wanted >> j & 1)) ++j;
+        gradients.target[k] = static_cast<std::uint8_t>(j);
+        if (j == k) target[edge[k] = edges++] = static_cast<std::uint8_t>(k);
     }
     for (std::size_t k = 0; k < n; ++k) {
         if (!(read >> k & 1)) continue;
@@ -31463,7 +30576,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
     }
     reads_all = read == (OperandMask{1} << n) - 1;
     auto const aligned = [](std::size_t at) { return (at + 15) / 16 * 16; };
-    edges_at = saved_values() * sizeof(SavedValue);
+    edges_at = saved_tensors() * sizeof(SavedTensor);
     expression_at = aligned(edges_at + edges * sizeof(Edge));
     bytes = expression_at + t.expression_bytes;
     sum_at = aligned(bytes);
@@ -31480,7 +30593,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
+XGRAD_LAZY_BODY void check_choice(std::string_view name, Shape const& shape, std::size_t axis) {
     if (shape[axis] == 0 &&
         numel(reduced_shape(shape, {static_cast<std::ptrdiff_t>(axis)}, false)) != 0)
         fail<ShapeError>(name, ": nothing to choose from in shape ", shape, " along axis ", axis);
@@ -31496,7 +30609,7 @@ XGRAD_FUNCTION void check_choice(std::string_view name, Shape const& shape, std:
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) const {
+XGRAD_LAZY_BODY AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) const {
     Shape shape = a.shape;
     Strides strides = a.strides;
     auto const offset = static_cast<std::ptrdiff_t>(start * size) * strides[axis];
@@ -31511,69 +30624,83 @@ XGRAD_FUNCTION AnyArray AxisSlice::view_of(AnyArray const& a, std::size_t size) 
 }
 
 /// The slice of a row-major array.
-inline std::shared_ptr<Geometry const> slice_geometry(
+XGRAD_LAZY std::shared_ptr<Geometry const> slice_geometry(
     TypeInfo const& type, Shape const& whole, AxisSlice const& slice) {
     return view_geometry(
         type, whole, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
 }
 
-XGRAD_FUNCTION PartsNode::PartsNode(Operation operation, std::string_view name,
-    TypeInfo const& type, Shape whole, AxisParts parts, CachedVector<Edge> edges)
-    : operation_(operation), name_(name), type_(type), whole_(std::move(whole)),
-      parts_(std::move(parts)), edges_(std::move(edges)) {
-    set_edges(edges_.data(), edges_.size());
-    if (operation == split) set_num_outputs(static_cast<std::uint32_t>(parts_.counts.size()));
-}
+/// The Node between a whole tensor and its parts. Gradients of the parts are written into zeros;
+/// the gradient of the whole is viewed part by part. Tangents go the other way. It is a template so
+/// that only programs that make one instantiate its virtual functions.
+template <class = void> class PartsNode final : public Node {
+public:
+    enum Operation { split, join };
 
-XGRAD_FUNCTION void PartsNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    if (operation_ == split) results[0] = collect(gradients);
-    else distribute(gradients[0], results);
-}
+    /// The edges are those of the operands: the whole, or all parts.
+    PartsNode(Operation operation, std::string_view name, TypeInfo const& type, Shape whole,
+        AxisParts parts, CachedVector<Edge> edges)
+        : operation_(operation), name_(name), type_(type), whole_(std::move(whole)),
+          parts_(std::move(parts)), edges_(std::move(edges)) {
+        set_edges(edges_.data(), edges_.size());
+        if (operation == split) set_num_outputs(static_cast<std::uint32_t>(parts_.counts.size()));
+    }
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (operation_ == split) results[0] = collect(gradients);
+        else distribute(gradients[0], results);
+    }
+    void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
+        if (operation_ == join) results[0] = collect(tangents);
+        else distribute(tangents[0], results);
+    }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    std::string name() const override { return backward_name(name_); }
 
-XGRAD_FUNCTION void PartsNode::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    if (operation_ == join) results[0] = collect(tangents);
-    else distribute(tangents[0], results);
-}
+private:
+    AnyTensor collect(std::span<AnyTensor const> parts) const {
+        AnyTensor sum;
+        parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
+            if (!parts[i].defined()) return;
+            auto const geometry = slice_geometry(type_, whole_, slice);
+            if (sum.defined() && !recording() && sum.dim() == whole_.size())
+                return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
+            auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
+            sum = sum.defined() ? type_.add(sum, embedded) : embedded;
+        });
+        return sum;
+    }
+    void distribute(AnyTensor const& whole, std::span<AnyTensor> parts) const {
+        if (!whole.defined()) return;
+        parts_.for_each([&](std::size_t i, AxisSlice slice) {
+            slice.axis += whole.dim() - whole_.size(); // of a batch
+            if (operation_ == split) parts[i] = slice_of(name_, whole, slice);
+            else if (edges_[i]) parts[i] = view_slice(name_, whole, slice);
+        });
+    }
 
-XGRAD_FUNCTION AnyTensor PartsNode::collect(std::span<AnyTensor const> parts) const {
-    AnyTensor sum;
-    parts_.for_each([&](std::size_t i, AxisSlice const& slice) {
-        if (!parts[i].defined()) return;
-        auto const geometry = slice_geometry(type_, whole_, slice);
-        if (sum.defined() && !recording() && sum.dim() == whole_.size())
-            return geometry->scatter_add(sum.impl().array, parts[i].impl().array);
-        auto const embedded = apply_view_map(geometry, ViewMap::scatter, parts[i], name_);
-        sum = sum.defined() ? type_.add(sum, embedded) : embedded;
-    });
-    return sum;
-}
+    Operation operation_;
+    std::string_view name_;
+    TypeInfo const& type_;
+    Shape whole_;
+    AxisParts parts_;
+    CachedVector<Edge> edges_;
+};
 
-XGRAD_FUNCTION void PartsNode::distribute(
-    AnyTensor const& whole, std::span<AnyTensor> parts) const {
-    if (!whole.defined()) return;
-    parts_.for_each([&](std::size_t i, AxisSlice slice) {
-        slice.axis += whole.dim() - whole_.size(); // of a batch
-        if (operation_ == split) parts[i] = slice_of(name_, whole, slice);
-        else if (edges_[i]) parts[i] = view_slice(name_, whole, slice);
-    });
-}
-
-XGRAD_FUNCTION AnyTensor slice_of(
+XGRAD_LAZY_BODY AnyTensor slice_of(
     std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
     auto const& type = *x.impl().type;
     return record_part(
         name, x, type, [&](AnyArray const& a) { return slice.view_of(a, type.size); });
 }
 
-XGRAD_FUNCTION AnyTensor view_slice(
+XGRAD_LAZY_BODY AnyTensor view_slice(
     std::string_view name, AnyTensor const& x, AxisSlice const& slice) {
     AnyTensor view = slice_of(name, x, slice);
     mark_view(view, x);
     return view;
 }
 
-XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
+XGRAD_LAZY_BODY std::vector<AnyTensor> view_parts(
     std::string_view name, AnyTensor const& x, AxisParts parts) {
     auto const& type = *x.impl().type;
     std::vector<AnyTensor> views;
@@ -31582,8 +30709,8 @@ XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
     });
     Ref<Node> node;
     if (recording() && x.requires_grad())
-        node = Ref<Node>(new PartsNode(PartsNode::split, name, type, x.shape(), std::move(parts),
-            CachedVector<Edge>(1, gradient_edge(x))));
+        node = Ref<Node>(new PartsNode<>(PartsNode<>::split, name, type, x.shape(),
+            std::move(parts), CachedVector<Edge>(1, gradient_edge(x))));
     for (std::uint32_t i = 0; i < views.size(); ++i) {
         views[i].impl().grad_fn = node;
         views[i].impl().output_nr = node ? i : 0;
@@ -31592,7 +30719,7 @@ XGRAD_FUNCTION std::vector<AnyTensor> view_parts(
     return views;
 }
 
-XGRAD_FUNCTION AnyTensor join_parts(
+XGRAD_LAZY_BODY AnyTensor join_parts(
     std::string_view name, std::span<AnyTensor const* const> x, Shape shape, AxisParts parts) {
     auto const& type = *x[0]->impl().type;
     AnyTensor result = tensor_of(type, AnyArray(shape, type.size));
@@ -31605,13 +30732,13 @@ XGRAD_FUNCTION AnyTensor join_parts(
         CachedVector<Edge> edges;
         edges.reserve(x.size());
         for (auto const* t : x) edges.push_back(gradient_edge(*t));
-        result.impl().grad_fn = Ref<Node>(new PartsNode(
-            PartsNode::join, name, type, std::move(shape), std::move(parts), std::move(edges)));
+        result.impl().grad_fn = Ref<Node>(new PartsNode<>(
+            PartsNode<>::join, name, type, std::move(shape), std::move(parts), std::move(edges)));
     }
     return result;
 }
 
-XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
+XGRAD_LAZY_BODY RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape const& row)
     : shape_(lead) {
     Shape all{numel(lead)};
     for (auto const n : row) {
@@ -31621,7 +30748,7 @@ XGRAD_FUNCTION RowStack::RowStack(TypeInfo const& type, Shape const& lead, Shape
     all_ = type.filled(all, 0);
 }
 
-XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
+XGRAD_LAZY_BODY void RowStack::put(std::size_t i, AnyTensor const& row) {
     auto const& type = *all_.impl().type;
     auto const& to = all_.impl().array;
     type.copy_elements(AxisSlice{0, i, 1, false}.view_of(to, type.size), row.impl().array);
@@ -31630,11 +30757,11 @@ XGRAD_FUNCTION void RowStack::put(std::size_t i, AnyTensor const& row) {
     edges_[i] = gradient_edge(row);
 }
 
-XGRAD_FUNCTION AnyTensor RowStack::finish() {
+XGRAD_LAZY_BODY AnyTensor RowStack::finish() {
     auto const& type = *all_.impl().type;
     auto const& shape = all_.shape();
     if (!edges_.empty())
-        all_.impl().grad_fn = Ref<Node>(new PartsNode(PartsNode::join, "Stack", type, shape,
+        all_.impl().grad_fn = Ref<Node>(new PartsNode<>(PartsNode<>::join, "Stack", type, shape,
             {0, false, CachedVector<std::size_t>(shape[0], 1)}, std::move(edges_)));
     if (shape == shape_) return std::move(all_);
     auto const reshaped = view_geometry(type, shape, type, [&](AnyArray a) {
@@ -31654,14 +30781,14 @@ XGRAD_FUNCTION AnyTensor RowStack::finish() {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION NumberFormat format_of(std::ios_base const& out) {
+XGRAD_LAZY_BODY NumberFormat format_of(std::ios_base const& out) {
     auto const style = out.flags() & std::ios_base::floatfield;
     return {static_cast<int>(out.precision()), style == std::ios_base::fixed        ? 'f'
                                                : style == std::ios_base::scientific ? 'e'
                                                                                     : 'g'};
 }
 
-XGRAD_FUNCTION std::string number_text(double v, NumberFormat format) {
+XGRAD_LAZY_BODY std::string number_text(double v, NumberFormat format) {
     if (v != v) return "nan"; // never "-nan"
     char const pattern[] = {'%', '.', '*', format.style, '\0'};
     char digits[32];
@@ -31675,7 +30802,7 @@ XGRAD_FUNCTION std::string number_text(double v, NumberFormat format) {
     return text;
 }
 
-XGRAD_FUNCTION std::string grad_fn_text(AnyTensor const& t) {
+XGRAD_LAZY_BODY std::string grad_fn_text(AnyTensor const& t) {
     try {
         if (auto const* const node = t.grad_fn()) return ", grad_fn=<" + node->name() + ">";
     } catch (GraphError const&) { return ", grad_fn=<Invalid>"; }
@@ -31706,18 +30833,14 @@ XGRAD_FUNCTION AnyTensor record_flat(
             ? TensorImpl::make(table.result_type, AnyArray::Layout{*in.arrays[0]}, own_block)
             : TensorImpl::make(table.result_type, in.space(), own_block));
     auto const& out = result.impl().array;
-    if (in.contiguous && table.result.in_place)
-        evaluate_contiguous(
-            table.kernels, expression, in.arrays, output_operand(out, table.result));
-    else
-        evaluate_into(
-            table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
+    evaluate_into(
+        table.kernels, expression, in.arrays, in.space(), output_operand(out, table.result));
     if (in.plan)
         result.handle()->grad_fn = FusedNode::make(expression, operands, in, nullptr, result);
     return result;
 }
 
-XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, SumKernel kernel,
+XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, Kernel kernel,
     void const* expression, AnyTensor const* const* operands, BoundOperands const& in, bool mean) {
     SumOver const over{
         sum_name(mean), {}, mean ? 1 / static_cast<double>(in.count()) : 1, false, kernel};
@@ -31729,7 +30852,7 @@ XGRAD_FUNCTION AnyTensor record_full_sum(RecordTable const& table, SumKernel ker
 }
 
 XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable const& table,
-    SumKernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
+    Kernel kernel, void const* expression, AnyTensor const* const* operands, Axes const* over,
     bool keepdims, bool mean) {
     BoundOperands const in(table, expression, operands, false);
     auto const& space = in.space();
@@ -31741,9 +30864,7 @@ XGRAD_FUNCTION AnyTensor record_flat_sum(std::string_view operation, RecordTable
         table.result.wide_element);
     if (mean) sum.scale = static_cast<double>(sums.numel) / static_cast<double>(in.count());
     auto const target = sum_operand(sums, table.result);
-    if (in.contiguous && !over)
-        reduce_all(table.kernels, expression, in.arrays, in.count(), target);
-    else if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
+    if (sums.numel) evaluate_into(table.kernels, expression, in.arrays, space, target);
     if (mean) table.result.scale(sums, sum.scale);
     table.result.narrow(sums);
     sum.keeps_dims = keepdims;
@@ -31784,7 +30905,10 @@ XGRAD_FUNCTION AnyArray SumOver::spread(AnyTensor const& gradient, Shape const& 
         if (!summed && space[d] != 1) strides[d] = g.strides[at];
         at += !summed || keepdims;
     }
-    g.set_view(space, std::move(strides));
+    g.numel = numel(space); // no set_view(): only loops read it
+    g.contiguous = is_row_major(space, strides);
+    g.shape = space;
+    g.strides = std::move(strides);
     return g;
 }
 
@@ -31798,7 +30922,7 @@ XGRAD_FUNCTION AnyArray SumOver::spread(AnyTensor const& gradient, Shape const& 
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::size_t NameIndex::find(
+XGRAD_LAZY_BODY std::size_t NameIndex::find(
     std::string_view name, void const* list, std::size_t n, NameAt name_at) const {
     std::size_t first = 0;
     for (auto const end : ends_) {
@@ -31816,7 +30940,7 @@ XGRAD_FUNCTION std::size_t NameIndex::find(
     return n;
 }
 
-XGRAD_FUNCTION void NameIndex::extend(void const* list, std::size_t n, NameAt name_at) noexcept {
+XGRAD_LAZY_BODY void NameIndex::extend(void const* list, std::size_t n, NameAt name_at) noexcept {
     if (n < min_size) return;
     try {
         std::vector<std::size_t> left;
@@ -31841,7 +30965,7 @@ XGRAD_FUNCTION void NameIndex::extend(void const* list, std::size_t n, NameAt na
     } catch (std::bad_alloc const&) {} // find() searches what has no index one by one
 }
 
-XGRAD_FUNCTION void NameIndex::erase(std::size_t i) noexcept {
+XGRAD_LAZY_BODY void NameIndex::erase(std::size_t i) noexcept {
     std::size_t from = 0, to = 0;
     for (auto& end : ends_) {
         for (; from < end; ++from)
@@ -31855,34 +30979,34 @@ XGRAD_FUNCTION void NameIndex::erase(std::size_t i) noexcept {
 
 namespace xgrad {
 
-XGRAD_FUNCTION StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
+XGRAD_LAZY_BODY StateDict::StateDict(std::initializer_list<NamedTensor> entries) {
     for (auto const& e : entries) set(e.name, e.tensor);
 }
 
-XGRAD_FUNCTION void StateDict::set(std::string const& name, AnyTensor tensor) {
+XGRAD_LAZY_BODY void StateDict::set(std::string const& name, AnyTensor tensor) {
     auto const i = index_.find(name, entries_.data(), entries_.size());
     if (i < entries_.size()) return void(entries_[i].tensor = std::move(tensor));
     entries_.push_back({name, std::move(tensor)});
     index_.extend(entries_.data(), entries_.size());
 }
 
-XGRAD_FUNCTION void StateDict::erase(std::string_view name) {
+XGRAD_LAZY_BODY void StateDict::erase(std::string_view name) {
     auto const i = index_.find(name, entries_.data(), entries_.size());
     if (i == entries_.size()) return;
     entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(i));
     index_.erase(i);
 }
 
-XGRAD_FUNCTION AnyTensor const* StateDict::find(std::string_view name) const {
+XGRAD_LAZY_BODY AnyTensor const* StateDict::find(std::string_view name) const {
     auto const i = index_.find(name, entries_.data(), entries_.size());
     return i < entries_.size() ? &entries_[i].tensor : nullptr;
 }
 
-XGRAD_FUNCTION AnyTensor& StateDict::operator[](std::string_view name) {
+XGRAD_LAZY_BODY AnyTensor& StateDict::operator[](std::string_view name) {
     return const_cast<AnyTensor&>(at(name));
 }
 
-XGRAD_FUNCTION AnyTensor const& StateDict::at(std::string_view name) const {
+XGRAD_LAZY_BODY AnyTensor const& StateDict::at(std::string_view name) const {
     if (auto const* const t = find(name)) return *t;
     detail::fail<IndexError>("StateDict: there is no entry '", name, "'");
 }
@@ -31891,14 +31015,14 @@ XGRAD_FUNCTION AnyTensor const& StateDict::at(std::string_view name) const {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyTensor value_copy(AnyTensor const& t) {
+XGRAD_LAZY_BODY AnyTensor value_copy(AnyTensor const& t) {
     if (!t.defined()) return {};
     AnyTensor copy(TensorImpl::make(*t.impl().type, t.shape()));
     t.impl().type->copy_elements(copy.impl().array, t.impl().array);
     return copy;
 }
 
-XGRAD_FUNCTION AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
+XGRAD_LAZY_BODY AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& type) {
     if (from.dtype() == type.dtype) return value_copy(from);
     AnyTensor const copy(TensorImpl::make(type, from.shape()));
     with_type(copy, [&]<Scalar To>(Tensor<To> const& target) {
@@ -31910,7 +31034,7 @@ XGRAD_FUNCTION AnyTensor converted_copy(AnyTensor const& from, TypeInfo const& t
     return copy;
 }
 
-XGRAD_FUNCTION double sum_of_powers(AnyTensor const& t, double p) {
+XGRAD_LAZY_BODY double sum_of_powers(AnyTensor const& t, double p) {
     bool const largest = p == std::numeric_limits<double>::infinity();
     double total = 0;
     with_type(t, [&]<Scalar T>(Tensor<T> const& tensor) {
@@ -31924,7 +31048,7 @@ XGRAD_FUNCTION double sum_of_powers(AnyTensor const& t, double p) {
     return total;
 }
 
-XGRAD_FUNCTION void overwrite(AnyTensor const& to, AnyTensor const& from) {
+XGRAD_LAZY_BODY void overwrite(AnyTensor const& to, AnyTensor const& from) {
     to.impl().array.storage->bump();
     to.impl().type->copy_elements(to.impl().array, from.impl().array);
 }
@@ -31933,7 +31057,7 @@ XGRAD_FUNCTION void overwrite(AnyTensor const& to, AnyTensor const& from) {
 
 namespace xgrad {
 
-XGRAD_FUNCTION AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
+XGRAD_LAZY_BODY AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
     if (from.shape("copy_") != shape("copy_"))
         detail::fail<ShapeError>(
             "copy_: a tensor of shape ", from.shape(), " does not fit one of shape ", shape());
@@ -31948,7 +31072,7 @@ XGRAD_FUNCTION AnyTensor& AnyTensor::copy_(AnyTensor const& from) {
     return *this;
 }
 
-XGRAD_FUNCTION double AnyTensor::norm() const {
+XGRAD_LAZY_BODY double AnyTensor::norm() const {
     if (!is_differentiable(dtype("norm")))
         detail::fail<TypeError>(
             "norm: a tensor of real or complex numbers is needed, not ", name(dtype()));
@@ -31965,7 +31089,7 @@ XGRAD_FUNCTION double AnyTensor::norm() const {
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
+XGRAD_LAZY_BODY std::pair<Tensor<std::int64_t>, Tensor<bool>> last_of_each_position(
     Tensor<std::int64_t> const& index, std::size_t extent) {
     Array<std::int64_t> last(Shape{extent}, 0);
     Array<bool> is_named(Shape{extent}, false);
@@ -32042,7 +31166,7 @@ XGRAD_FUNCTION void traced_pass(TracedExpression const& traced, FusedNode const&
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyArray view_on(
+XGRAD_LAZY_BODY AnyArray view_on(
     AnyArray a, Shape shape, Strides strides, std::ptrdiff_t offset, std::size_t size) {
     a.set_view(std::move(shape), std::move(strides), offset * static_cast<std::ptrdiff_t>(size));
     return a;
