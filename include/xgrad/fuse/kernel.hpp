@@ -131,7 +131,7 @@ struct GradientDestinations<P, batches, Scalars<T...>> {
           changes(block.added_to || block.factor != 1 || !merges) {
         std::memcpy(route, target, count);
         for (std::size_t k = 0; !merges && k < count; ++k)
-            if (target[k] < k) route[k] = k, added_to |= OperandMask{1} << k;
+            if (target[k] < k) route[k] = std::uint8_t(k), added_to |= OperandMask{1} << k;
     }
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         write(g, i, std::index_sequence_for<T...>{});

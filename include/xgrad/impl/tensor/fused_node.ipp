@@ -48,12 +48,12 @@ XGRAD_FUNCTION FusedNode::FusedNode(void const* expression, AnyTensor const* con
     : FusedNode(expression, operands, in, over, result, bare) {
     auto const& plan = plan_;
     auto* const edges = this->edges();
-    std::size_t i = 0;
+    std::size_t made = 0;
     try {
-        for (; i < plan.edges; ++i)
-            ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
+        for (; made < plan.edges; ++made)
+            ::new (edges + made) Edge(gradient_edge(*operands[plan.target[made]]));
     } catch (...) {
-        std::uninitialized_value_construct_n(edges + i, plan.edges - i);
+        std::uninitialized_value_construct_n(edges + made, plan.edges - made);
         throw;
     }
     if (!in.same_shape) save_shapes(in);
