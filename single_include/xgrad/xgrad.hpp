@@ -8849,7 +8849,7 @@ struct GradientDestinations<P, batches, Scalars<T...>> {
           changes(block.added_to || block.factor != 1 || !merges) {
         std::memcpy(route, target, count);
         for (std::size_t k = 0; !merges && k < count; ++k)
-            if (target[k] < k) route[k] = k, added_to |= OperandMask{1} << k;
+            if (target[k] < k) route[k] = std::uint8_t(k), added_to |= OperandMask{1} << k;
     }
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         write(g, i, std::index_sequence_for<T...>{});
@@ -26128,11 +26128,7 @@ namespace xgrad::detail {
 /// Copies n < 2 * Most bytes in pieces whose sizes are compile-time constants.
 template <std::size_t Most>
 XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) {
-    if (n & Most) {
-        std::memcpy(to, from, Most);
-        from += Most;
-        to += Most;
-    }
+    if (n & Most) std::memcpy(to, from, Most), from += Most, to += Most;
     if constexpr (Most > 1) copy_few<Most / 2>(from, n, to);
 }
 #if defined(__AVX2__)
@@ -26183,43 +26179,46 @@ XGRAD_INLINE void fill_batch(
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_tail(
     KernelTable const& table, Kernel kernel, KernelBlock& block, std::size_t whole) {
-    constexpr std::size_t max_total = KernelLayout{max_operands}.total();
     KernelLayout const layout{table.operand_count};
-    auto const n = layout.operand_count, first_gradient = layout.gradients();
     auto const pass = block.pass;
-    std::size_t const count = pass == Pass::value     ? layout.result() + 1
-                              : pass == Pass::tangent ? layout.total()
-                                                      : layout.tangent();
-    auto const is_written = [&](std::size_t k) {
-        return pass == Pass::value ? k == layout.result()
-                                   : k >= first_gradient && k <= layout.tangent();
+    std::size_t const n = block.n, lanes = table.lanes;
+    void* const* const originals = block.arguments;
+    void* arguments[KernelLayout{max_operands}.total()];
+    alignas(64) std::byte copies[std::size(arguments)][max_batch_bytes];
+    auto const write = [&](std::size_t k) XGRAD_LAMBDA_INLINE {
+        return arguments[k] = originals[k] ? copies[k] : nullptr;
     };
-    std::byte* from[max_total];
-    std::size_t element[max_total];
-    void* arguments[max_total];
-    alignas(64) std::byte copies[max_total][max_batch_bytes];
-    for (std::size_t k = 0; k < count; ++k) {
-        std::size_t const operand = k < n                     ? k
-                                    : k >= layout.tangents()  ? k - layout.tangents()
-                                    : k == layout.tangent()   ? n
-                                    : k >= layout.gradients() ? k - layout.gradients()
-                                                              : n;
-        element[k] = operand < n           ? table.operand[operand]->tile_element
-                     : pass == Pass::value ? table.result->element
-                                           : table.result->tile_element;
-        bool const is_absent = pass == Pass::value_and_gradient && operand == n;
-        arguments[k] = is_absent || !block.arguments[k] ? nullptr : copies[k];
-        if (!arguments[k]) continue;
-        from[k] = static_cast<std::byte*>(block.arguments[k]) + whole * element[k];
-        if (!is_written(k) || (operand < n && block.added_to >> operand & 1))
-            fill_batch(copies[k], from[k], block.n, element[k], table.lanes * element[k]);
+    auto const read = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
+        if (write(k))
+            fill_batch(copies[k], static_cast<std::byte*>(originals[k]) + whole * element, n,
+                element, lanes * element);
+    };
+    auto const copy_back = [&](std::size_t k, std::size_t element) XGRAD_LAMBDA_INLINE {
+        if (originals[k])
+            copy_few<max_batch_bytes / 2>(
+                copies[k], n * element, static_cast<std::byte*>(originals[k]) + whole * element);
+    };
+    for (std::size_t k = 0; k < layout.operand_count; ++k) read(k, table.operand[k]->tile_element);
+    if (pass == Pass::value) write(layout.result());
+    else {
+        for (std::size_t k = 0; k < layout.operand_count; ++k)
+            if (write(layout.gradients() + k) && block.added_to >> k & 1)
+                read(layout.gradients() + k, table.operand[k]->tile_element);
+        for (std::size_t k = layout.grad_output(); k < layout.gradients(); ++k)
+            if (pass != Pass::value_and_gradient) read(k, table.result->tile_element);
+        if (pass == Pass::tangent) {
+            write(layout.tangent());
+            for (std::size_t k = 0; k < layout.operand_count; ++k)
+                read(layout.tangents() + k, table.operand[k]->tile_element);
+        }
     }
     block.arguments = arguments;
     block.constant = 0;
     kernel(block);
-    for (std::size_t k = 0; k < count; ++k)
-        if (is_written(k) && arguments[k])
-            copy_few<max_batch_bytes / 2>(copies[k], block.n * element[k], from[k]);
+    if (pass == Pass::value) return copy_back(layout.result(), table.result->element);
+    for (std::size_t k = 0; k < layout.operand_count; ++k)
+        copy_back(layout.gradients() + k, table.operand[k]->tile_element);
+    if (pass == Pass::tangent) copy_back(layout.tangent(), table.result->tile_element);
 }
 
 } // namespace xgrad::detail
@@ -29699,12 +29698,12 @@ XGRAD_FUNCTION FusedNode::FusedNode(void const* expression, AnyTensor const* con
     : FusedNode(expression, operands, in, over, result, bare) {
     auto const& plan = plan_;
     auto* const edges = this->edges();
-    std::size_t i = 0;
+    std::size_t made = 0;
     try {
-        for (; i < plan.edges; ++i)
-            ::new (edges + i) Edge(gradient_edge(*operands[plan.target[i]]));
+        for (; made < plan.edges; ++made)
+            ::new (edges + made) Edge(gradient_edge(*operands[plan.target[made]]));
     } catch (...) {
-        std::uninitialized_value_construct_n(edges + i, plan.edges - i);
+        std::uninitialized_value_construct_n(edges + made, plan.edges - made);
         throw;
     }
     if (!in.same_shape) save_shapes(in);
