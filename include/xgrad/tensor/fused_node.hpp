@@ -149,8 +149,8 @@ private:
     /// gradient may take the place of `buffer`, which is grad_output.
     double run(BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients,
         AnyTensor* buffer = nullptr);
-    double run_loop(
-        BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients);
+    double run_loop(BoundOperands const* in, AnyArray const* grad_output,
+        std::span<AnyTensor> gradients, OperandMask added_to);
     double call_kernel(Pass pass, void* const* at, std::size_t count, OperandMask constant,
         OperandMask added_to) const;
 

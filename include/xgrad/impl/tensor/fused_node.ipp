@@ -264,42 +264,38 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
     KernelLayout const layout{kernels.operand_count};
     AnyArray const* const like = in ? in->arrays[0] : sum_ ? nullptr : grad_output;
     std::size_t const n = layout.operand_count, count = like ? like->numel : numel(space_);
-    bool const direct = contiguous_ &&
-                        count <= (in || plan.reads_all ? part_size : zero_elements) &&
-                        (!grad_output || (grad_output->contiguous && grad_output->numel == count));
-    if (!direct) return run_loop(in, grad_output, gradients);
+    bool const contiguous =
+        contiguous_ && (!grad_output || (grad_output->contiguous && grad_output->numel == count));
     void* at[max_arguments];
     void** const to = at + layout.gradients();
-    if (in)
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = in->arrays[k]->data;
-            to[k] = nullptr;
-        }
-    else
-        for (std::size_t k = 0; k < n; ++k) {
-            at[k] = is_read(k) ? saved()[plan.slot[k]].data() : zero_buffer.elements;
-            to[k] = nullptr;
-        }
-    at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
-    at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
+    std::fill_n(to, n, nullptr);
     OperandMask added_to = 0;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         std::size_t const k = plan.target[i];
         auto const& type = *plan.table.operand_types[k];
         auto& gradient = gradients[i];
         if (gradient.defined()) added_to |= OperandMask{1} << k;
+        else if (!contiguous) continue;
         else if (buffer && buffer->handle()->type == &type && is_free(*buffer))
             gradient = std::move(*std::exchange(buffer, nullptr));
         else if (like) gradient = AnyTensor(TensorImpl::make(type, AnyArray::Layout{*like}));
         else gradient = AnyTensor(TensorImpl::make(type, space_));
         to[k] = gradient.handle()->array.data;
     }
+    if (!contiguous || count > (in || plan.reads_all ? part_size : zero_elements))
+        return run_loop(in, grad_output, gradients, added_to);
+    for (std::size_t k = 0; k < n; ++k)
+        at[k] = in           ? in->arrays[k]->data
+                : is_read(k) ? saved()[plan.slot[k]].data()
+                             : zero_buffer.elements;
+    at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
+    at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
     return call_kernel(
         grad_output ? Pass::gradient : Pass::value_and_gradient, at, count, 0, added_to);
 }
 
-[[gnu::noinline]] XGRAD_FUNCTION double FusedNode::run_loop(
-    BoundOperands const* in, AnyArray const* grad_output, std::span<AnyTensor> gradients) {
+[[gnu::noinline]] XGRAD_FUNCTION double FusedNode::run_loop(BoundOperands const* in,
+    AnyArray const* grad_output, std::span<AnyTensor> gradients, OperandMask added_to) {
     auto const& kernels = table().kernels;
     KernelLayout const layout{kernels.operand_count};
     SavedArrays saved(*this);
@@ -324,8 +320,7 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
         auto const& info = *kernels.operand[k];
         auto const& type = *table().operand_types[k];
         bool const sums = is_broadcast(k), is_like = !sums && values[k] && is_dense(*values[k]);
-        bool const is_added_to = gradients[edge].defined();
-        if (!is_added_to)
+        if (!gradients[edge].defined())
             gradients[edge] =
                 AnyTensor(is_like ? TensorImpl::make(type, AnyArray::Layout{*values[k]})
                                   : TensorImpl::make(type, operand_shape(k)));
@@ -333,7 +328,7 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
         if (!sums) {
             auto operand = output_operand(gradient, info);
             operand.over = static_cast<std::int8_t>(first_of(k));
-            operand.reduces = operand.kernel_adds = is_added_to;
+            operand.reduces = operand.kernel_adds = added_to >> k & 1;
             loop.add(layout.gradients() + k, operand);
             continue;
         }
