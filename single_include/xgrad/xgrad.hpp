@@ -29548,7 +29548,13 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
         contiguous_ && (!grad_output || (grad_output->contiguous && grad_output->numel == count));
     void* at[max_arguments];
     void** const to = at + layout.gradients();
-    std::fill_n(to, n, nullptr);
+    if (in)
+        for (std::size_t k = 0; k < n; ++k) at[k] = in->arrays[k]->data, to[k] = nullptr;
+    else
+        for (std::size_t k = 0; k < n; ++k) {
+            at[k] = is_read(k) ? saved()[plan.slot[k]].data() : zero_buffer.elements;
+            to[k] = nullptr;
+        }
     OperandMask added_to = 0;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         std::size_t const k = plan.target[i];
@@ -29564,10 +29570,6 @@ XGRAD_FUNCTION double FusedNode::run(BoundOperands const* in, AnyArray const* gr
     }
     if (!contiguous || count > (in || plan.reads_all ? part_size : zero_elements))
         return run_loop(in, grad_output, gradients, added_to);
-    for (std::size_t k = 0; k < n; ++k)
-        at[k] = in           ? in->arrays[k]->data
-                : is_read(k) ? saved()[plan.slot[k]].data()
-                             : zero_buffer.elements;
     at[layout.grad_output()] = grad_output ? grad_output->data : nullptr;
     at[layout.saved_result()] = saves_result() ? saved()[plan.slots].data() : nullptr;
     return call_kernel(
