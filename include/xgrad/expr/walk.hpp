@@ -160,8 +160,8 @@ XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
     else return e.op.partial(wrt<I>{}, v.y, argument<J>(v)..., v.partial);
 }
 
-/// Applies the chain rule from the root to the operands. g is the gradient of the root's value. The
-/// gradient of operand K, or its tangent, goes to destination.template operator()<K>().
+/// Applies the chain rule from the root to the operands. g is the gradient of the root's value.
+/// destination.template operator()<K>() receives the gradient of operand K, or its tangent.
 template <std::size_t At, class T, class V, class G, class Destination>
 XGRAD_INLINE void backpropagate(
     Slot<T> const&, Values<Slot<T>, V> const&, G g, OperandMask, Destination& destination) {

@@ -44,7 +44,6 @@ struct GradientTargets {
     static constexpr std::uint8_t none = 63; // target of an operand that is not wanted
 
     OperandMask wanted = 0;
-    bool saved_result = false;
     std::array<std::uint8_t, 64> target{};
 
     bool makes_gradient(std::size_t k) const noexcept { return target[k] == k; }

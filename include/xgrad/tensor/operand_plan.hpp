@@ -32,7 +32,8 @@ struct OperandPlan {
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     bool reads_all = false;         // the gradients read every operand
     std::uint8_t edges = 0, slots = 0;
-    std::array<std::uint8_t, 64> edge{};   // of each operand with a gradient, its edge
+    std::array<std::uint8_t, 64> edge{}; // of each operand with a gradient, its edge
+    bool saves_result = false;
     std::array<std::uint8_t, 64> target{}; // of each edge, the operand that gets the gradient
     std::array<std::uint8_t, 64>
         slot{}; // of each operand that is read, its slot; a saved result has the last one
@@ -45,9 +46,7 @@ struct OperandPlan {
 
     /// True where an operand that can have a gradient requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
-    std::size_t saved_tensors() const noexcept {
-        return std::size_t{slots} + gradients.saved_result;
-    }
+    std::size_t saved_tensors() const noexcept { return std::size_t{slots} + saves_result; }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan of a pattern; made at its first use.

@@ -40,7 +40,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
     std::size_t const n = t.kernels.operand_count;
     auto const reads = t.reads(expression, p.result_exists);
     gradients.wanted = p.requires_grad & reads.reached;
-    gradients.saved_result = reads.result;
+    saves_result = reads.result;
     for (std::size_t k = 0; k < n; ++k) {
         gradients.target[k] = GradientTargets::none;
         if (!(gradients.wanted >> k & 1)) continue;
