@@ -8663,8 +8663,8 @@ XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
     else return e.op.partial(wrt<I>{}, v.y, argument<J>(v)..., v.partial);
 }
 
-/// Applies the chain rule from the root to the operands. g is the gradient of the root's value. The
-/// gradient of operand K, or its tangent, goes to destination.template operator()<K>().
+/// Applies the chain rule from the root to the operands. g is the gradient of the root's value.
+/// destination.template operator()<K>() receives the gradient of operand K, or its tangent.
 template <std::size_t At, class T, class V, class G, class Destination>
 XGRAD_INLINE void backpropagate(
     Slot<T> const&, Values<Slot<T>, V> const&, G g, OperandMask, Destination& destination) {
@@ -8762,7 +8762,6 @@ struct GradientTargets {
     static constexpr std::uint8_t none = 63; // target of an operand that is not wanted
 
     OperandMask wanted = 0;
-    bool saved_result = false;
     std::array<std::uint8_t, 64> target{};
 
     bool makes_gradient(std::size_t k) const noexcept { return target[k] == k; }
@@ -15388,7 +15387,8 @@ struct OperandPlan {
     bool saves_unconnected = false; // a saved value requires a gradient but has no edge here
     bool reads_all = false;         // the gradients read every operand
     std::uint8_t edges = 0, slots = 0;
-    std::array<std::uint8_t, 64> edge{};   // of each operand with a gradient, its edge
+    std::array<std::uint8_t, 64> edge{}; // of each operand with a gradient, its edge
+    bool saves_result = false;
     std::array<std::uint8_t, 64> target{}; // of each edge, the operand that gets the gradient
     std::array<std::uint8_t, 64>
         slot{}; // of each operand that is read, its slot; a saved result has the last one
@@ -15401,9 +15401,7 @@ struct OperandPlan {
 
     /// True where an operand that can have a gradient requires one.
     bool records() const noexcept { return gradients.wanted != 0; }
-    std::size_t saved_tensors() const noexcept {
-        return std::size_t{slots} + gradients.saved_result;
-    }
+    std::size_t saved_tensors() const noexcept { return std::size_t{slots} + saves_result; }
     bool makes_gradient(std::size_t k) const noexcept { return gradients.makes_gradient(k); }
 
     /// The plan of a pattern; made at its first use.
@@ -18783,7 +18781,7 @@ void assign(Tensor<T> const& t, E const& e, std::string_view operation) {
                 " doesn't match the broadcast shape ", in.space());
 
         bool const use_temporary = !std::same_as<S, T> || needs_temporary(out, table, in.arrays) ||
-                                   (recorded && in.plan && in.plan->gradients.saved_result);
+                                   (recorded && in.plan && in.plan->saves_result);
         if (use_temporary) {
             Tensor<S> const values(record_flat(table, flat.object(), flat.operands).handle());
             Tensor<T> const converted = cast<T>(values);
@@ -24765,7 +24763,7 @@ public:
     bool makes_gradient(std::size_t k) const { return plan_.makes_gradient(k); }
     bool is_read(std::size_t k) const { return plan_.read >> k & 1; }
     bool is_broadcast(std::size_t k) const { return broadcast_ >> k & 1; }
-    bool saves_result() const noexcept { return plan_.gradients.saved_result; }
+    bool saves_result() const noexcept { return plan_.saves_result; }
     std::size_t first_of(std::size_t k) const { return plan_.pattern.first[k]; }
     std::size_t target_of(std::size_t k) const { return plan_.gradients.target[k]; }
     std::size_t edge_of(std::size_t k) const { return plan_.edge[target_of(k)]; }
@@ -30546,7 +30544,7 @@ XGRAD_FUNCTION OperandPlan::OperandPlan(
     std::size_t const n = t.kernels.operand_count;
     auto const reads = t.reads(expression, p.result_exists);
     gradients.wanted = p.requires_grad & reads.reached;
-    gradients.saved_result = reads.result;
+    saves_result = reads.result;
     for (std::size_t k = 0; k < n; ++k) {
         gradients.target[k] = GradientTargets::none;
         if (!(gradients.wanted >> k & 1)) continue;
