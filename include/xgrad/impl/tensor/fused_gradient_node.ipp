@@ -1,7 +1,6 @@
 // Bodies of fused_gradient_node.hpp.
 #pragma once
 
-#include <xgrad/impl/tensor/fused_node.ipp>
 #include <xgrad/tensor/arraywise_record.hpp>
 #include <xgrad/tensor/fused_gradient_node.hpp>
 

@@ -163,25 +163,6 @@ XGRAD_FUNCTION void FusedNode::UnpackGuard::close() noexcept {
 
 // Passes.
 
-class FusedNode::SavedArrays {
-public:
-    explicit SavedArrays(FusedNode const& node)
-        : arrays_(node.plan_.saved_tensors()), values_(node.operand_count() + 1) {
-        auto const& plan = node.plan_;
-        for (std::size_t i = 0; i < plan.saved_tensors(); ++i) arrays_[i] = node.saved_array(i);
-        for (std::size_t k = 0; k < node.operand_count(); ++k)
-            if (node.is_read(k)) values_[k] = &arrays_[plan.slot[k]];
-        if (node.saves_result()) result_ = &arrays_[plan.slots];
-    }
-    AnyArray const** values() noexcept { return &values_[0]; }
-    AnyArray const* result() const noexcept { return result_; }
-
-private:
-    LocalArray<AnyArray, 6> arrays_;
-    LocalArray<AnyArray const*, 8> values_;
-    AnyArray const* result_ = nullptr;
-};
-
 XGRAD_FUNCTION double FusedNode::sum_at_once(BoundOperands const& in) {
     double const sum = run(&in, nullptr, {early(), plan_.edges});
     has_early_ = true;
