@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the messages about one program of this folder with -DMISTAKE; CMakeLists.txt here says how they are written.
+"""Checks the messages about programs of this folder with -DMISTAKE; CMakeLists.txt here says how they are written. Many are compiled at once, each in a
+namespace of its own, after the #includes of all: reading the precompiled header takes longer than the rest. A program whose messages are few and as expected
+has passed; any other is compiled alone, which decides.
 
-usage: check.py COMPILE_COMMANDS PROGRAM.cpp"""
+usage: check.py COMPILE_COMMANDS SCRATCH.cpp PROGRAM.cpp..."""
 
 import pathlib
 import re
@@ -13,6 +15,7 @@ import compiler
 
 MOST_LINES = 25
 MOST_LINES_OF_CLANG = 45     # it tells of every constructor that does not fit
+FEW_LINES = 12               # of a message beside others; alone, the headers that lead to it come on top
 DOCUMENT = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "functions.md"
 
 
@@ -20,9 +23,42 @@ def beginning(messages):
     return "\n".join(messages.splitlines()[:2 * MOST_LINES])
 
 
-def main():
-    words = compiler.command(sys.argv[1], "precompiled_probe.cpp")
-    program = pathlib.Path(sys.argv[2])
+def messages_at_once(words, together, programs):
+    """{program: its messages} without the lines that say who includes whom. Empty where the messages of two programs cannot be told apart."""
+    programs = [program for program in programs if not re.search("^template <>", program.read_text(encoding="utf-8"), re.M)]
+    if "clang" in words[0] or len(programs) < 2:
+        return {}
+    includes = dict.fromkeys(line for program in programs for line in re.findall(r"^#include .*$", program.read_text(encoding="utf-8"), re.M))
+    parts = [f'namespace program_{number} {{\n#include "{program}"\n}}' for number, program in enumerate(programs)]
+    together.write_text("\n".join([*includes, *parts, ""]), encoding="utf-8")
+    words = [*words, f"-I{programs[0].parent}", "-Wno-return-type"]      # a main() in a namespace returns nothing
+    # A message is what leads to it, the sentence and its notes; a new one begins where something leads to it again.
+    found, leads = [], False
+    for line in compiler.compile_file(words, together, "-DMISTAKE")[1].splitlines():
+        if re.match(r"In file included from |  +from ", line):
+            continue
+        led, leads = leads, bool(re.search(r": In |:   (?:required|in )", line))
+        if (leads and not led) or (not led and re.search(": (?:error|warning): ", line)):
+            found.append([])
+        if not found:
+            return {}
+        found[-1].append(re.sub(r"\bprogram_\d+::", "", line))
+    messages = []
+    for lines in found:
+        if messages and not re.search(": (?:error|warning): ", "\n".join(lines)):
+            messages[-1] += lines       # a note that something leads to
+        else:
+            messages.append(lines)
+    result = {program: [] for program in programs}
+    for lines in messages:
+        about = [program for program in programs if any(str(program) in line for line in lines)]
+        if len(about) != 1:
+            return {}
+        result[about[0]] += lines
+    return result
+
+
+def check(words, program, lines_at_once):
     with program.open(encoding="utf-8") as file:
         first = file.readline()
     expected = re.match(r"//\s*expect:\s*(\S.*)$", first)
@@ -33,6 +69,10 @@ def main():
     if sentence and sentence[0] not in DOCUMENT.read_text(encoding="utf-8"):
         return f"{DOCUMENT.name} does not say what {sentence[0]} means"
 
+    is_error = any(": error: " in line for line in lines_at_once)
+    if is_error and len(lines_at_once) <= FEW_LINES and re.search(expected[1].strip(), "\n".join(lines_at_once)):
+        print(f"{program.name}, beside others, {len(lines_at_once)} lines:", *lines_at_once, sep="\n")
+        return 0
     code, messages = compiler.compile_file(words, program, "-DMISTAKE")
     # clang says with each mistake through which headers it came there, which is no fault of the message
     lines = sum(not line.startswith("In file included from ") for line in messages.splitlines())
@@ -43,8 +83,15 @@ def main():
     most = MOST_LINES_OF_CLANG if "clang" in words[0] else MOST_LINES
     if lines >= most:
         return f"{program.name}: {lines} lines of messages, {most} are too many:\n{beginning(messages)}"
-    print(f"{lines} lines:\n{messages}")
+    print(f"{program.name}, alone, {lines} lines:\n{messages}")
     return 0
+
+
+def main():
+    words = compiler.command(sys.argv[1], "precompiled_probe.cpp")
+    programs = [pathlib.Path(argument) for argument in sys.argv[3:]]
+    at_once = messages_at_once(words, pathlib.Path(sys.argv[2]), programs)
+    return "\n".join(wrong for program in programs if (wrong := check(words, program, at_once.get(program, [])))) or 0
 
 
 if __name__ == "__main__":
