@@ -101,6 +101,7 @@ export {
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/package.hpp>
+#include <xgrad/sparse.hpp>
 #if XGRAD_USE_LAPACK
 #    include <xgrad/linalg.hpp>
 #endif

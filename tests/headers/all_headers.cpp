@@ -5,6 +5,7 @@
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/package.hpp>
+#include <xgrad/sparse.hpp>
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/xgrad.hpp>
 
@@ -29,6 +30,7 @@ int main() {
     auto const entropy = [](Real const& x) { return sum(exp(x) * x); };
     xg::hvp(entropy, a, b);
     xg::gradcheck(entropy, a);
+    static_cast<void>(xg::sparsity(entropy, a).hessian(b).to_dense());
 
     Complex const z({{1., 2.}, {3., 4.}}, xg::requires_grad);
     sum(abs2(matmul(z, conj(transpose(z))))).backward();

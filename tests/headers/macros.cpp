@@ -24,6 +24,7 @@
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/package.hpp>
+#include <xgrad/sparse.hpp>
 #include <xgrad/testing/gradcheck.hpp>
 #include <xgrad/xgrad.hpp>
 

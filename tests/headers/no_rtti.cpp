@@ -3,6 +3,7 @@
 #include <xgrad/data.hpp>
 #include <xgrad/linalg.hpp>
 #include <xgrad/optim.hpp>
+#include <xgrad/sparse.hpp>
 #include <xgrad/xgrad.hpp>
 
 int main() {

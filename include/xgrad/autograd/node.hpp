@@ -45,13 +45,11 @@ inline constexpr std::uint64_t leaf_sequence =
     ~std::uint64_t{0}; // leaves run as soon as they are ready
 inline constinit thread_local std::uint64_t next_sequence = 0;
 
-/// How forward mode passes a Node.
-enum class ForwardRule : std::uint8_t {
-    one_tangent, // pushforward() is called for one tangent after the other
-    batch,       // it takes a batch, too: tangents with a leading axis, which the results also have
-    reverse      // as batch, but without choice a backward pass: forward mode would differentiate a
-                 // backward that the user wrote, or evaluate a checkpointed function at each Node
-};
+/// How forward mode passes a Node: one tangent after the other, or a batch of them, with a leading
+/// axis that the results also have; batches of a FusedNode and of a FusedGradientNode; or, without
+/// choice, a backward pass, as forward mode would differentiate a backward that the user wrote, or
+/// evaluate a checkpointed function at each Node.
+enum class ForwardRule : std::uint8_t { one_tangent, batch, fused, fused_gradient, reverse };
 } // namespace detail
 
 /// Destination of a gradient: output `input_nr` of a Node.

@@ -20,22 +20,21 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push_gradient(*this, tangents, results);
     }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused_gradient; }
+    /// The Node whose backward pass this is.
+    FusedNode const& of() const noexcept { return of_; }
     [[gnu::cold]] std::string name() const override { return backward_name(of_.name()); }
     [[gnu::cold]] std::string formula() const override { return "Gradient(" + of_.formula() + ")"; }
     void release_saved() noexcept override {
         for (auto& s : saved_) s.release();
     }
     [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
-
-private:
-    XGRAD_LAZY_BODY friend void link_forward_mode() noexcept;
-
     /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
     /// so this is a backward pass), plus the gradients of the tangent of grad_output.
     [[gnu::cold]] void push_tangents(
         std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
+private:
     std::size_t operand_count() const noexcept { return of_.table().kernels.operand_count; }
     SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }

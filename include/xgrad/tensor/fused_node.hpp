@@ -42,7 +42,7 @@ public:
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push(*this, tangents, results);
     }
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
+    ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
     [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 

@@ -1,0 +1,51 @@
+// The sparsity pattern of a Jacobian, found from the recorded graph: for each element of a result
+// the elements of the inputs on which it depends, from the inputs on, one Node after the other.
+// - A fused Node connects elements at the same place of its index space: a full operand to the
+//   results element by element, a broadcast one to all that read it, a summed axis to one result.
+// - Another Node whose derivative depends on no value (slices, views, permutations, gathers, joins,
+//   their adjoints), or only on values that it saves (products of matrices and other operations on
+//   whole arrays), is asked: its tangents, and its gradients, for random vectors that are scaled by
+//   the numbers of their elements say which element is where, as long as each result has one, or
+//   each operand goes to one. Otherwise it is dense, but along axes that it keeps apart: the rows
+//   of a left factor. The values that it saves are replaced by random ones meanwhile, so that a 0
+//   among them is not taken for none.
+// - Any other Node (a custom Function, a checkpoint) is dense between its inputs and outputs.
+#pragma once
+
+#include <xgrad/functional/structure.hpp>
+#include <xgrad/sparse/matrix.hpp>
+#include <xgrad/tensor/fused_gradient_node.hpp>
+
+namespace xgrad::detail {
+
+/// The pattern of the derivatives of all elements of the outputs for all elements of the inputs,
+/// which are numbered one tensor after the other.
+XGRAD_LAZY SparsePattern find_pattern(std::string_view name, TensorSpan inputs, TensorSpan outputs);
+
+/// A number between 1 and 2 that looks random.
+double scattered(std::size_t i, std::size_t stream);
+/// A row-major tensor with random elements that are multiplied by weight(element); parts of a
+/// complex one differ.
+template <class Weight>
+AnyTensor scattered(TypeInfo const& type, Shape const& shape, Weight const& weight) {
+    AnyTensor t = type.filled(shape, 0);
+    bool const pairs = xgrad::is_complex(type.dtype);
+    auto const fill = [&]<class P>(P* at) {
+        for (std::size_t i = 0; i < t.numel(); ++i)
+            for (std::size_t part = 0; part <= std::size_t{pairs}; ++part)
+                *at++ = static_cast<P>(scattered(i, part) * weight(i));
+    };
+    if (type.dtype == DType::float32 || type.dtype == DType::complex64)
+        fill(reinterpret_cast<float*>(t.impl().array.data));
+    else fill(reinterpret_cast<double*>(t.impl().array.data));
+    return t;
+}
+/// The elements in row-major order; of complex ones the real parts, plus `imaginary` times the
+/// others.
+XGRAD_LAZY std::vector<double> doubles_of(AnyTensor const& t, double imaginary);
+
+} // namespace xgrad::detail
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/sparse/pattern.ipp>
+#endif

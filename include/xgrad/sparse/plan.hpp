@@ -1,0 +1,186 @@
+// Sparse Jacobians and Hessians: sparsity(), which finds the pattern and colours it once, and
+// sparse_jacobian() and sparse_hessian().
+//
+// Shapes: a row for each element of the results, in row-major order, one result after the other; a
+// column for each element of the inputs. Later inputs have the shapes of the first ones.
+// Gradients: those of jacobian() and hessian(): for complex x the entries of one row are the
+// gradient of Re y, d Re y/d Re x + i d Re y/d Im x. The results are not recorded.
+// Errors: ShapeError for inputs and results of other shapes than those of the plan, for a given
+// pattern that does not fit or is no symmetric one of a Hessian, and for a Hessian of several
+// elements; GraphError where `check` finds an entry outside of the pattern; Error for a pattern
+// with too many entries. Inputs and results of several scalar types, and a Hessian of complex
+// inputs, do not compile.
+#pragma once
+
+#include <optional>
+
+#include <xgrad/functional/forward_pass.hpp>
+#include <xgrad/functional/jacobian.hpp>
+#include <xgrad/sparse/coloring.hpp>
+#include <xgrad/sparse/pattern.hpp>
+
+namespace xgrad {
+
+/// Options of sparsity(), sparse_jacobian() and sparse_hessian().
+struct SparsityOptions {
+    std::optional<SparsePattern> jacobian = {}; // where it is known; found otherwise
+    std::optional<SparsePattern> hessian = {};  // likewise
+    /// Each evaluation compares one random product with the entries, and throws GraphError where
+    /// one is missing in the pattern. That costs one pass more.
+    bool check = false;
+};
+
+namespace detail {
+
+/// How the entries of a pattern are computed: which elements share a tangent or a grad_output, and
+/// where its product has which entries.
+struct CompressedPasses {
+    enum class By { columns, rows, symmetric };
+    std::string_view transform;
+    std::shared_ptr<SparsePattern const> pattern;
+    By by = By::columns;
+    std::vector<Shape> inputs, outputs; // of the function, or of its gradient
+    Coloring coloring;                  // of the inputs, or of the outputs for rows
+    // Of each entry, the colour whose product has it, times 2^shift, plus the element there.
+    std::vector<std::uint32_t> from;
+    int shift = 0;
+};
+
+XGRAD_LAZY CompressedPasses jacobian_passes(Evaluation const& e, SparsePattern const* given);
+XGRAD_LAZY CompressedPasses hessian_passes(Evaluation const& e, SparsePattern const* given);
+/// The entries, in a vector.
+XGRAD_LAZY AnyTensor sparse_entries(CompressedPasses const& p, Evaluation const& e, bool check);
+
+/// The scalar type of all tensors of a function, if it is one.
+template <class S> struct SameScalars;
+template <class T, class... More> struct SameScalars<std::tuple<T, More...>> {
+    using type = T;
+    static constexpr bool fits = (std::same_as<T, More> && ...) && Differentiable<T>;
+};
+
+} // namespace detail
+
+/// A function together with the patterns and colourings of its derivatives, which sparsity() made.
+/// They hold for other inputs as long as the function records the same graph for them: where a
+/// branch, an index or a mask depends on values, make another plan, or ask with `check`.
+template <class F, class In> class Sparsity {
+    using Of = detail::Transform<F&, In>;
+
+public:
+    /// Which derivatives are planned.
+    enum class Derivatives {
+        jacobian, // of any function
+        hessian,  // of a function that returns one real number
+        both      // the Hessian, too, where the function has one
+    };
+    using scalar = typename detail::SameScalars<detail::scalars_of<In>>::type;
+
+    Sparsity(F f, In const& x, SparsityOptions options, Derivatives planned)
+        : f_(std::move(f)), check_(options.check) {
+        auto const given = [](auto const& pattern) { return pattern ? &*pattern : nullptr; };
+        run("sparsity", x, [&](detail::Evaluation const& e) {
+            if (planned != Derivatives::hessian)
+                jacobian_ = detail::jacobian_passes(e, given(options.jacobian));
+            if constexpr (is_function_of_reals)
+                if (planned == Derivatives::hessian ||
+                    (planned == Derivatives::both && e.outputs[0].numel() == 1))
+                    hessian_ = detail::hessian_passes(e, given(options.hessian));
+        });
+    }
+
+    /// The derivatives of all elements of f(x).
+    SparseMatrix<scalar> jacobian(In const& x) const { return entries(jacobian_, x); }
+    /// The second derivatives of f(x), which is one real number.
+    SparseMatrix<scalar> hessian(In const& x) const {
+        static_assert(is_function_of_reals, "hessian: the function should return a single Tensor "
+                                            "of real numbers, and have real inputs");
+        if (!hessian_.pattern)
+            detail::fail<ShapeError>("hessian: the function given to sparsity() returns several "
+                                     "numbers");
+        return entries(hessian_, x);
+    }
+    SparsePattern const& jacobian_pattern() const { return *jacobian_.pattern; }
+    /// Of a function that returns one real number.
+    SparsePattern const& hessian_pattern() const { return *hessian_.pattern; }
+    /// The number of colours: of columns that go into one tangent, or of rows that go into one
+    /// grad_output.
+    int jacobian_colors() const noexcept { return jacobian_.coloring.count; }
+    int hessian_colors() const noexcept { return hessian_.coloring.count; }
+
+private:
+    static constexpr bool is_function_of_reals = Of::returns_real && detail::all_real<In>;
+
+    template <class Body> void run(std::string_view name, In const& x, Body const& body) const {
+        Of::run(name, f_, x, {.create_graph = false}, [&](auto const& e, auto const&, auto const&) {
+            body(e);
+            return 0;
+        });
+    }
+    SparseMatrix<scalar> entries(detail::CompressedPasses const& passes, In const& x) const {
+        AnyTensor values;
+        run(passes.transform, x, [&](detail::Evaluation const& e) {
+            values = detail::sparse_entries(passes, e, check_);
+        });
+        return {passes.pattern, values.as<scalar>()};
+    }
+
+    mutable F f_;
+    bool check_;
+    detail::CompressedPasses jacobian_, hessian_;
+};
+
+namespace detail {
+
+template <class F, class X> constexpr bool check_sparse() {
+    using Of = Transform<F, X>;
+    if constexpr (Of::fits) {
+        using All = SameScalars<decltype(std::tuple_cat(
+            std::declval<scalars_of<X>>(), std::declval<scalars_of<typename Of::Result>>()))>;
+        static_assert(All::fits, "sparsity: all inputs and results have one scalar type, real or "
+                                 "complex: cast them, or let the function return view_as_real(y)");
+        return All::fits;
+    } else return false;
+}
+template <class F, class X>
+auto planned(F&& f, X const& x, SparsityOptions options,
+    typename Sparsity<KeptCallable<F>, structure<X>>::Derivatives which) {
+    return Sparsity<KeptCallable<F>, structure<X>>(
+        std::forward<F>(f), StructureOf<X>::make(x), std::move(options), which);
+}
+
+} // namespace detail
+
+/// A plan for the Jacobian of f, and for its Hessian where f returns one real number. Tangents, or
+/// grad_outputs, are compressed by a colouring of the columns or of the rows, whichever needs fewer
+/// (distance-2), and of the Hessian by a star colouring: sparse/coloring.hpp has the sources. `x`
+/// is a Tensor or a structure of tensors.
+template <class F, class X> auto sparsity(F&& f, X const& x, SparsityOptions options = {}) {
+    if constexpr (detail::check_sparse<F, X>()) {
+        using Plan = Sparsity<detail::KeptCallable<F>, detail::structure<X>>;
+        return detail::planned(std::forward<F>(f), x, std::move(options), Plan::Derivatives::both);
+    }
+}
+/// The Jacobian of f at x. For several x make a plan: sparsity().
+template <class F, class X> auto sparse_jacobian(F&& f, X const& x, SparsityOptions options = {}) {
+    if constexpr (detail::check_sparse<F, X>()) {
+        using Plan = Sparsity<detail::KeptCallable<F>, detail::structure<X>>;
+        return detail::planned(
+            std::forward<F>(f), x, std::move(options), Plan::Derivatives::jacobian)
+            .jacobian(detail::StructureOf<X>::make(x));
+    }
+}
+/// The Hessian of f, which returns one real number, at x. For several x make a plan: sparsity().
+template <class F, class X> auto sparse_hessian(F&& f, X const& x, SparsityOptions options = {}) {
+    if constexpr (detail::check_sparse<F, X>()) {
+        using Plan = Sparsity<detail::KeptCallable<F>, detail::structure<X>>;
+        return detail::planned(
+            std::forward<F>(f), x, std::move(options), Plan::Derivatives::hessian)
+            .hessian(detail::StructureOf<X>::make(x));
+    }
+}
+
+} // namespace xgrad
+
+#ifdef XGRAD_IMPLEMENTATION
+#    include <xgrad/impl/sparse/plan.ipp>
+#endif

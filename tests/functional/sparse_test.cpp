@@ -1,0 +1,350 @@
+// Sparse Jacobians and Hessians: patterns of each kind of Node, colourings, and entries, compared
+// with the dense functions, with closed forms, and on random functions.
+#include <functional>
+#include <random>
+
+#include <xgrad/ops/cumulative.hpp>
+#include <xgrad/sparse.hpp>
+
+#include "tensor/compare.hpp"
+
+using namespace std::complex_literals;
+
+namespace {
+
+using I = xg::Tensor<std::int64_t>;
+using Function = std::function<D(D const&)>;
+
+D noise(std::mt19937& random, xg::Shape const& shape) {
+    D t = xg::zeros<double>(shape);
+    std::uniform_real_distribution<double> number(0.5, 1.5);
+    for (auto& x : std::span(t.mutable_data(), t.numel())) x = number(random);
+    return t;
+}
+D noise(xg::Shape const& shape) {
+    std::mt19937 random(1);
+    return noise(random, shape);
+}
+
+/// The Jacobian of f agrees with the dense one, and has so many entries; -1 for any number.
+void check_jacobian(Function const& f, D const& x, std::ptrdiff_t entries = -1) {
+    auto const plan = xg::sparsity(f, x, {.check = true});
+    auto const sparse = plan.jacobian(x);
+    D const dense = xg::jacobian(f, x);
+    auto const rows = sparse.rows(), cols = sparse.cols();
+    CHECK(static_cast<std::size_t>(rows * cols) == dense.numel());
+    CHECK(difference(sparse.to_dense(), dense.reshape({rows, cols})) == "");
+    CHECK_FALSE(sparse.values().requires_grad());
+    if (entries >= 0) CHECK(sparse.nonzeros() == entries);
+}
+/// The same for a Hessian.
+void check_hessian(Function const& f, D const& x, std::ptrdiff_t entries = -1) {
+    auto const sparse = xg::sparse_hessian(f, x, {.check = true});
+    D const dense = xg::hessian(f, x);
+    auto const n = sparse.rows();
+    CHECK(difference(sparse.to_dense(), dense.reshape({n, n})) == "");
+    if (entries >= 0) CHECK(sparse.nonzeros() == entries);
+}
+
+} // namespace
+
+TEST_CASE("a formula is diagonal in full operands, and a broadcast one goes to all that read it") {
+    D const x = noise({3, 4});
+    check_jacobian([](D const& a) { return sin(a) * a; }, x, 12);
+    check_jacobian([](D const& a) { return a * sum(a, 0); }, x, 12 * 3);
+    check_jacobian([](D const& a) { return a(0) * a; }, x, 12 + 8);
+    check_jacobian([](D const& a) { return a * sum(a, 1, xg::keepdims); }, x, 12 * 4);
+    check_jacobian([](D const& a) { return exp(a) / sum(exp(a), 1, xg::keepdims); }, x, 12 * 4);
+}
+
+TEST_CASE("a derivative that is 0 at these values stays in the pattern") {
+    D const x = xg::zeros<double>({5});
+    check_jacobian([](D const& a) { return a * a; }, x, 5);
+    check_hessian([](D const& a) { return sum(a * a * a * a); }, x, 5);
+    D const m = xg::zeros<double>({3, 3});
+    check_jacobian([](D const& a) { return matmul(a, a); }, m, 9 * 5);
+    D const unit = D(xg::eye<double>(3));
+    check_jacobian([](D const& a) { return matmul(a, a); }, unit, 9 * 5);
+}
+
+TEST_CASE("sums, means and other reductions along axes") {
+    D const x = noise({3, 4});
+    check_jacobian([](D const& a) { return sum(a * a, 0); }, x, 12);
+    check_jacobian([](D const& a) { return mean(exp(a), {1}); }, x, 12);
+    check_jacobian([](D const& a) { return sum(a * a); }, x, 12);
+    check_jacobian([](D const& a) { return prod(a, 0); }, x, 12);
+    check_jacobian([](D const& a) { return logsumexp(a, 1); }, x, 12);
+    check_jacobian([](D const& a) { return amax(a, 1); }, x);
+    check_jacobian([](D const& a) { return cumsum(a, 0); }, x, 12 * 3);
+    check_jacobian([](D const& a) { return cumprod(a, 1); }, x, 12 * 4);
+}
+
+TEST_CASE("slices, views, gathers, joins and changes in place") {
+    D const x = noise({3, 4});
+    check_jacobian([](D const& a) { return a(xg::slice(0, 3, 2), xg::slice(1, 3)); }, x, 4);
+    check_jacobian([](D const& a) { return transpose(a).reshape({2, 6}); }, x, 12);
+    check_jacobian([](D const& a) { return broadcast_to(a, {2, 3, 4}); }, x, 24);
+    check_jacobian([](D const& a) { return index_select(a, 1, I({3, 0, 0})); }, x, 9);
+    check_jacobian([](D const& a) { return gather(a, 0, I({{0, 1, 2, 2}, {1, 1, 0, 2}})); }, x, 8);
+    check_jacobian(
+        [](D const& a) {
+            return index_add(a, 0, I({1, 1}), a(xg::slice(0, 2)));
+        },
+        x, 12 + 8 - 4);
+    check_jacobian([](D const& a) { return xg::cat({D(a * 2.), a}, 1); }, x, 24);
+    check_jacobian([](D const& a) { return xg::stack({a, D(sin(a))}); }, x, 24);
+    check_jacobian([](D const& a) { return roll(flip(a, 1), 1, 0); }, x, 12);
+    check_jacobian([](D const& a) { return xg::pad(a, {1, 1}) * 2.; }, x, 12);
+    check_jacobian([](D const& a) { return diagonal(a); }, x, 3);
+    check_jacobian([](D const& a) { return tril(a); }, x, 6);
+    check_jacobian([](D const& a) { return sort(a, 1); }, x);
+    check_jacobian(
+        [](D const& a) {
+            auto const parts = xg::split(a, 2, 1);
+            return parts[0] * parts[1];
+        },
+        x, 12);
+    check_jacobian(
+        [](D const& a) {
+            D b = a * 1.;
+            b(1) = b(0) * 3.;
+            b(2) *= b(1);
+            return b;
+        },
+        x, 4 + 4 + 8);
+}
+
+TEST_CASE("products of matrices, of vectors, and stacks of them") {
+    D const x = noise({3, 4}), w = noise({4, 5}), v = noise({4});
+    check_jacobian([&](D const& a) { return matmul(a, w); }, x, 15 * 4);
+    check_jacobian([&](D const& a) { return matmul(x, a); }, w, 15 * 4);
+    check_jacobian([&](D const& a) { return matmul(a, v); }, x, 12);
+    check_jacobian([&](D const& a) { return matmul(x, a); }, v, 12);
+    check_jacobian([](D const& a) { return outer(a, a); }, v, 16 * 2 - 4);
+    D const stack = noise({6, 2, 2});
+    check_jacobian([](D const& a) { return matmul(mT(a), a); }, stack, 6 * (2 * 2 + 2 * 4));
+    check_hessian([](D const& a) { return sum(matmul(mT(a), a)); }, stack);
+}
+
+TEST_CASE("what is not known is dense between inputs and outputs") {
+    struct Cube : xg::Function<Cube> {
+        using Saved = std::tuple<D>;
+        static D forward(Context& ctx, D const& a) {
+            ctx.save_for_backward(a);
+            return a * a * a;
+        }
+        static D backward(Context& ctx, D const& g) {
+            auto const& [a] = ctx.saved_tensors();
+            return 3. * a * a * g;
+        }
+    };
+    check_jacobian([](D const& a) { return Cube::apply(a); }, noise({4}), 16);
+    check_jacobian([](D const& a) { return D(a * 2.); }, noise({4}), 4);
+}
+
+TEST_CASE("structures of inputs and results, constants, and no entries at all") {
+    D const x = noise({3}), y = noise({2, 3});
+    auto const f = [](D const& a, D const& b) { return std::tuple(D(a * b), D(sum(a))); };
+    auto const plan = xg::sparsity(f, xg::inputs(x, y), {.check = true});
+    auto const j = plan.jacobian(xg::inputs(x, y));
+    CHECK(j.rows() == 7);
+    CHECK(j.cols() == 9);
+    CHECK(j.nonzeros() == 6 + 6 + 3);
+    auto const blocks = xg::jacobian(f, xg::inputs(x, y));
+    D const top = xg::cat({D(std::get<0>(std::get<0>(blocks)).reshape({6, 3})),
+                              D(std::get<1>(std::get<0>(blocks)).reshape({6, 6}))},
+        1);
+    CHECK(difference(D(j.to_dense()(xg::slice(0, 6))), top) == "");
+    auto const none = xg::sparse_jacobian([](D const&) { return D({1., 2.}); }, x);
+    CHECK(none.nonzeros() == 0);
+    CHECK(none.rows() == 2);
+    check_hessian([](D const& a) { return sum(a); }, x, 0);
+    check_jacobian([](D const& a) { return a; }, x, 3);
+}
+
+TEST_CASE("rows are compressed where columns need more colours") {
+    D const x = noise({100});
+    auto const full_column = xg::sparsity([](D const& a) { return a * a(0); }, x);
+    CHECK(full_column.jacobian_colors() == 2);
+    auto const full_row = xg::sparsity(
+        [](D const& a) {
+            return xg::cat({D(sum(a * a).reshape({1})), D(a * a)});
+        },
+        x);
+    CHECK(full_row.jacobian_colors() == 2);
+    check_jacobian(
+        [](D const& a) {
+            return xg::cat({D(sum(a * a).reshape({1})), D(a * a)});
+        },
+        x, 200);
+}
+
+TEST_CASE("a star colouring of a chain has three colours, of a grid few") {
+    D const x = noise({50}), grid = noise({8, 8});
+    auto const chain = [](D const& a) {
+        D const p = a(xg::slice(1, 50)), q = a(xg::slice(0, 49));
+        return sum((p - q * q) * (p - q * q));
+    };
+    auto const plan = xg::sparsity(chain, x, {.check = true});
+    CHECK(plan.hessian_colors() == 3);
+    CHECK(plan.hessian_pattern().nonzeros() == 148);
+    auto const h = plan.hessian(x);
+    for (std::size_t i = 0; i < 50; ++i) // -4 x_i beside the diagonal
+        if (i < 49) CHECK(h.to_dense().data()[i * 51 + 1] == doctest::Approx(-4 * x.data()[i]));
+    check_hessian(chain, x, 148);
+    check_hessian(
+        [](D const& a) {
+            D const c = a - roll(a, 1, 0), d = a - roll(a, 1, 1);
+            return sum(sqrt(1. + c * c + d * d));
+        },
+        grid);
+}
+
+TEST_CASE("a plan serves other values, also through an operand of float or complex numbers") {
+    std::mt19937 random(2);
+    auto const f = [](auto const& a) { return a(xg::slice(1, 9)) * exp(a(xg::slice(0, 8))); };
+    auto const plan = xg::sparsity([&](D const& a) { return D(f(a)); }, noise({9}));
+    for (int i = 0; i < 3; ++i) {
+        D const x = noise(random, {9});
+        CHECK(difference(plan.jacobian(x).to_dense(),
+                  xg::jacobian([&](D const& a) { return D(f(a)); }, x)) == "");
+    }
+    F const single = xg::cast<float>(noise({9}));
+    CHECK(
+        difference(xg::sparse_jacobian([&](F const& a) { return F(f(a)); }, single, {.check = true})
+                       .to_dense(),
+            xg::jacobian([&](F const& a) { return F(f(a)); }, single)) == "");
+    Z const z = noise({9}) + 1i * noise(random, {9});
+    auto const complex_agrees = [&](auto const& g, xg::SparsityOptions const& options = {}) {
+        auto const sparse = xg::sparse_jacobian(g, z, options);
+        CHECK(difference(sparse.to_dense(), xg::jacobian(g, z)) == "");
+    };
+    complex_agrees([&](Z const& a) { return Z(f(a)); }, {.check = true});
+    complex_agrees([&](Z const& a) { return Z(conj(a) * a(0)); }, {.check = true});
+    complex_agrees([](Z const& a) { return Z(a * conj(a) * sum(a)); }, {.check = true});
+}
+
+TEST_CASE("a pattern can be given") {
+    D const x = noise({3});
+    auto const f = [](D const& a) { return a * a; };
+    auto const diagonal = xg::SparsePattern::of_entries(3, 3, {{2, 2}, {0, 0}, {1, 1}, {0, 0}});
+    CHECK(diagonal.nonzeros() == 3);
+    CHECK(diagonal == xg::SparsePattern(3, 3, {0, 1, 2, 3}, {0, 1, 2}));
+    CHECK(xg::sparse_jacobian(f, x, {.jacobian = diagonal}).nonzeros() == 3);
+    CHECK_THROWS_WITH_AS(
+        xg::sparse_jacobian(f, x, {.jacobian = xg::SparsePattern::of_entries(2, 3, {})}),
+        "sparsity: a pattern of 2 rows and 3 columns is given for derivatives of 3 rows and 3 "
+        "columns",
+        xg::ShapeError);
+    auto const g = [](D const& a) { return sum(a * a * a); };
+    CHECK_THROWS_WITH_AS(
+        xg::sparse_hessian(g, x, {.hessian = xg::SparsePattern::of_entries(3, 3, {{0, 1}})}),
+        "sparsity: the given pattern of a Hessian is not symmetric", xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::sparse_jacobian([](D const& a) { return cumsum(a, 0); }, x,
+                             {.jacobian = diagonal, .check = true}),
+        "sparse_jacobian: row 1 has derivatives outside of the pattern at these values: a branch, "
+        "an index or a mask of the function depends on them. Make another plan, or give a pattern",
+        xg::GraphError);
+}
+
+TEST_CASE("what is wrong is said") {
+    CHECK_THROWS_WITH_AS(xg::SparsePattern(1, 2, {0, 2}, {1, 1}),
+        "SparsePattern: the columns of row 0 are not increasing numbers from 0 to 2 - 1",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::SparsePattern(2, 2, {0, 1}, {1}),
+        "SparsePattern: outer has the number of the first entry of each of 2 rows, and then that "
+        "of all 1 entries",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(xg::SparsePattern::of_entries(2, 2, {{2, 0}}),
+        "SparsePattern: there is an entry in row 2 of 2", xg::ShapeError);
+    D const x = noise({3});
+    auto const plan = xg::sparsity([](D const& a) { return a * a; }, x);
+    CHECK_THROWS_WITH_AS(plan.jacobian(noise({4})),
+        "sparse_jacobian: the plan was made for inputs and results of other shapes",
+        xg::ShapeError);
+    CHECK_THROWS_WITH_AS(plan.hessian(x),
+        "hessian: the function given to sparsity() returns several numbers", xg::ShapeError);
+    // a branch
+    auto const g = [](D const& a) { return a.data()[0] > 1 ? D(a * a) : D(a * a * sum(a)); };
+    auto const checked = xg::sparsity(g, D({2., 1., 3.}), {.check = true});
+    CHECK(checked.jacobian(D({3., 2., 1.})).nonzeros() == 3);
+    CHECK_THROWS_AS(checked.jacobian(D({0.5, 2., 1.})), xg::GraphError);
+}
+
+TEST_CASE("200 random functions agree with the dense derivatives") {
+    std::mt19937 random(3);
+    auto const pick = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+    for (int number = 0; number < 200; ++number) {
+        std::vector<int> program;
+        for (int i = 0, n = 2 + pick(5); i < n; ++i) program.push_back(pick(15));
+        std::vector<std::int64_t> chosen;
+        for (int i = 0; i < 6; ++i) chosen.push_back(pick(6));
+        I const index(xt::adapt(chosen, std::vector<std::size_t>{6}));
+        D const w = noise(random, {6, 6});
+        Function const f = [&](D const& x) {
+            D y = x, z = x;
+            for (int const step : program) {
+                D const old = y;
+                switch (step) {
+                case 0:
+                    y = sin(y) * z;
+                    break;
+                case 1:
+                    y = y * y + 0.5 * z;
+                    break;
+                case 2:
+                    y = index_select(y, 0, index);
+                    break;
+                case 3:
+                    y = xg::cat({D(y(xg::slice(3, 6))), D(z(xg::slice(0, 3)))});
+                    break;
+                case 4:
+                    y = roll(y, 2, 0);
+                    break;
+                case 5:
+                    y = flip(y, 0) + z;
+                    break;
+                case 6:
+                    y = exp(y * 0.1) * sum(z(xg::slice(0, 2)));
+                    break;
+                case 7:
+                    y = D(y.reshape({2, 3})).transpose().reshape({6}) * z;
+                    break;
+                case 8:
+                    y = cumsum(y, 0);
+                    break;
+                case 9:
+                    y = matmul(w, y) * 0.1;
+                    break;
+                case 10:
+                    y = index_add(y, 0, index, D(z * 0.3));
+                    break;
+                case 11:
+                    y = where(D(y.detach()) > 1., y, z * z);
+                    break;
+                case 12: {
+                    D const m = y.reshape({3, 2});
+                    y = xg::cat({D(sum(m * m, 1)), D(amax(m, 1))});
+                    break;
+                }
+                case 13: {
+                    D c = y * 1.;
+                    c(xg::slice(1, 4)) *= z(xg::slice(0, 3));
+                    y = c;
+                    break;
+                }
+                default:
+                    y = matmul(D(y.reshape({3, 2})), D(z.reshape({2, 3})))(xg::slice(0, 2))
+                            .reshape({6}) *
+                        0.2;
+                }
+                z = old;
+            }
+            return y;
+        };
+        INFO("program " << number);
+        D const x = noise(random, {6});
+        check_jacobian(f, x);
+        if (number % 2) check_hessian([&](D const& a) { return D(sum(f(a) * sin(f(a)))); }, x);
+    }
+}
