@@ -2,7 +2,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(xgrad_package_directory "${CMAKE_INSTALL_DATADIR}/cmake/xgrad")
-install(DIRECTORY include/xgrad DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp" PATTERN "*.inc")
+install(DIRECTORY include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp" PATTERN "*.inc")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/xgrad")
 install(FILES packaging/xgrad.natvis packaging/xgrad.cppm DESTINATION "${CMAKE_INSTALL_DATADIR}/xgrad")
 if(XGRAD_BUILD_COMPILED)

@@ -20,6 +20,11 @@ def read(path):
     return text if text.endswith("\n") or not text else text + "\n"
 
 
+def name_of(path, include):
+    """ops/a.hpp of include/xgrad/ops/a.hpp, and xgrad_distributed/b.hpp of include/xgrad_distributed/b.hpp."""
+    return path.relative_to(include).as_posix().removeprefix("xgrad/")
+
+
 def _is_comment(token):
     return token[0].startswith(("//", "/*"))
 

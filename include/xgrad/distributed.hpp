@@ -10,14 +10,14 @@
 #    error "xgrad: distributed.hpp needs MPI: compile with mpicxx, or link MPI::MPI_CXX in CMake"
 #else
 
-#    include <xgrad/distributed/comm_hooks.hpp>
-#    include <xgrad/distributed/data_parallel.hpp>
-#    include <xgrad/distributed/environment.hpp>
-#    include <xgrad/distributed/joinable.hpp>
-#    include <xgrad/distributed/power_sgd.hpp>
-#    include <xgrad/distributed/process_group.hpp>
-#    include <xgrad/distributed/sampler.hpp>
-#    include <xgrad/distributed/sync_batch_norm.hpp>
+#    include <xgrad_distributed/comm_hooks.hpp>
+#    include <xgrad_distributed/data_parallel.hpp>
+#    include <xgrad_distributed/environment.hpp>
+#    include <xgrad_distributed/joinable.hpp>
+#    include <xgrad_distributed/power_sgd.hpp>
+#    include <xgrad_distributed/process_group.hpp>
+#    include <xgrad_distributed/sampler.hpp>
+#    include <xgrad_distributed/sync_batch_norm.hpp>
 
 #endif
 

@@ -42,7 +42,7 @@ def missing_tools():
 def public_names():
     """{name: header} of what tools/cpp_declarations.py finds, which knows nothing of doxygen."""
     names = {}
-    for path in sorted((PROJECT / "include/xgrad").rglob("*.hpp")):
+    for path in sorted((PROJECT / "include").rglob("*.hpp")):
         for each in cpp_declarations.Declarations(cpp_source.read(path)).found:
             if each.public and each.space.startswith("xgrad") and not cpp_declarations.INTERNAL.search(each.space):
                 names |= {(each.space + each.inside + name).removeprefix("xgrad::"): path.name for name in each.names if cpp_declarations.is_listed(each.kind, name)}

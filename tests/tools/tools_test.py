@@ -100,6 +100,20 @@ class Amalgamate(Tree):
         self.single()
         self.assertIn("check.hpp is made of no header any more", self.amalgamate("--check")[1])
 
+    def test_headers_beside_the_library_have_forwarders_beside_it(self):
+        self.write("xgrad.hpp", "#pragma once\n")
+        self.write("nn.hpp", "#pragma once\n#include <xgrad/xgrad.hpp>\n#include <xgrad_nn/b.hpp>\n")
+        self.write("../xgrad_nn/b.hpp", "#pragma once\nint b;\n")
+        self.single()
+        single = self.root / "single_include"
+        self.assertIn("\nint b;\n", (single / "xgrad/nn.hpp").read_text())
+        self.assertIn("#include <xgrad/nn.hpp>\n", (single / "xgrad_nn/b.hpp").read_text())
+        self.write("nn.hpp", "#pragma once\n#include <xgrad/xgrad.hpp>\n")
+        self.single()
+        self.assertIn("xgrad_nn/b.hpp is made of no header any more", self.amalgamate("--check")[1])
+        self.write("nn.hpp", "#pragma once\n#include <xgrad_nn/c.hpp>\n")
+        self.assertIn("nn.hpp:2: there is no xgrad_nn/c.hpp", self.amalgamate()[1])
+
     def test_headers_of_bodies_are_there_for_tests_only(self):
         self.write("xgrad.hpp", "#pragma once\n#include <xgrad/a.hpp>\n")
         self.write("a.hpp", "#pragma once\nint a();\n#ifdef XGRAD_IMPLEMENTATION\n#include <xgrad/impl/a.ipp>\n#endif\n")
@@ -288,14 +302,18 @@ class CheckLayers(Tree):
                 ("ops/a.hpp", "#include \"../autograd/a.hpp\"\n", "ops may not know"),
                 ("core/a.hpp", "#include <xgrad/xgrad.hpp>\n", "core may not know"),
                 ("nn/a.hpp", "#include <xgrad/optim/a.hpp>\n", "nn may not know"),
-                ("xgrad.hpp", "#include <xgrad/distributed/a.hpp>\n", "xgrad.hpp may not know"),
+                ("xgrad.hpp", "#include <xgrad_distributed/a.hpp>\n", "xgrad.hpp may not know xgrad_distributed/a.hpp"),
+                ("nn/a.hpp", "#include \"../../xgrad_distributed/a.hpp\"\n", "nn may not know xgrad_distributed/a.hpp"),
+                ("../xgrad_distributed/a.hpp", "#include <xgrad/optim/a.hpp>\n", "xgrad_distributed may not know optim/a.hpp"),
+                ("../xgrad_distributed/a.hpp", "#include <xgrad_distributed/none.hpp>\n", "there is no xgrad_distributed/none.hpp"),
+                ("distributed/a.hpp", "\n", "distributed/a.hpp: no layer"),
                 ("ops/a.hpp", "#include <xgrad/ops/none.hpp>\n", "there is no ops/none.hpp"),
                 ("ops/a.hpp", "#include <xgrad/ops/a.hpp>\n", "circle"),
                 ("tensor/a.hpp", "#include <xtensor/xarray.hpp>\n", "only by"),
                 ("core/a.hpp", "#  include <xtl/xsequence.hpp>\n", "only by"),
                 ("core/a.hpp", "\n" * 401, "401 lines"),
                 ("utils/a.hpp", "\n", "no layer")):
-            for other in ("autograd", "ops", "optim", "distributed", "nn", "tensor", "core"):
+            for other in ("autograd", "ops", "optim", "../xgrad_distributed", "nn", "tensor", "core"):
                 self.write(f"{other}/a.hpp", "#pragma once\n")
             self.write("xgrad.hpp", "#pragma once\n")
             self.write(name, content)
@@ -314,11 +332,12 @@ class Table(unittest.TestCase):
         loader.exec_module(tool)
         root = TOOLS.parent / "include/xgrad"
         for layer, others in tool.MAY_INCLUDE.items():
-            self.assertTrue((root / layer).exists(), f"there is no {layer}")
-            files = [root / layer] if layer.endswith(".hpp") else [*(root / layer).rglob("*.hpp"), *(root / "impl" / layer).rglob("*.ipp")]
+            path = tool.path_of(layer, root.parent)
+            self.assertTrue(path.exists(), f"there is no {layer}")
+            files = [path] if layer.endswith(".hpp") else [*path.rglob("*.hpp"), *(root / "impl" / layer).rglob("*.ipp")]
             text = "\n".join(file.read_text() for file in files)
             for other in others - tool.CORE:
-                self.assertTrue(re.search(rf"# *include <xgrad/{other}\b", text), f"{layer} does not include {other}")
+                self.assertTrue(re.search(rf"# *include <(xgrad/)?{other}\b", text), f"{layer} does not include {other}")
 
 
 class Size(unittest.TestCase):
@@ -463,6 +482,9 @@ class Check(Tree):
         self.assert_holds("names")
         self.write("tensor/a.hpp", "\n")
         self.assert_fails("names", "names: ops/a.hpp and tensor/a.hpp have the same name")
+        (self.root / "include/xgrad/tensor/a.hpp").unlink()
+        self.put("include/xgrad_more/a.hpp", "\n")
+        self.assert_fails("names", "names: ops/a.hpp and xgrad_more/a.hpp have the same name")
 
     def test_compiler(self):
         self.write("core/compiler.hpp", "inline void barrier() { asm(\"\"); }\n")
@@ -748,6 +770,9 @@ inline constexpr struct All {
         self.put("include/xgrad/core/README.md", "Read `config.hpp` and\n`other.hpp`.\n")
         self.assert_fails("documents", "include/xgrad/core/README.md:2: there is no other.hpp")
         self.write("core/other.hpp", "")
+        self.put("include/xgrad_more/a.hpp", "")
+        self.assert_fails("documents", "documents: include/xgrad_more has no README.md")
+        self.put("include/xgrad_more/README.md", "Read `a.hpp`.\n")
         self.put("docs/architecture.md", "`core/other.hpp`, <xgrad/core/config.hpp>, xgrad/core/config.hpp\n")
         self.assert_holds("documents")
         self.put("docs/architecture.md", "`ops/other.hpp`\n")

@@ -258,7 +258,7 @@ def introduction(path):
 
 
 def page_of(header):
-    return header.removeprefix("xgrad/").removesuffix(".hpp") + ".md"
+    return re.sub("^xgrad[/_]", "", header).removesuffix(".hpp") + ".md"
 
 
 def every_entry(found):
@@ -287,7 +287,7 @@ def write(project, folder, output):
         entries = found[header]
         page = output / page_of(header)
         page.parent.mkdir(parents=True, exist_ok=True)
-        layer, _, file = header.removeprefix("xgrad/").rpartition("/")
+        layer, _, file = re.sub("^xgrad[/_]", "", header).rpartition("/")
         layers[layer].append((file, page_of(header), list(dict.fromkeys(entry.name for entry in entries if "operator" not in entry.name))))
         page.write_text(f"# {file}\n\n{introduction(project / 'include' / header)}\n\n{code(f'#include <{header}>')}\n{sections(entries, 2)}", encoding="utf-8")
         for entry in [*entries, *(each for entry in entries for each in entry.members)]:

@@ -7,7 +7,7 @@
 // allreduce_hook() throws DistributedError where the ranks differ, stop or do not answer.
 #pragma once
 
-#include <xgrad/distributed/process_group.hpp>
+#include <xgrad_distributed/process_group.hpp>
 
 namespace xgrad::distributed {
 

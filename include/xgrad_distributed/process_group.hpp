@@ -9,8 +9,8 @@
 // elements than MPI counts; TypeError for elements that cannot be reduced so.
 #pragma once
 
-#include <xgrad/distributed/group_state.hpp>
-#include <xgrad/distributed/sent_elements.hpp>
+#include <xgrad_distributed/group_state.hpp>
+#include <xgrad_distributed/sent_elements.hpp>
 
 namespace xgrad::distributed {
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <xgrad/data/loader.hpp>
-#include <xgrad/distributed/process_group.hpp>
+#include <xgrad_distributed/process_group.hpp>
 
 namespace xgrad::distributed {
 

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include <xgrad/distributed/grad_bucket.hpp>
+#include <xgrad_distributed/grad_bucket.hpp>
 
 namespace xgrad::distributed {
 

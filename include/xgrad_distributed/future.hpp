@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include <xgrad/distributed/mpi.hpp>
+#include <xgrad_distributed/mpi.hpp>
 
 namespace xgrad::distributed {
 

@@ -25,9 +25,9 @@
 #include <mutex>
 #include <thread>
 
-#include <xgrad/distributed/future.hpp>
-#include <xgrad/distributed/group_operation.hpp>
-#include <xgrad/distributed/notices.hpp>
+#include <xgrad_distributed/future.hpp>
+#include <xgrad_distributed/group_operation.hpp>
+#include <xgrad_distributed/notices.hpp>
 
 namespace xgrad::distributed {
 

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include <xgrad/distributed/mpi.hpp>
-#include <xgrad/distributed/processes.hpp>
+#include <xgrad_distributed/mpi.hpp>
+#include <xgrad_distributed/processes.hpp>
 
 namespace xgrad::distributed::detail {
 

@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include <xgrad/distributed/bucket_plan.hpp>
-#include <xgrad/distributed/grad_bucket.hpp>
 #include <xgrad/tensor/hooks.hpp>
+#include <xgrad_distributed/bucket_plan.hpp>
+#include <xgrad_distributed/grad_bucket.hpp>
 
 namespace xgrad::distributed {
 

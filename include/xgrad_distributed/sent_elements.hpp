@@ -11,9 +11,9 @@
 #include <ranges>
 #include <vector>
 
-#include <xgrad/distributed/half.hpp>
 #include <xgrad/tensor/create.hpp>
 #include <xgrad/tensor/state_dict.hpp>
+#include <xgrad_distributed/half.hpp>
 
 namespace xgrad::distributed {
 

@@ -6,8 +6,8 @@
 // Error. Integers do not compile.
 #pragma once
 
-#include <xgrad/distributed/process_group.hpp>
 #include <xgrad/tensor/function.hpp>
+#include <xgrad_distributed/process_group.hpp>
 
 namespace xgrad::distributed {
 

@@ -9,9 +9,9 @@
 // compile.
 #pragma once
 
-#include <xgrad/distributed/joinable.hpp>
-#include <xgrad/distributed/reducer.hpp>
 #include <xgrad/nn/module.hpp>
+#include <xgrad_distributed/joinable.hpp>
+#include <xgrad_distributed/reducer.hpp>
 
 namespace xgrad::distributed {
 

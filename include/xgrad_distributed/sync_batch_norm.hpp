@@ -8,8 +8,8 @@
 // Complex tensors do not compile.
 #pragma once
 
-#include <xgrad/distributed/sum_over_ranks.hpp>
 #include <xgrad/nn/normalization.hpp>
+#include <xgrad_distributed/sum_over_ranks.hpp>
 
 namespace xgrad::distributed {
 

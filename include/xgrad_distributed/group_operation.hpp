@@ -6,7 +6,7 @@
 #include <string>
 
 #include <xgrad/core/shape.hpp>
-#include <xgrad/distributed/mpi.hpp>
+#include <xgrad_distributed/mpi.hpp>
 
 namespace xgrad::distributed::detail {
 

@@ -5,7 +5,7 @@
 // Errors: DistributedError where MPI cannot be started.
 #pragma once
 
-#include <xgrad/distributed/group_state.hpp>
+#include <xgrad_distributed/group_state.hpp>
 
 namespace xgrad::distributed {
 

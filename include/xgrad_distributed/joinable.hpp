@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include <xgrad/distributed/process_group.hpp>
+#include <xgrad_distributed/process_group.hpp>
 
 namespace xgrad::distributed {
 

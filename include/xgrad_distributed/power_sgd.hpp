@@ -14,9 +14,9 @@
 #include <map>
 #include <random>
 
-#include <xgrad/distributed/comm_hooks.hpp>
 #include <xgrad/ops/linalg.hpp>
 #include <xgrad/tensor/views.hpp>
+#include <xgrad_distributed/comm_hooks.hpp>
 
 namespace xgrad::distributed {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <xgrad/distributed/future.hpp>
+#include <xgrad_distributed/future.hpp>
 
 namespace xgrad::distributed::detail {
 
