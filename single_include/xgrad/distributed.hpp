@@ -172,7 +172,7 @@
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_COMM_HOOKS_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_COMM_HOOKS_HPP
 
-// ======== xgrad/distributed/comm_hooks.hpp
+// ======== xgrad_distributed/comm_hooks.hpp
 // Communication hooks that send fewer bytes than the gradients have.
 //
 // Shapes: the result has the shape and the scalar type of the bucket's buffer, a vector.
@@ -184,7 +184,7 @@
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_GRAD_BUCKET_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_GRAD_BUCKET_HPP
 
-// ======== xgrad/distributed/grad_bucket.hpp
+// ======== xgrad_distributed/grad_bucket.hpp
 // GradBucket: gradients of several parameters in one piece of memory, so that they travel as one
 // message.
 //
@@ -196,7 +196,7 @@
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESS_GROUP_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESS_GROUP_HPP
 
-// ======== xgrad/distributed/process_group.hpp
+// ======== xgrad_distributed/process_group.hpp
 // ProcessGroup: the ranks of a communicator, and what they do together. Each function is called by
 // all ranks, in the same order and with the same shapes and scalar types; the group checks that.
 //
@@ -210,7 +210,7 @@
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_STATE_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_STATE_HPP
 
-// ======== xgrad/distributed/group_state.hpp
+// ======== xgrad_distributed/group_state.hpp
 // GroupState: the operations that a group of ranks has begun. Each goes through three steps, in the
 // order in which it was begun:
 //
@@ -238,7 +238,7 @@
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_FUTURE_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_FUTURE_HPP
 
-// ======== xgrad/distributed/future.hpp
+// ======== xgrad_distributed/future.hpp
 // Future: the result of an operation that goes on while the program computes, and what is to follow
 // it. Functions that follow run only where the program asks for their result, never from a poll:
 // so the ranks, which ask in one order, also begin in one order what these functions begin.
@@ -252,7 +252,7 @@
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_MPI_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_MPI_HPP
 
-// ======== xgrad/distributed/mpi.hpp
+// ======== xgrad_distributed/mpi.hpp
 // The include point of MPI: the error type, and the types and reductions of elements.
 //
 // Shapes: MPI counts elements up to 2^31 - 1; more are a ShapeError.
@@ -582,7 +582,7 @@ private:
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_OPERATION_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_GROUP_OPERATION_HPP
 
-// ======== xgrad/distributed/group_operation.hpp
+// ======== xgrad_distributed/group_operation.hpp
 // Operation: what a group of ranks has begun (group_state.hpp).
 
 namespace xgrad::distributed::detail {
@@ -633,14 +633,14 @@ struct Operation {
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_NOTICES_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_NOTICES_HPP
 
-// ======== xgrad/distributed/notices.hpp
+// ======== xgrad_distributed/notices.hpp
 // Notices: what the ranks of a group tell each other where operations cannot end, and what the
 // system tells of their processes. Of all that one text is made, the same on all ranks.
 
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESSES_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_PROCESSES_HPP
 
-// ======== xgrad/distributed/processes.hpp
+// ======== xgrad_distributed/processes.hpp
 // Which ranks are processes of this machine, and whether they still run. MPI does not tell where a
 // process was killed; the system does.
 
@@ -1198,7 +1198,7 @@ private:
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_SENT_ELEMENTS_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_SENT_ELEMENTS_HPP
 
-// ======== xgrad/distributed/sent_elements.hpp
+// ======== xgrad_distributed/sent_elements.hpp
 // SentElements: elements on their way through MPI. Those of a tensor are there without gaps, or as
 // numbers of 16 bits where that is the format of the thread (half.hpp); those of other memory of
 // the program are there as they are.
@@ -1212,7 +1212,7 @@ private:
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_HALF_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_HALF_HPP
 
-// ======== xgrad/distributed/half.hpp
+// ======== xgrad_distributed/half.hpp
 // The two formats of 16 bits in which gradients travel, and their reductions as operations of MPI.
 
 namespace xgrad::distributed::detail {
@@ -1914,7 +1914,7 @@ template <class F> auto bf16_compress_wrapper(F hook) {
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_DATA_PARALLEL_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_DATA_PARALLEL_HPP
 
-// ======== xgrad/distributed/data_parallel.hpp
+// ======== xgrad_distributed/data_parallel.hpp
 // DistributedDataParallel: a module whose gradients are the means over all ranks of a group.
 //
 // Shapes: those of the module's forward; each rank has its part of the batch.
@@ -1928,7 +1928,7 @@ template <class F> auto bf16_compress_wrapper(F hook) {
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_JOINABLE_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_JOINABLE_HPP
 
-// ======== xgrad/distributed/joinable.hpp
+// ======== xgrad_distributed/joinable.hpp
 // join(): training loops whose numbers of iterations differ among the ranks.
 //
 // Shapes: none are needed.
@@ -2112,7 +2112,7 @@ void join(
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_REDUCER_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_REDUCER_HPP
 
-// ======== xgrad/distributed/reducer.hpp
+// ======== xgrad_distributed/reducer.hpp
 // Reducer: brings the gradients of a list of parameters together during a backward pass. A
 // hook after accumulation copies a complete gradient into its bucket. A full bucket is handed to
 // the communication hook, once all buckets before it have been, so that all ranks do so in one
@@ -2128,7 +2128,7 @@ void join(
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_BUCKET_PLAN_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_BUCKET_PLAN_HPP
 
-// ======== xgrad/distributed/bucket_plan.hpp
+// ======== xgrad_distributed/bucket_plan.hpp
 // Which parameters travel together.
 
 #include <map>
@@ -2739,7 +2739,7 @@ DistributedDataParallel(M, ProcessGroup, DataParallelOptions) -> DistributedData
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_ENVIRONMENT_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_ENVIRONMENT_HPP
 
-// ======== xgrad/distributed/environment.hpp
+// ======== xgrad_distributed/environment.hpp
 // Environment: the scope between MPI_Init and MPI_Finalize.
 //
 // Shapes: none are needed.
@@ -2799,7 +2799,7 @@ private:
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_POWER_SGD_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_POWER_SGD_HPP
 
-// ======== xgrad/distributed/power_sgd.hpp
+// ======== xgrad_distributed/power_sgd.hpp
 // PowerSGD (Vogels, Karimireddy and Jaggi, 2019): gradients that are matrices travel as two thin
 // factors. One step of a power iteration finds them: P = M Q, added up over the ranks and made
 // orthonormal, then Q = M* P, added up; the result is P Q*. What it leaves out is added to the
@@ -3073,7 +3073,7 @@ inline Future<AnyTensor> powerSGD_hook(PowerSGDState& state, GradBucket& bucket)
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_SAMPLER_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_SAMPLER_HPP
 
-// ======== xgrad/distributed/sampler.hpp
+// ======== xgrad_distributed/sampler.hpp
 // DistributedSampler: the items of a dataset divided among ranks.
 //
 // Shapes: none are needed: items are indices.
@@ -3714,7 +3714,7 @@ private:
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_SYNC_BATCH_NORM_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_SYNC_BATCH_NORM_HPP
 
-// ======== xgrad/distributed/sync_batch_norm.hpp
+// ======== xgrad_distributed/sync_batch_norm.hpp
 // Batch normalisation by the moments of the batches of all ranks together.
 //
 // Shapes: x: [N, C, ...] of 2 to 5 axes gives the same shape; N may differ among the ranks.
@@ -3727,7 +3727,7 @@ private:
 #ifndef XGRAD_SINGLE_XGRAD_DISTRIBUTED_SUM_OVER_RANKS_HPP
 #define XGRAD_SINGLE_XGRAD_DISTRIBUTED_SUM_OVER_RANKS_HPP
 
-// ======== xgrad/distributed/sum_over_ranks.hpp
+// ======== xgrad_distributed/sum_over_ranks.hpp
 // The sum over ranks as an operation that is differentiated.
 //
 // Shapes: all ranks give the same shape, and get it.
