@@ -65,31 +65,22 @@ enum class CreationMeta : std::uint8_t {
 };
 
 /// State of a view: its base, and the version of the memory for which its grad_fn is valid.
-/// refresh() is virtual, so that only programs that make views contain it.
 struct ViewInfo : Cached {
     Ref<TensorImpl> base; // never a view itself
     CreationMeta meta;
     std::uint32_t version;
+    /// Updates the grad_fn of the view where its base was changed in place: refresh_from_base(), by
+    /// a pointer, so that only programs that make views contain it.
+    void (*refresh)(TensorImpl& self);
     std::mutex mutex;
 
-    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v)
-        : base(std::move(b)), meta(m), version(v) {}
-    ViewInfo(ViewInfo const&) = delete;
-    ViewInfo& operator=(ViewInfo const&) = delete;
-    virtual ~ViewInfo() = default;
-
-    /// Updates the grad_fn of the view where its base was changed in place; see view.hpp.
-    XGRAD_FUNCTION virtual void refresh(TensorImpl& self);
+    ViewInfo(Ref<TensorImpl> b, CreationMeta m, std::uint32_t v, void (*f)(TensorImpl&))
+        : base(std::move(b)), meta(m), version(v), refresh(f) {}
+    [[gnu::cold]] static void destroy(ViewInfo* view) noexcept;
 
     /// Locks the grad_fn of the view while it is read or refreshed; no lock without a second
     /// thread.
     [[nodiscard]] std::unique_lock<std::mutex> lock();
-};
-
-/// Deletes a ViewInfo by a cold function: a destructor that is inlined would bring all virtual
-/// functions of the class into every program.
-struct DeleteViewInfo {
-    [[gnu::cold]] void operator()(ViewInfo* view) const noexcept;
 };
 
 /// Shared by the weak handles of a tensor; `tensor` becomes null when the tensor is destroyed.
@@ -114,7 +105,7 @@ struct TensorImpl {
     Ref<Node> grad_fn;
     Ref<TensorImpl> grad;
     std::atomic<AccumulateGrad*> accumulator{nullptr};
-    std::unique_ptr<ViewInfo, DeleteViewInfo> view;
+    Owner<ViewInfo> view;
     Ref<WeakCell> weak;
 
     bool only_owners_share() const noexcept { return !weak; }

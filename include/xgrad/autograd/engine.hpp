@@ -63,16 +63,16 @@ inline constinit thread_local GraphTask* current_pass = nullptr;
 /// True for a Node that the running pass runs, or of which it captures a gradient.
 bool pass_reaches(Node const& node);
 /// Data of a hook, which live as long as the running pass; null at first.
-std::shared_ptr<void>& pass_data(Identity of);
+XGRAD_LAZY std::shared_ptr<void>& pass_data(Identity of);
 /// Calls f where an exception ends the running pass, as the handler of that exception:
 /// std::current_exception() is it. f must not throw.
-void on_pass_failure(std::function<void()> f);
+XGRAD_LAZY void on_pass_failure(std::function<void()> f);
 
 } // namespace detail
 
 /// Calls f at the end of the running backward pass, after all gradients are accumulated, in the
 /// order of queueing. Throws outside a pass: call it from a hook or a Node.
-void queue_callback(std::function<void()> f);
+XGRAD_LAZY void queue_callback(std::function<void()> f);
 
 } // namespace xgrad
 

@@ -32,15 +32,6 @@ XGRAD_LAZY void check_hook_count(std::size_t got, std::size_t expected);
 /// stops its gradient.
 XGRAD_LAZY void take_hook_results(std::span<AnyTensor> gradients, Gradients after);
 
-/// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
-XGRAD_LAZY [[gnu::cold]] std::string expression_clause(Node const& node);
-
-XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results);
-
-/// apply() in anomaly mode.
-XGRAD_LAZY [[gnu::cold]] void apply_in_anomaly_mode(
-    Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results);
-
 /// True for a Node that run_observed_node() must run: it has hooks, or anomaly mode is on.
 inline bool is_observed(Node const& node) noexcept {
     return anomaly.functions || NodeHooks::of(node);

@@ -106,14 +106,13 @@ private:
     /// A value that is not bare: the tensor, or what a pack hook made of it.
     struct Rest : detail::Cached {
         AnyTensor value;
-        std::unique_ptr<detail::PackedTensor> packed;
-    };
-    struct DeleteRest { // cold: no program without such values has it beside its other code
-        [[gnu::cold]] void operator()(Rest* rest) const noexcept;
+        detail::Owner<detail::PackedTensor> packed;
+
+        [[gnu::cold]] static void destroy(Rest* rest) noexcept;
     };
     detail::Ref<detail::Storage> storage_; // of a bare array
     std::byte* data_ = nullptr;            // likewise
-    std::unique_ptr<Rest, DeleteRest> rest_;
+    detail::Owner<Rest> rest_;
     std::uint32_t version_ = 0;
     std::uint32_t output_nr_ = operand_nr;
 };

@@ -22,6 +22,7 @@ public:
     AnyTensor open = {};
 
     virtual ~PackedTensor() = default;
+    static void destroy(PackedTensor* packed) noexcept { delete packed; }
     /// Calls unpack, and checks the shape and the scalar type of its result.
     virtual AnyTensor unpacked() const = 0;
 };
@@ -31,8 +32,7 @@ struct Packing {
     std::function<std::shared_ptr<void const>(AnyTensor const&)> pack;
     std::function<AnyTensor(void const*)> unpack;
     /// call_pack(), by a pointer, so that only programs with such hooks contain it.
-    std::unique_ptr<PackedTensor> (*packed)(
-        std::shared_ptr<Packing const> self, AnyTensor const& value);
+    Owner<PackedTensor> (*packed)(std::shared_ptr<Packing const> self, AnyTensor const& value);
 
     template <class P, class U>
     Packing(P&& p, U&& u)
@@ -40,7 +40,7 @@ struct Packing {
     Packing(Packing const&) = delete;
     Packing& operator=(Packing const&) = delete;
     /// Calls pack, without recording. Throws where pack changes its argument in place.
-    XGRAD_LAZY static std::unique_ptr<PackedTensor> call_pack(
+    XGRAD_LAZY static Owner<PackedTensor> call_pack(
         std::shared_ptr<Packing const> self, AnyTensor const& value);
 };
 

@@ -45,7 +45,8 @@ AnyTensor linear_combination(
     AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b = nullptr);
 
 /// SecondOrder::record_linear.
-void record_linear(AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b);
+XGRAD_LAZY void record_linear(
+    AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b);
 
 /// Forward mode for a Node with only a backward pass. The backward pass is linear in its gradients,
 /// and its transpose takes tangents to tangents. `outputs` are zeros with the shapes of the Node's
@@ -53,8 +54,8 @@ void record_linear(AnyTensor const& value, double factor, AnyTensor const& a, An
 void push_by_transposing(Node& node, std::vector<AnyTensor> outputs,
     std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
-/// Links the code of second derivatives, which fused_gradient_node.hpp defines. A program that
-/// never calls it does not contain that code.
+/// Links the code of second derivatives, which fused_gradient_node.hpp defines. A
+/// program that never calls it does not contain that code.
 XGRAD_LAZY void link_second_order() noexcept;
 /// The same for forward mode, which uses second derivatives.
 XGRAD_LAZY void link_forward_mode() noexcept;

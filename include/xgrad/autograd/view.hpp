@@ -18,20 +18,20 @@ struct Geometry {
     Strides strides;
     std::ptrdiff_t offset; // in bytes, from the base's first element
 
-    static Geometry of(TensorImpl const& base, TensorImpl const& view);
+    XGRAD_LAZY static Geometry of(TensorImpl const& base, TensorImpl const& view);
 
     /// The view of an array with the strides of the base.
-    [[gnu::cold]] AnyArray view_of(AnyArray const& a) const;
+    XGRAD_LAZY [[gnu::cold]] AnyArray view_of(AnyArray const& a) const;
     /// Adds the gradient of a view to that of its base, which has the strides of the base.
-    void scatter_add(AnyArray const& whole, AnyArray const& part) const {
+    XGRAD_LAZY void scatter_add(AnyArray const& whole, AnyArray const& part) const {
         type->scatter_add(view_of(whole), part);
     }
     /// Memory with the strides of the base.
-    [[gnu::cold]] AnyArray like_base() const;
+    XGRAD_LAZY [[gnu::cold]] AnyArray like_base() const;
     /// A copy with the strides of the base.
-    AnyArray copy_like_base(AnyArray const& a) const;
+    XGRAD_LAZY AnyArray copy_like_base(AnyArray const& a) const;
     /// The same geometry in each of `count` bases, which a leading axis counts.
-    [[gnu::cold]] Geometry of_batch(std::size_t count) const;
+    XGRAD_LAZY [[gnu::cold]] Geometry of_batch(std::size_t count) const;
 };
 
 inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) {
@@ -43,78 +43,45 @@ inline AnyTensor tensor_of(TypeInfo const& type, AnyArray&& a) {
 /// elements to zero.
 enum class ViewMap { gather, scatter, erase };
 
-class ViewNode final : public Node {
-public:
-    /// The Node of the result of `map`, applied to the tensor at `edge`.
-    ViewNode(
-        std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name)
-        : geometry_(std::move(geometry)), map_(map), edge_(std::move(edge)), name_(name) {
-        set_edges(&edge_, 1);
-        set_accumulates(map == ViewMap::gather);
-    }
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
-    std::string name() const override { return backward_name(name_); }
-
-private:
-    std::shared_ptr<Geometry const> geometry_;
-    ViewMap map_;
-    Edge edge_;
-    std::string_view name_;
-};
+/// The Node of the result of `map`, applied to the tensor at `edge`.
+XGRAD_LAZY Ref<Node> view_node(
+    std::shared_ptr<Geometry const> geometry, ViewMap map, Edge edge, std::string_view name);
 
 /// Applies a map to a gradient; recorded where the gradient requires one. Also to a batch of them,
 /// with a leading axis.
-[[gnu::cold]] AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry, ViewMap map,
-    AnyTensor const& x, std::string_view name);
+XGRAD_LAZY [[gnu::cold]] AnyTensor apply_view_map(std::shared_ptr<Geometry const> const& geometry,
+    ViewMap map, AnyTensor const& x, std::string_view name);
 
 /// grad_fn of a base that was changed in place through a view. Edge 0 leads to the old grad_fn of
 /// the base, for the other elements. Edge 1 leads to the grad_fn of the value that was written, for
 /// the view's elements.
-class CopySlices final : public Node {
-public:
-    CopySlices(std::shared_ptr<Geometry const> geometry, Edge base, Edge written)
-        : geometry_(std::move(geometry)), edges_{std::move(base), std::move(written)} {
-        set_edges(edges_, 2);
-    }
-
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
-    XGRAD_FUNCTION void pushforward(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override;
-    ForwardRule forward_rule() const noexcept override { return ForwardRule::batch; }
-    std::string name() const override { return "CopySlices"; }
-
-private:
-    std::shared_ptr<Geometry const> geometry_;
-    Edge edges_[2];
-};
+XGRAD_LAZY Ref<Node> copy_slices_node(
+    std::shared_ptr<Geometry const> geometry, Edge base, Edge written);
 
 /// Moves `retain_grad` of a tensor to the Node that becomes its grad_fn.
-[[gnu::cold]] void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
+XGRAD_LAZY [[gnu::cold]] void move_retain_grad(TensorImpl& t, Node* to, std::uint32_t output_nr);
 
 /// The Node of a view, with an edge to the gradient of its base.
-Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base);
-void set_grad_fn(TensorImpl& view, Ref<Node> node);
+XGRAD_LAZY Ref<Node> fresh_view_node(TensorImpl const& view, Edge const& base);
+XGRAD_LAZY void set_grad_fn(TensorImpl& view, Ref<Node> node);
 
 /// Throws: after an in-place change of this view its gradient would bypass the Function that
 /// returned it.
-[[noreturn, gnu::cold]] void fail_in_custom_function(TensorImpl const& view, std::string_view what);
+XGRAD_LAZY [[noreturn, gnu::cold]] void fail_in_custom_function(
+    TensorImpl const& view, std::string_view what);
 
 inline bool made_unrecorded(CreationMeta meta) {
     return meta == CreationMeta::in_no_grad || meta == CreationMeta::in_inference;
 }
 /// Throws for a recorded in-place change of a view that was not recorded.
-[[noreturn, gnu::cold]] void fail_unrecorded_view(CreationMeta meta, std::string_view what);
+XGRAD_LAZY [[noreturn, gnu::cold]] void fail_unrecorded_view(
+    CreationMeta meta, std::string_view what);
 
 /// Sets the grad_fn of a view and marks it as up to date.
-void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
+XGRAD_LAZY void renew_view(TensorImpl& view, Ref<Node> node) noexcept;
 
 /// Makes `t` a view of `of`, or of its base where `of` is a view.
-void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false);
+XGRAD_LAZY void mark_view(AnyTensor const& t, AnyTensor const& of, bool one_of_several = false);
 
 /// The view that `view_of` computes of a row-major array, which is how gradients are stored.
 template <class ViewOf>
@@ -135,9 +102,8 @@ AnyTensor record_part(
     std::string_view name, AnyTensor const& x, TypeInfo const& type, ViewOf view_of) {
     AnyTensor view = tensor_of(type, view_of(x.impl().array));
     if (recording() && x.requires_grad())
-        view.impl().grad_fn =
-            Ref<Node>(new ViewNode(view_geometry(*x.impl().type, x.shape(), type, view_of),
-                ViewMap::gather, gradient_edge(x), name));
+        view.impl().grad_fn = view_node(view_geometry(*x.impl().type, x.shape(), type, view_of),
+            ViewMap::gather, gradient_edge(x), name);
     return view;
 }
 /// The same as a view of x.

@@ -12,6 +12,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <span>
@@ -209,9 +210,9 @@ public:
     T& back() noexcept { return data_[size_ - 1]; }
 
     void swap(CachedVector& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(size_, other.size_);
-        std::swap(capacity_, other.capacity_);
+        data_ = std::exchange(other.data_, data_);
+        size_ = std::exchange(other.size_, size_);
+        capacity_ = std::exchange(other.capacity_, capacity_);
     }
     template <class... A> T& emplace_back(A&&... arguments) {
         if (size_ < capacity_) [[likely]]
@@ -268,6 +269,7 @@ public:
             grow();
         return *::new (data_ + size_++) T{std::forward<A>(arguments)...};
     }
+    T pop_back() noexcept { return data_[--size_]; }
     std::size_t size() const noexcept { return size_; }
     T* begin() noexcept { return data_; }
     T* end() noexcept { return data_ + size_; }
@@ -279,7 +281,7 @@ public:
 private:
     [[gnu::noinline]] void grow() {
         auto* const larger = static_cast<T*>(allocate(2 * capacity_ * sizeof(T)));
-        std::uninitialized_copy_n(data_, size_, larger);
+        std::memcpy(larger, data_, size_ * sizeof(T));
         if (capacity_ != N) deallocate(data_, capacity_ * sizeof(T));
         data_ = larger;
         capacity_ *= 2;
@@ -294,18 +296,18 @@ private:
 template <class T, std::size_t N> class LocalArray {
 public:
     explicit LocalArray(std::size_t n) : size_(n), data_(reinterpret_cast<T*>(stack_)) {
-        if (n > N) [[unlikely]]
-            data_ = new T[n]();
-        else std::uninitialized_value_construct_n(data_, is_small ? N : n);
+        if (is_small && n <= N) [[likely]]
+            std::memset(stack_, 0, sizeof stack_); // a constant count
+        else construct();
     }
     LocalArray(LocalArray const& other) : LocalArray(other.size_) {
-        std::copy_n(other.data_, size_, data_);
+        for (std::size_t i = 0; i < size_; ++i) data_[i] = other.data_[i];
     }
     LocalArray& operator=(LocalArray const&) = delete;
     ~LocalArray() {
+        for (std::size_t i = 0; i < size_; ++i) data_[i].~T();
         if (size_ > N) [[unlikely]]
-            delete[] data_;
-        else std::destroy_n(data_, size_);
+            deallocate(data_, size_ * sizeof(T));
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
@@ -313,9 +315,12 @@ public:
     std::span<T> span() noexcept { return {data_, size_}; }
 
 private:
-    static constexpr bool is_small =
-        N * sizeof(T) <= 128 &&
-        std::is_nothrow_default_constructible_v<T>; // then all N are constructed: a constant count
+    void construct() {
+        if (size_ > N) [[unlikely]]
+            data_ = static_cast<T*>(allocate(size_ * sizeof(T)));
+        for (std::size_t i = 0; i < size_; ++i) ::new (data_ + i) T();
+    }
+    static constexpr bool is_small = N * sizeof(T) <= 128 && std::is_trivial_v<T>;
 
     std::size_t const size_;
     T* data_;

@@ -89,7 +89,7 @@ public:
         else if (p_->refs.decrement()) T::destroy(p_);
     }
     [[gnu::always_inline]] Ref& operator=(Ref o) noexcept {
-        std::swap(p_, o.p_);
+        o.p_ = std::exchange(p_, o.p_);
         return *this;
     }
 
@@ -112,6 +112,32 @@ private:
         if (is_alone || p->refs.decrement()) T::destroy(p);
     }
 
+    T* p_ = nullptr;
+};
+
+/// The only reference to a T, which has a function `T::destroy(T*)`.
+template <class T> class Owner {
+public:
+    Owner() noexcept = default;
+    explicit Owner(T* p) noexcept : p_(p) {}
+    Owner(Owner&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+    Owner& operator=(Owner&& o) noexcept {
+        reset(std::exchange(o.p_, nullptr));
+        return *this;
+    }
+    ~Owner() {
+        if (p_) T::destroy(p_);
+    }
+
+    T* get() const noexcept { return p_; }
+    T* operator->() const noexcept { return p_; }
+    T& operator*() const noexcept { return *p_; }
+    explicit operator bool() const noexcept { return p_ != nullptr; }
+    void reset(T* p = nullptr) noexcept {
+        if (T* const before = std::exchange(p_, p)) T::destroy(before);
+    }
+
+private:
     T* p_ = nullptr;
 };
 

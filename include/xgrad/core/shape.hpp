@@ -223,6 +223,7 @@ namespace detail {
 /// No memory holds more elements than this, whatever their type.
 inline constexpr std::size_t max_elements = std::size_t{PTRDIFF_MAX} / 16;
 
+bool has_zero(Shape const& shape) noexcept;
 /// The number of elements of a shape whose product of extents overflows: 0 if one extent is 0; else
 /// it throws.
 [[gnu::cold]] std::size_t numel_of_large(Shape const& shape);
@@ -269,7 +270,7 @@ bool is_row_major(Shape const& shape, Strides const& strides) noexcept;
 
 /// The strides of a view that reshapes an array of `shape` and `strides` to the shape `to`, which
 /// has as many elements. Empty if no strides express it: reshape must copy.
-std::optional<Strides> reshaped_strides(
+XGRAD_LAZY std::optional<Strides> reshaped_strides(
     Shape const& shape, Strides const& strides, Shape const& to);
 
 /// True if `from` broadcasts to `to` by NumPy's rules.

@@ -13,25 +13,25 @@ public:
     DualPass& operator=(DualPass const&) = delete;
     /// Takes the saved value of each operand that is read, and the tangent of each edge, or a batch
     /// of so many.
-    DualPass(FusedNode const& node, AnyArray const* const* values, AnyArray const* result,
-        std::span<AnyTensor const> tangents, std::size_t directions = 0);
+    XGRAD_LAZY DualPass(FusedNode const& node, AnyArray const* const* values,
+        AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions = 0);
 
     /// Requests the tangent of the result; not of a batch.
-    void want_tangent();
+    XGRAD_LAZY void want_tangent();
     /// Requests the tangents of the gradients of these operands; `gradient` is grad_output.
-    void want_gradients(OperandMask wanted, AnyTensor const& gradient);
+    XGRAD_LAZY void want_gradients(OperandMask wanted, AnyTensor const& gradient);
 
-    void run();
+    XGRAD_LAZY void run();
 
-    AnyTensor tangent();
+    XGRAD_LAZY AnyTensor tangent();
     /// The tangent of the gradient of operand k. Undefined where another operand has it, or it was
     /// not requested.
-    AnyTensor gradient(std::size_t k);
+    XGRAD_LAZY AnyTensor gradient(std::size_t k);
 
 private:
     bool makes_gradient(std::size_t k) const { return targets_.makes_gradient(k); }
     /// A shape, of each direction in a batch.
-    Shape shape_of(Shape const& one) const;
+    XGRAD_LAZY Shape shape_of(Shape const& one) const;
 
     FusedNode const& node_;
     KernelTable const& kernels_;

@@ -4,19 +4,49 @@
 #pragma once
 
 #include <xgrad/autograd/local_graph.hpp>
+#include <xgrad/tensor/arraywise_record.hpp>
 #include <xgrad/tensor/dual_pass.hpp>
 #include <xgrad/tensor/local_jacobian.hpp>
 
 namespace xgrad::detail {
 
 /// Its outputs are the gradients of the Node `of`. Its inputs are the operands on which they
-/// depend, and grad_output.
-class FusedGradientNode final : public Node {
+/// depend, and grad_output. It is a template so that only programs that record a backward pass
+/// instantiate it.
+template <class = void> class FusedGradientNode final : public Node {
 public:
-    FusedGradientNode(FusedNode& of, AnyTensor const& gradient);
+    FusedGradientNode(FusedNode& of, AnyTensor const& gradient)
+        : keep_(&of), of_(of), saved_(operand_count() + 2), gradient_shape_(gradient.shape()) {
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of.is_read(k)) saved_operands_ |= OperandMask{1} << of.first_of(k);
+        edges_.reserve(of.next_edges().size() + 1);
+        for (std::size_t k = 0; k < operand_count(); ++k) {
+            bool const is_target = of.makes_gradient(k);
+            if (!is_target || !(saved_operands_ >> of.first_of(k) & 1 || of.saves_result()))
+                continue;
+            edges_.push_back(of.next_edges()[of.edge_of(k)]);
+            differentiable_ |= OperandMask{1} << k;
+        }
+        if (Edge edge = gradient_edge(gradient)) {
+            edges_.push_back(std::move(edge));
+            has_gradient_edge_ = true;
+        }
+        set_edges(edges_.data(), edges_.size());
+        set_num_outputs(static_cast<std::uint32_t>(of.next_edges().size()));
+        if (edges_.empty()) return;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (saved_operands_ >> k & 1) saved_[k] = SavedTensor::operand(of.unpack_operand(k));
+        if (of.saves_result()) saved_result() = SavedTensor::operand(of.unpack_result());
+        if (differentiable_) saved_gradient() = SavedTensor::operand(gradient);
+    }
 
-    XGRAD_FUNCTION void apply(
-        std::span<AnyTensor> gradients, std::span<AnyTensor> results) override;
+    void apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) override {
+        if (std::ranges::none_of(gradients, &AnyTensor::defined)) return;
+        if (!recording() || !would_record(gradients)) apply_fused(gradients, results);
+        else if (of_.table().traced) apply_recorded(gradients, results);
+        else apply_undifferentiable(gradients, results);
+    }
+
     void pushforward(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) override {
         ForwardMode::of(*this).push_gradient(*this, tangents, results);
     }
@@ -28,54 +58,196 @@ public:
     void release_saved() noexcept override {
         for (auto& s : saved_) s.release();
     }
-    [[gnu::cold]] XGRAD_FUNCTION std::vector<NamedSavedTensor> saved_tensors() override;
+    [[gnu::cold]] std::vector<NamedSavedTensor> saved_tensors() override {
+        std::vector<NamedSavedTensor> all;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (saved_operands_ >> k & 1) all.push_back({tensor_name(k), &saved_[k]});
+        if (of_.saves_result()) all.push_back({"result", &saved_result()});
+        if (differentiable_) all.push_back({"gradient", &saved_gradient()});
+        return all;
+    }
+
     /// Tangents of the gradients: those due to tangents of the operands (the Hessian is symmetric,
     /// so this is a backward pass), plus the gradients of the tangent of grad_output.
     [[gnu::cold]] void push_tangents(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        if (recording()) {
+            std::vector<AnyTensor> zeros(results.size());
+            for (std::size_t k = 0; k < operand_count(); ++k)
+                if (of_.makes_gradient(k))
+                    zeros[of_.edge_of(k)] =
+                        of_.table().operand_types[k]->filled(of_.operand_shape(k), 0);
+            return push_by_transposing(*this, std::move(zeros), tangents, results);
+        }
+        std::size_t directions = 0;
+        if (has_gradient_edge_ && tangents.back().defined()) {
+            auto gradient = tangents.back();
+            NodeLock const lock(of_);
+            if (gradient.dim() == gradient_shape_.size()) of_.apply_unrecorded(gradient, results);
+            else {
+                directions = gradient.shape()[0];
+                of_.local_jacobian(of_.wanted()).pull(gradient, results);
+            }
+        }
+        if (std::ranges::none_of(
+                tangents.first(tangents.size() - has_gradient_edge_), &AnyTensor::defined))
+            return;
+        UnpackGuard const guard(*this);
+        std::vector<AnyTensor> of_operands(of_.next_edges().size());
+        for (std::size_t k = 0, edge = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) of_operands[of_.edge_of(k)] = tangents[edge++];
+        if (!directions) directions = directions_of(of_, of_operands);
+        DualPass pass = pass_along(of_operands, directions);
+        pass.want_gradients(dependent_operands(), saved_gradient().unpack(*this));
+        pass.run();
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) add_to(results[of_.edge_of(k)], pass.gradient(k));
+    }
 
 private:
     std::size_t operand_count() const noexcept { return of_.table().kernels.operand_count; }
     SavedTensor& saved_result() noexcept { return saved_[operand_count()]; }
     SavedTensor& saved_gradient() noexcept { return saved_[operand_count() + 1]; }
-    bool is_saved(std::size_t i) const noexcept;
+    bool is_saved(std::size_t i) const noexcept {
+        return i < operand_count()    ? saved_operands_ >> i & 1
+               : i == operand_count() ? of_.saves_result()
+                                      : differentiable_ != 0;
+    }
 
-    bool would_record(std::span<AnyTensor const> gradients) const;
+    bool would_record(std::span<AnyTensor const> gradients) const {
+        return differentiable_ || std::ranges::any_of(gradients, [](AnyTensor const& g) {
+            return g.defined() && g.requires_grad();
+        });
+    }
 
     /// Unpacks the saved tensors for a pass, and drops what was unpacked at its end.
     class UnpackGuard {
     public:
-        explicit UnpackGuard(FusedGradientNode& n);
+        explicit UnpackGuard(FusedGradientNode& n) : node_(n), unpacked_(n.saved_.size()) {
+            try {
+                for (std::size_t i = 0; i < unpacked_.size(); ++i)
+                    if (n.is_saved(i)) unpacked_[i] = n.saved_[i].open(n);
+            } catch (...) {
+                close();
+                throw;
+            }
+        }
         UnpackGuard(UnpackGuard const&) = delete;
         UnpackGuard& operator=(UnpackGuard const&) = delete;
         ~UnpackGuard() { close(); }
 
     private:
-        void close() noexcept;
+        void close() noexcept {
+            for (std::size_t i = 0; i < unpacked_.size(); ++i)
+                if (unpacked_[i]) node_.saved_[i].close();
+        }
+
         FusedGradientNode& node_;
         CachedVector<char> unpacked_;
     };
 
     /// The pass over dual numbers, of the saved values and tangents of the operands, or of a batch
     /// of so many tangents. Reads a guard.
-    DualPass pass_along(std::span<AnyTensor const> tangents, std::size_t directions = 0);
-    /// Operands whose gradients (this Node's outputs) depend on its inputs.
-    OperandMask dependent_operands() const;
+    DualPass pass_along(std::span<AnyTensor const> tangents, std::size_t directions = 0) {
+        LocalArray<AnyArray const*, 8> values(operand_count());
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of_.is_read(k)) values[k] = &saved_[of_.first_of(k)].array();
+        return DualPass(of_, values.data(), of_.saves_result() ? &saved_result().array() : nullptr,
+            tangents, directions);
+    }
 
-    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    /// Operands whose gradients (this Node's outputs) depend on its inputs.
+    OperandMask dependent_operands() const {
+        OperandMask all = 0;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (of_.wanted() >> k & 1 && differentiable_ >> of_.target_of(k) & 1)
+                all |= OperandMask{1} << k;
+        return all;
+    }
+
+    void apply_fused(std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        UnpackGuard const guard(*this);
+        DualPass pass = pass_along(tangents);
+        if (has_gradient_edge_) pass.want_tangent();
+        if (OperandMask const wanted = dependent_operands())
+            pass.want_gradients(wanted, saved_gradient().unpack(*this));
+        pass.run();
+        std::size_t edge = 0;
+        for (std::size_t k = 0; k < operand_count(); ++k)
+            if (differentiable_ >> k & 1) results[edge++] = pass.gradient(k);
+        if (has_gradient_edge_) results[edge] = pass.tangent();
+    }
 
     /// Without XGRAD_HIGHER_ORDER: the values, as results whose derivatives are an error.
     [[gnu::cold]] void apply_undifferentiable(
-        std::span<AnyTensor const> gradients, std::span<AnyTensor> results);
+        std::span<AnyTensor const> gradients, std::span<AnyTensor> results) {
+        CachedVector<Edge> edges = edges_;
+        for (auto const& g : gradients)
+            if (g.defined()) edges.push_back(gradient_edge(g));
+        {
+            NoGradGuard const off;
+            apply_fused(gradients, results);
+        }
+        Ref<Node> const error(new ErrorNode(
+            name() + ": derivatives of third and higher order, and gradients of forward mode: a "
+                     "program of headers only includes <xgrad/higher_order.hpp> before any other "
+                     "header of xgrad",
+            std::move(edges)));
+        for (auto& result : results)
+            if (result.defined()) result = with_error(result, error);
+    }
 
     /// Recorded: replays the first backward pass on inputs of a local graph, and differentiates
     /// that.
     [[gnu::cold]] void apply_recorded(
-        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
+        auto const& table = of_.table();
+        UnpackGuard const guard(*this);
+        std::size_t const n = operand_count();
+        LocalGraph graph;
+        std::vector<AnyTensor> operands(n);
+        for (std::size_t k = 0, edge = 0; k < n; ++k) {
+            std::size_t const first = of_.first_of(k), target = of_.target_of(k);
+            bool const is_wanted = of_.wanted() >> k & 1;
+            if (is_wanted && target != k) {
+                operands[k] = operands[target];
+                continue;
+            }
+            if (saved_operands_ >> first & 1) operands[k] = saved_[first].unpack(*this);
+            else operands[k] = shape_only(*table.operand_types[k], of_.operand_shape(k));
+            if (is_wanted)
+                operands[k] =
+                    graph.input(operands[k], differentiable_ >> k & 1 ? edges_[edge++] : Edge());
+        }
+        AnyTensor gradient = differentiable_ ? saved_gradient().unpack(*this)
+                                             : table.result_type.filled(gradient_shape_, 0);
+        if (has_gradient_edge_) gradient = graph.input(gradient, edges_.back());
+        AnyTensor result;
+        if (of_.saves_result()) result = result_of(operands, saved_result().unpack(*this));
+        std::vector<AnyTensor> gradients(of_.next_edges().size());
+        table.traced(of_, operands.data(), result, gradient, gradients);
+        auto const found = graph.gradients(gradients, tangents);
+        // gradients of operands that the first pass does not read are undefined and have no edge
+        std::size_t input = 0, edge = 0;
+        for (std::size_t k = 0; k < n; ++k)
+            if (of_.makes_gradient(k)) {
+                if (differentiable_ >> k & 1) results[edge++] = found[input];
+                ++input;
+            }
+        if (has_gradient_edge_) results[edge] = found[input];
+    }
 
     /// The saved result, as a function of `operands`.
     [[gnu::cold]] AnyTensor result_of(
-        std::span<AnyTensor const> operands, AnyTensor const& value) const;
+        std::span<AnyTensor const> operands, AnyTensor const& value) const {
+        AnyTensor const* pointers[64];
+        for (std::size_t k = 0; k < operands.size(); ++k) pointers[k] = &operands[k];
+        AnyTensor result = alias(value);
+        BoundOperands const in(of_.table(), of_.expression_object(), pointers, true);
+        result.impl().grad_fn =
+            FusedNode::make(of_.expression_object(), pointers, in, nullptr, result);
+        return result;
+    }
 
     Ref<Node> keep_;
     FusedNode& of_;

@@ -44,7 +44,7 @@ public:
     }
     ForwardRule forward_rule() const noexcept override { return ForwardRule::fused; }
     /// With respect to these operands.
-    [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
+    XGRAD_LAZY [[gnu::cold]] LocalJacobian local_jacobian(OperandMask operands);
 
     [[gnu::cold]] XGRAD_FUNCTION std::string name() const override;
     [[gnu::cold]] XGRAD_FUNCTION std::string formula() const override;
@@ -130,8 +130,9 @@ private:
 
     bool would_record(AnyTensor const& gradient);
     /// Computes the gradients in a recorded pass: their grad_fn is a FusedGradientNode.
-    void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
-    void push_tangents(std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
+    XGRAD_LAZY void apply_recorded(AnyTensor const& gradient, std::span<AnyTensor> results);
+    XGRAD_LAZY void push_tangents(
+        std::span<AnyTensor const> tangents, std::span<AnyTensor> results);
 
     bool is_intact() const noexcept {
         bool intact = true;

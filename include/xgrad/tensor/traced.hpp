@@ -1,8 +1,8 @@
-// Derivatives of any order. Where fused passes do not suffice (fused_gradient_node.hpp), the
-// backward pass of a FusedNode is replayed operation by operation. Each operation is applied to
-// Traced operands by the same gradient rules and records a Node of one operation.
-// The unit of compilation is an operation on operands of given kinds, not a whole expression: so
-// there is little code, and the set of Node types is finite.
+// Derivatives of any order. Where fused passes do not suffice
+// (fused_gradient_node.hpp), the backward pass of a FusedNode is replayed operation by
+// operation. Each operation is applied to Traced operands by the same gradient rules and records a
+// Node of one operation. The unit of compilation is an operation on operands of given kinds, not a
+// whole expression: so there is little code, and the set of Node types is finite.
 //
 // Shapes: those of the operation that is applied.
 // Gradients: recorded, one Node for each operation; this is how third and higher orders are
@@ -178,22 +178,22 @@ template <class Op, class... X, class P> struct TracedVertexOf<Expression<Op, X.
 };
 
 /// Appends a vertex: compiled once, since each type of expression calls it.
-[[gnu::cold]] void append_vertex(
-    std::vector<TracedVertex>& vertices, TracedTable const* table, void const* object);
+XGRAD_LAZY [[gnu::cold]] void append_vertex(
+    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object);
 /// Computes `end`, `first_operand` and `operands` of a vertex and of those below it.
-[[gnu::cold]] void measure(
-    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
+XGRAD_LAZY [[gnu::cold]] void measure(
+    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand);
 
 template <class X, class P>
-void list_vertices(void const* expression, std::vector<TracedVertex>& out);
+void list_vertices(void const* expression, CachedVector<TracedVertex>& out);
 template <class P, std::size_t... I, class... X>
 [[gnu::cold]] void list_operands(
-    OperandTuple<std::index_sequence<I...>, X...> const& x, std::vector<TracedVertex>& out) {
+    OperandTuple<std::index_sequence<I...>, X...> const& x, CachedVector<TracedVertex>& out) {
     (list_vertices<X, P>(&get<I>(x), out), ...);
 }
 /// Lists the vertices in prefix order: each before its operands.
 template <class X, class P>
-[[gnu::cold]] void list_vertices(void const* expression, std::vector<TracedVertex>& out) {
+[[gnu::cold]] void list_vertices(void const* expression, CachedVector<TracedVertex>& out) {
     auto const* const table = table_of<typename TracedVertexOf<X, P>::type>();
     if constexpr (has_operation<X>) {
         auto const& e = *static_cast<X const*>(expression);
@@ -226,7 +226,7 @@ extern template struct TracedEnds<std::complex<double>, double>;
 /// Evaluates vertices lazily: when a gradient rule first reads them.
 class Replay {
 public:
-    Replay(std::vector<TracedVertex> vertices, AnyTensor const* operands, OperandMask wanted)
+    Replay(CachedVector<TracedVertex> vertices, AnyTensor const* operands, OperandMask wanted)
         : vertices_(std::move(vertices)), values_(vertices_.size()), operands_(operands),
           wanted_(wanted) {}
     void set_result(AnyTensor y) { values_[0] = std::move(y); }
@@ -253,24 +253,24 @@ public:
     }
 
 private:
-    [[gnu::cold]] AnyTensor const& value(std::size_t at);
+    XGRAD_LAZY [[gnu::cold]] AnyTensor const& value(std::size_t at);
 
-    std::vector<TracedVertex> vertices_;
-    std::vector<AnyTensor> values_;
+    CachedVector<TracedVertex> vertices_;
+    CachedVector<AnyTensor> values_;
     AnyTensor const* operands_;
     OperandMask wanted_;
 };
 
 /// What traced_pass() calls for an expression of one type.
 struct TracedExpression {
-    void (*list_vertices)(void const* expression, std::vector<TracedVertex>& vertices);
+    void (*list_vertices)(void const* expression, CachedVector<TracedVertex>& vertices);
     AnyTensor (*grad_output)(AnyTensor const& gradient, SumOver const* sum, Shape const& space);
     AnyTensor (*result)(AnyTensor const& result);
 };
 
 /// The backward pass of a FusedNode as recorded operations. Operands that no gradient reads need no
 /// values; the result is undefined where it was not saved.
-[[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
+XGRAD_LAZY [[gnu::cold]] void traced_pass(TracedExpression const& traced, FusedNode const& node,
     AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
     std::span<AnyTensor> results);
 

@@ -84,7 +84,7 @@ XGRAD_FUNCTION void TensorImpl::destroy(TensorImpl* p) noexcept {
     else Storage::release_block(behind);
 }
 
-XGRAD_FUNCTION void DeleteViewInfo::operator()(ViewInfo* view) const noexcept { delete view; }
+XGRAD_FUNCTION void ViewInfo::destroy(ViewInfo* view) noexcept { delete view; }
 
 XGRAD_FUNCTION void refresh_view(TensorImpl& view) { view.view->refresh(view); }
 

@@ -3,7 +3,6 @@
 
 #include <system_error>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include <xgrad/autograd/engine.hpp>
@@ -12,13 +11,7 @@
 
 namespace xgrad::detail {
 
-inline constinit thread_local std::size_t pass_depth = 0;
 inline constexpr std::size_t passes_per_stack = 64;
-
-/// run_backward() on the stack of a new thread with the thread-local variables of this one.
-/// Rethrows what it throws.
-void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest);
 
 /// The gradient 1 of a real number, which a thread uses again in each pass.
 inline constinit thread_local TensorImpl* number_one = nullptr;
@@ -46,72 +39,106 @@ XGRAD_INLINE void Root::define() {
 }
 
 XGRAD_FUNCTION bool pass_reaches(Node const& node) { return current_pass->reaches(node); }
-XGRAD_FUNCTION std::shared_ptr<void>& pass_data(Identity of) { return current_pass->hook_data(of); }
 
-XGRAD_FUNCTION void on_pass_failure(std::function<void()> f) {
-    current_pass->extras().failure_callbacks.push_back(std::move(f));
-}
+/// It is a template so that only programs that leave something with a pass instantiate it.
+template <class = void> struct HookExtras final : GraphTask::Extras {
+    std::vector<std::function<void()>> callbacks, failure_callbacks;
+    std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data;
 
-XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest) {
-    if (pass_depth == passes_per_stack)
-        return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
-    struct Level {
-        Level() noexcept { ++pass_depth; }
-        ~Level() { --pass_depth; }
-    } const level;
-    GraphTask task(captures, keep_graph, oldest);
-    try {
-        {
-            PassMode const mode(create_graph);
-            task.run(roots);
-        }
-        task.run_callbacks();
-    } catch (...) {
-        task.run_failure_callbacks();
-        throw;
+    static HookExtras& current() {
+        auto& extras = current_pass->extras;
+        if (!extras) extras.reset(new HookExtras);
+        return static_cast<HookExtras&>(*extras.get());
     }
+    /// In the order of queueing. A callback may queue others.
+    void run_callbacks() override {
+        for (std::size_t i = 0; i < callbacks.size(); ++i) std::exchange(callbacks[i], nullptr)();
+    }
+    void run_failure_callbacks() override {
+        for (auto const& f : failure_callbacks) f();
+    }
+};
+
+XGRAD_LAZY_BODY std::shared_ptr<void>& pass_data(Identity of) {
+    auto& all = HookExtras<>::current().hook_data;
+    for (auto& [key, hook_data] : all)
+        if (key == of) return hook_data;
+    return all.emplace_back(of, nullptr).second;
 }
 
+XGRAD_LAZY_BODY void on_pass_failure(std::function<void()> f) {
+    HookExtras<>::current().failure_callbacks.push_back(std::move(f));
+}
+
+/// Copies of the variables of a thread that a pass takes along to another stack.
+struct PassVariables {
+    bool grad = grad_mode, inference = inference_mode, in_function = differentiated;
+    AnomalyState anomalies = anomaly;
+    std::shared_ptr<Packing const> const* packing = default_packing;
+    std::string const* disabled = packing_disabled;
+    GraphTask* pass = current_pass;
+    std::uint64_t sequence = next_sequence;
+
+    void set() const noexcept {
+        grad_mode = grad, inference_mode = inference, differentiated = in_function;
+        anomaly = anomalies, default_packing = packing, packing_disabled = disabled;
+        current_pass = pass, next_sequence = sequence;
+    }
+};
+
+/// run_backward() on the stack of a new thread with the thread-local variables of this one.
+/// Rethrows what it throws.
 XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
     bool create_graph, std::uint64_t oldest) {
-    auto const variables = [] {
-        return std::tie(grad_mode, inference_mode, differentiated, anomaly, default_packing,
-            packing_disabled, current_pass, next_sequence);
-    };
-    auto callers = variables();
+    PassVariables variables;
     auto const others = ThreadState::addresses();
-    auto const exchange = [&] {
-        variables().swap(callers);
-        ThreadState::swap_with(others);
-    };
     std::exception_ptr thrown;
     auto const run = [&, locks = lock_identity ? lock_identity : &own_lock_identity] {
         lock_identity = locks;
-        exchange();
+        variables.set();
+        ThreadState::swap_with(others);
         auto const depth = std::exchange(pass_depth, 0);
         try {
             run_backward(roots, captures, keep_graph, create_graph, oldest);
         } catch (...) { thrown = std::current_exception(); }
         pass_depth = depth;
-        exchange();
+        ThreadState::swap_with(others);
+        variables = {};
     };
     try {
         std::thread(run).join();
     } catch (std::system_error const&) {
         run(); // there are no more threads, or none at all: on this stack
     }
+    variables.set();
     if (thrown) std::rethrow_exception(thrown);
+}
+
+XGRAD_FUNCTION void run_backward(std::span<Root> roots, Captures captures, bool keep_graph,
+    bool create_graph, std::uint64_t oldest) {
+    if (pass_depth == passes_per_stack)
+        return run_on_fresh_stack(roots, captures, keep_graph, create_graph, oldest);
+    GraphTask task(captures, keep_graph, oldest);
+    try {
+        {
+            PassMode const mode(create_graph);
+            task.run(roots);
+        }
+        if (task.extras) task.extras->run_callbacks();
+    } catch (...) {
+        if (task.extras) task.extras->run_failure_callbacks();
+        throw;
+    }
 }
 
 } // namespace xgrad::detail
 
 namespace xgrad {
 
-XGRAD_FUNCTION void queue_callback(std::function<void()> f) {
+XGRAD_LAZY_BODY void queue_callback(std::function<void()> f) {
     if (!detail::current_pass)
         detail::fail<GraphError>("Final callbacks can only be installed during backward pass.");
-    detail::current_pass->extras().callbacks.push_back(std::move(f));
+    detail::HookExtras<>::current().callbacks.push_back(std::move(f));
 }
 
 } // namespace xgrad

@@ -13,11 +13,12 @@
 #pragma once
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <xgrad/autograd/engine.hpp>
 
 namespace xgrad::detail {
+
+inline constinit thread_local std::size_t pass_depth = 0; // GraphTasks on this stack
 
 /// Adds a gradient to a sum that may be undefined. An undefined gradient stands for zero.
 XGRAD_INLINE void add_gradient(AnyTensor& sum, AnyTensor&& gradient) {
@@ -36,6 +37,7 @@ public:
     GraphTask(Captures captures, bool keep_graph, std::uint64_t oldest) noexcept
         : captures_(captures), keep_graph_(keep_graph), oldest_(oldest) {
         current_pass = this;
+        ++pass_depth;
     }
     GraphTask(GraphTask const&) = delete;
     GraphTask& operator=(GraphTask const&) = delete;
@@ -43,6 +45,7 @@ public:
         for (auto const& state : states_)
             if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
         current_pass = outer_;
+        --pass_depth;
     }
 
     XGRAD_INLINE void run(std::span<Root> roots) {
@@ -72,40 +75,19 @@ public:
         return index != none && states_[index].is_used();
     }
 
-    /// What hooks and functions of the program leave with the pass.
+    /// What hooks and functions of the program leave with the pass: HookExtras. Null in most
+    /// passes.
     struct Extras {
-        std::vector<std::function<void()>> callbacks, failure_callbacks;
-        std::vector<std::pair<Identity, std::shared_ptr<void>>> hook_data;
-        struct Delete {
-            [[gnu::cold]] void operator()(Extras* extras) const noexcept { delete extras; }
-        };
+        virtual ~Extras() = default;
+        virtual void run_callbacks() = 0;
+        virtual void run_failure_callbacks() = 0;
+        [[gnu::cold]] static void destroy(Extras* extras) noexcept { delete extras; }
     };
-    [[gnu::cold]] Extras& extras() {
-        if (!extras_) extras_.reset(new Extras);
-        return *extras_;
-    }
-    /// Runs the callbacks in the order of queueing. A callback may queue others.
-    void run_callbacks() {
-        if (!extras_) return;
-        auto& callbacks = extras_->callbacks;
-        for (std::size_t i = 0; i < callbacks.size(); ++i) std::exchange(callbacks[i], nullptr)();
-    }
-    void run_failure_callbacks() {
-        if (extras_)
-            for (auto const& f : extras_->failure_callbacks) f();
-    }
-    /// Data of a hook, which live as long as the pass.
-    std::shared_ptr<void>& hook_data(Identity of) {
-        auto& all = extras().hook_data;
-        for (auto& [key, hook_data] : all)
-            if (key == of) return hook_data;
-        return all.emplace_back(of, nullptr).second;
-    }
+    Owner<Extras> extras;
 
 private:
     friend void discover_needed(GraphTask&, std::span<Root const>);
     using Index = std::uint32_t;
-    using OverflowTable = std::unordered_map<Node const*, Index>;
     static constexpr Index none = ~Index{0};
 
     struct NodeState {
@@ -123,11 +105,14 @@ private:
     XGRAD_INLINE Index find(Node const& node) const {
         if (node.task_.load(std::memory_order_relaxed) == this) [[likely]]
             return node.slot_;
-        return overflow_ ? find_in_overflow(node) : none;
+        return overflow_.empty() ? none : overflow_[overflow_entry(node)];
     }
-    [[gnu::cold]] Index find_in_overflow(Node const& node) const {
-        auto const it = overflow_->find(&node);
-        return it == overflow_->end() ? none : it->second;
+    /// The entry of a Node in the hash table, or the free one where it would be.
+    [[gnu::cold]] std::size_t overflow_entry(Node const& node) const {
+        std::size_t const last = overflow_.size() - 1; // of a power of two
+        auto at = reinterpret_cast<std::uintptr_t>(&node) / 32 & last;
+        while (overflow_[at] != none && states_[overflow_[at]].node != &node) at = (at + 1) & last;
+        return at;
     }
     XGRAD_INLINE NodeState& state_of(Node const& node) { return states_[find(node)]; }
 
@@ -143,7 +128,7 @@ private:
             node.slot_ = index;
         else {
             state.claimed = false;
-            add_to_overflow(node, index);
+            add_to_overflow(index);
         }
         output_count_ += node.num_outputs();
         max_edges_ = std::max(max_edges_, node.next_edges().size());
@@ -157,9 +142,13 @@ private:
         node.task_.store(this, std::memory_order_relaxed);
         return true;
     }
-    [[gnu::cold]] void add_to_overflow(Node const& node, Index index) {
-        if (!overflow_) overflow_ = std::make_unique<OverflowTable>();
-        overflow_->emplace(&node, index);
+    /// Adds a state to the hash table, of which half is free.
+    [[gnu::cold]] void add_to_overflow(Index index) {
+        bool const grows = 2 * ++overflow_count_ > overflow_.size();
+        if (grows)
+            overflow_ = CachedVector<Index>(std::max<std::size_t>(2 * overflow_.size(), 16), none);
+        for (Index i = grows ? 0 : index; i <= index; ++i)
+            if (!states_[i].claimed) overflow_[overflow_entry(*states_[i].node)] = i;
     }
 
     std::span<Edge const> edges_of(Node const& node) const {
@@ -227,40 +216,43 @@ private:
         }
     }
 
-    /// Queues a Node. The newest one runs first. A single ready Node, as in a chain, is stored
-    /// outside the heap.
+    /// Queues a Node. The newest one runs first.
     void push(Node& node) {
-        if (!next_ && ready_.empty()) next_ = &node;
-        else {
-            if (next_) push_heap(std::exchange(next_, nullptr));
-            push_heap(&node);
-        }
-    }
-    void push_heap(Node* node) {
-        if (ready_.capacity() == 0) ready_.reserve(8);
-        ready_.push_back(node);
-        std::ranges::push_heap(ready_, {}, &Node::sequence_nr);
+        std::size_t at = ready_.size();
+        ready_.emplace_back(&node);
+        for (; at > 0 && is_newer(&node, ready_[(at - 1) / 2]); at = (at - 1) / 2)
+            ready_[at] = ready_[(at - 1) / 2];
+        ready_[at] = &node;
     }
     Node* pop() {
-        if (next_ || ready_.empty()) return std::exchange(next_, nullptr);
-        std::ranges::pop_heap(ready_, {}, &Node::sequence_nr);
-        Node* const newest = ready_.back();
-        ready_.pop_back();
+        if (ready_.size() == 0) return nullptr;
+        Node *const newest = ready_[0], *const moved = ready_.pop_back();
+        std::size_t const count = ready_.size();
+        for (std::size_t at = 0, below = 1; at < count; at = below, below = 2 * at + 1) {
+            if (below + 1 < count && is_newer(ready_[below + 1], ready_[below])) ++below;
+            bool const ends = below >= count || !is_newer(ready_[below], moved);
+            ready_[at] = ends ? moved : ready_[below];
+            if (ends) break;
+        }
         return newest;
+    }
+    static bool is_newer(Node const* a, Node const* b) noexcept {
+        return a->sequence_nr() > b->sequence_nr();
     }
 
     GraphTask* const outer_ = current_pass;
     InlineVector<NodeState, 8> states_;
-    std::unique_ptr<OverflowTable> overflow_; // null in most passes
+    // Indices of the states of Nodes that another pass has claimed: a hash table with linear
+    // probing, where `none` is a free entry. Its size is a power of two.
+    CachedVector<Index> overflow_;
+    std::size_t overflow_count_ = 0;
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
     std::size_t max_edges_ = 0;
-    Node* next_ = nullptr; // a single ready Node
-    CachedVector<Node*> ready_;
+    InlineVector<Node*, 8> ready_;
     Captures captures_;
     bool keep_graph_;
     std::uint64_t oldest_; // edges of Nodes with a smaller sequence number are ignored
-    std::unique_ptr<Extras, Extras::Delete> extras_; // null in most passes
 };
 
 /// discover() for captures: also finds the Nodes that lead to a captured gradient. Depth-first:

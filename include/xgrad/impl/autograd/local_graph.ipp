@@ -12,15 +12,6 @@ XGRAD_LAZY_BODY AliasNode::AliasNode(
     set_num_outputs(static_cast<std::uint32_t>(edges_.size()));
 }
 
-XGRAD_FUNCTION void AliasNode::apply(std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < gradients.size(); ++i) results[i] = std::move(gradients[i]);
-}
-
-XGRAD_FUNCTION void AliasNode::pushforward(
-    std::span<AnyTensor const> tangents, std::span<AnyTensor> results) {
-    for (std::size_t i = 0; i < tangents.size(); ++i) results[i] = tangents[i];
-}
-
 XGRAD_LAZY_BODY AnyTensor LocalGraph::input(AnyTensor const& t, Edge outside) {
     AnyTensor x = alias(t);
     Ref<AliasNode> node(new AliasNode("Alias", CachedVector<Edge>(1))); // connected by gradients()

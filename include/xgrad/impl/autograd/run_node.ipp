@@ -32,7 +32,8 @@ XGRAD_LAZY_BODY void take_hook_results(std::span<AnyTensor> gradients, Gradients
                                           : AnyTensor();
 }
 
-XGRAD_LAZY_BODY std::string expression_clause(Node const& node) {
+/// Text for messages: " It is the backward pass of Mul(Sqrt(a), number)."
+XGRAD_LAZY [[gnu::cold]] std::string expression_clause(Node const& node) {
     auto const formula = node.formula();
     return formula == node.name() ? std::string() : " It is the backward pass of " + formula + ".";
 }
@@ -62,7 +63,7 @@ XGRAD_LAZY bool has_nan(TypeInfo const& type, AnyArray const& a) {
     return found;
 }
 
-XGRAD_LAZY_BODY void check_nan(Node const& node, std::span<AnyTensor const> results) {
+XGRAD_LAZY [[gnu::cold]] void check_nan(Node const& node, std::span<AnyTensor const> results) {
     for (std::size_t i = 0; i < results.size(); ++i)
         if (results[i].defined() && has_nan(*results[i].impl().type, results[i].impl().array))
             fail_at_origin<GraphError>(
@@ -71,7 +72,7 @@ XGRAD_LAZY_BODY void check_nan(Node const& node, std::span<AnyTensor const> resu
                 NodeHooks::of(node));
 }
 
-XGRAD_LAZY_BODY void apply_in_anomaly_mode(
+XGRAD_LAZY [[gnu::cold]] void apply_in_anomaly_mode(
     Node& node, std::span<AnyTensor> gradients, std::span<AnyTensor> results) {
     auto* const outer = std::exchange(anomaly.running, &node);
     try {

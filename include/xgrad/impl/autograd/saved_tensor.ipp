@@ -38,7 +38,7 @@ XGRAD_FUNCTION void SavedTensor::complete(
     storage_ = nullptr;
 }
 
-XGRAD_FUNCTION void SavedTensor::DeleteRest::operator()(Rest* rest) const noexcept { delete rest; }
+XGRAD_FUNCTION void SavedTensor::Rest::destroy(Rest* rest) noexcept { delete rest; }
 
 XGRAD_FUNCTION bool SavedTensor::requires_grad() const {
     if (!rest_) return false;

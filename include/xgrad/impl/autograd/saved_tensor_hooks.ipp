@@ -29,12 +29,12 @@ private:
     Shape shape_;
 };
 
-XGRAD_LAZY_BODY std::unique_ptr<PackedTensor> Packing::call_pack(
+XGRAD_LAZY_BODY Owner<PackedTensor> Packing::call_pack(
     std::shared_ptr<Packing const> self, AnyTensor const& value) {
     NoGradGuard const off;
     auto const argument = alias(value);
     auto const version = argument.impl().array.storage->version();
-    auto packed = std::make_unique<PackedByHooks<>>(std::move(self), argument);
+    Owner<PackedTensor> packed(new PackedByHooks<>(std::move(self), argument));
     if (argument.impl().array.storage->version() != version)
         fail<GraphError>(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as "

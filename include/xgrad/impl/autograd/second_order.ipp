@@ -7,7 +7,7 @@
 namespace xgrad::detail {
 
 /// The Node of factor * a + b; b may be missing.
-class LinearCombination final : public Node {
+template <class = void> class LinearCombination final : public Node {
 public:
     LinearCombination(double factor, AnyTensor const& a, AnyTensor const* b)
         : factor_(factor), has_two_(b) {
@@ -50,12 +50,16 @@ private:
     bool has_two_, leads_to_a_ = false;
 };
 
-XGRAD_FUNCTION void record_linear(
+XGRAD_LAZY_BODY void record_linear(
     AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
-    value.impl().grad_fn = Ref<Node>(new LinearCombination(factor, a, b));
+    value.impl().grad_fn = Ref<Node>(new LinearCombination<>(factor, a, b));
 }
 
-[[noreturn, gnu::cold]] inline void fail_not_linked(std::string const& what);
+[[noreturn, gnu::cold]] inline void fail_not_linked(std::string const& what) {
+    fail<GraphError>(what,
+        ": for second derivatives, or tangents, a pass has to ask for them: give "
+        ".create_graph = true to backward() or grad()");
+}
 
 XGRAD_FUNCTION AnyTensor linear_combination(
     AnyTensor const& value, double factor, AnyTensor const& a, AnyTensor const* b) {
@@ -71,12 +75,6 @@ XGRAD_FUNCTION SecondOrder const& SecondOrder::of(Node const& node) {
     if (auto const* const all = linked.load(std::memory_order_acquire)) [[likely]]
         return *all;
     fail_not_linked(node.name());
-}
-
-inline void fail_not_linked(std::string const& what) {
-    fail<GraphError>(what,
-        ": for second derivatives, or tangents, a pass has to ask for them: give "
-        ".create_graph = true to backward() or grad()");
 }
 
 XGRAD_FUNCTION ForwardMode const& ForwardMode::of(Node const& node) {

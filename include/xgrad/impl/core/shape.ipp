@@ -5,8 +5,14 @@
 
 namespace xgrad::detail {
 
+XGRAD_FUNCTION bool has_zero(Shape const& shape) noexcept {
+    for (auto const extent : shape)
+        if (extent == 0) return true;
+    return false;
+}
+
 XGRAD_NOINLINE XGRAD_FUNCTION std::size_t numel_of_large(Shape const& shape) {
-    if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
+    if (has_zero(shape)) return 0;
     fail<ShapeError>("an array of shape ", shape, " has more elements than any memory");
 }
 
@@ -74,14 +80,13 @@ XGRAD_FUNCTION bool is_row_major(Shape const& shape, Strides const& strides) noe
     std::size_t step = 1;
     for (std::size_t i = shape.size(); i-- > 0;) {
         if (shape[i] == 0) return true;
-        if (shape[i] != 1 && static_cast<std::size_t>(strides[i]) != step)
-            return std::ranges::find(shape, std::size_t{0}) != shape.end();
+        if (shape[i] != 1 && static_cast<std::size_t>(strides[i]) != step) return has_zero(shape);
         step *= shape[i];
     }
     return true;
 }
 
-XGRAD_FUNCTION std::optional<Strides> reshaped_strides(
+XGRAD_LAZY_BODY std::optional<Strides> reshaped_strides(
     Shape const& shape, Strides const& strides, Shape const& to) {
     if (numel(shape) == 0) return row_major(to);
     Strides result(to.size(), 1);
@@ -151,15 +156,15 @@ XGRAD_FUNCTION Axes normalize_axes(std::string_view operation, Axes axes, Shape 
     for (std::size_t i = 1; i < axes.size(); ++i) // they are few
         for (std::size_t j = i; j > 0 && axes[j - 1] > axes[j]; --j)
             std::swap(axes[j - 1], axes[j]);
-    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-        fail<IndexError>(operation, ": an axis is given twice in ", axes, " of shape ", shape);
+    for (std::size_t i = 1; i < axes.size(); ++i)
+        if (axes[i - 1] == axes[i])
+            fail<IndexError>(operation, ": an axis is given twice in ", axes, " of shape ", shape);
     return axes;
 }
 
 XGRAD_FUNCTION Axes all_axes(std::size_t rank) {
-    Axes axes;
-    axes.reserve_exactly(rank);
-    std::iota(axes.begin(), axes.end(), std::ptrdiff_t{0});
+    Axes axes(rank, 0);
+    for (std::size_t i = 0; i < rank; ++i) axes[i] = static_cast<std::ptrdiff_t>(i);
     return axes;
 }
 

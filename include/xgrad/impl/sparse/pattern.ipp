@@ -80,7 +80,7 @@ private:
         if (node.forward_rule() == ForwardRule::fused)
             visit_fused(static_cast<FusedNode const&>(node), from, to[0]);
         else if (node.forward_rule() == ForwardRule::fused_gradient)
-            visit_gradient(static_cast<FusedGradientNode const&>(node), from, to);
+            visit_gradient(static_cast<FusedGradientNode<> const&>(node), from, to);
         else NodeProbe<>(name_, columns_, node, from).run(to);
     }
 
@@ -103,7 +103,7 @@ private:
     static bool is_same(Edge const& a, Edge const& b) {
         return a.function == b.function && a.input_nr == b.input_nr;
     }
-    void visit_gradient(FusedGradientNode const& node, std::span<Dependence const*> from,
+    void visit_gradient(FusedGradientNode<> const& node, std::span<Dependence const*> from,
         std::span<Dependence> to) const {
         FusedNode const& of = node.of();
         for (std::size_t t = 0; t < of.operand_count(); ++t) {

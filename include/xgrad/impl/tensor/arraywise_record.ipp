@@ -72,9 +72,10 @@ XGRAD_FUNCTION void ArraywiseRecord::connect(
 }
 
 XGRAD_FUNCTION bool wants_record(std::span<AnyTensor const* const> operands) {
-    return recording() && std::ranges::any_of(operands, [](AnyTensor const* t) {
-        return is_differentiable(t->dtype()) && t->requires_grad();
-    });
+    if (!recording()) return false;
+    for (auto const* t : operands)
+        if (is_differentiable(t->dtype()) && t->requires_grad()) return true;
+    return false;
 }
 
 } // namespace xgrad::detail

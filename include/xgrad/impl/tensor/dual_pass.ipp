@@ -8,7 +8,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
+XGRAD_LAZY_BODY DualPass::DualPass(FusedNode const& node, AnyArray const* const* values,
     AnyArray const* result, std::span<AnyTensor const> tangents, std::size_t directions)
     : node_(node), kernels_(node.table().kernels), layout_{kernels_.operand_count},
       directions_(directions), space_(shape_of(node.space())),
@@ -28,11 +28,11 @@ XGRAD_FUNCTION DualPass::DualPass(FusedNode const& node, AnyArray const* const* 
     if (result) operands_[layout_.saved_result()] = input_operand(*result, *kernels_.result);
 }
 
-XGRAD_FUNCTION Shape DualPass::shape_of(Shape const& one) const {
+XGRAD_LAZY_BODY Shape DualPass::shape_of(Shape const& one) const {
     return directions_ ? batch_shape(directions_, one) : one;
 }
 
-XGRAD_FUNCTION void DualPass::want_tangent() {
+XGRAD_LAZY_BODY void DualPass::want_tangent() {
     auto const& info = *kernels_.result;
     auto const* const sum = node_.sum();
     tangent_ = sum ? zeroed(sum->reduced(space_, true), info.wide_element)
@@ -41,7 +41,7 @@ XGRAD_FUNCTION void DualPass::want_tangent() {
         sum ? sum_operand(tangent_, info) : output_operand(tangent_, info);
 }
 
-XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
+XGRAD_LAZY_BODY void DualPass::want_gradients(OperandMask wanted, AnyTensor const& gradient) {
     targets_ = node_.gradients().only(wanted);
     grad_outputs_ =
         node_.sum() ? node_.sum()->spread(gradient, node_.space()) : gradient.impl().array;
@@ -60,7 +60,7 @@ XGRAD_FUNCTION void DualPass::want_gradients(OperandMask wanted, AnyTensor const
     }
 }
 
-XGRAD_FUNCTION void DualPass::run() {
+XGRAD_LAZY_BODY void DualPass::run() {
     auto body = [this](void* const* at, std::size_t count, LoopFacts) {
         KernelBlock block{
             node_.expression_object(), at, count, Pass::tangent, 0, &targets_, 0, moving_};
@@ -71,7 +71,7 @@ XGRAD_FUNCTION void DualPass::run() {
     loop.run(loop_body(body));
 }
 
-XGRAD_FUNCTION AnyTensor DualPass::tangent() {
+XGRAD_LAZY_BODY AnyTensor DualPass::tangent() {
     auto const* const sum = node_.sum();
     if (sum) {
         if (sum->scale != 1) kernels_.result->scale(tangent_, sum->scale);
@@ -81,7 +81,7 @@ XGRAD_FUNCTION AnyTensor DualPass::tangent() {
     return AnyTensor(TensorImpl::make(node_.table().result_type, std::move(tangent_)));
 }
 
-XGRAD_FUNCTION AnyTensor DualPass::gradient(std::size_t k) {
+XGRAD_LAZY_BODY AnyTensor DualPass::gradient(std::size_t k) {
     if (!makes_gradient(k)) return {};
     if (node_.is_broadcast(k)) kernels_.operand[k]->narrow(gradients_[k]);
     if (directions_) gradients_[k].reshape(shape_of(node_.operand_shape(k)));

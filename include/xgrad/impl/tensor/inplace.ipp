@@ -54,9 +54,9 @@ XGRAD_LAZY_BODY void check_in_place(AnyTensor const& t, std::string_view operati
 XGRAD_LAZY_BODY NewGradFn::NewGradFn(AnyTensor const& t, Edge written)
     : changed_(t.is_view() ? t.impl().view->base : t.handle()), edge_(std::move(written)) {
     if (t.is_view())
-        edge_ = {Ref<Node>(new CopySlices(
-                     std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())),
-                     gradient_edge(AnyTensor(changed_)), edge_)),
+        edge_ = {
+            copy_slices_node(std::make_shared<Geometry const>(Geometry::of(*changed_, t.impl())),
+                gradient_edge(AnyTensor(changed_)), edge_),
             0};
     if (changed_->retains_grad)
         NodeHooks::at(*edge_.function, edge_.input_nr); // so that begin() need not allocate

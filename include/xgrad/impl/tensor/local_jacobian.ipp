@@ -59,13 +59,13 @@ void add_multiples(void* to, void const* d, void const* g, std::size_t n, std::s
             x[parts * i + part] += derivative_times(by[parts * i + part], factor[i * step]);
 }
 using Products = void (*)(void* to, void const* d, void const* by, std::size_t n, std::size_t step);
-XGRAD_FUNCTION Products products_of(bool is_complex, bool is_double) {
+XGRAD_LAZY Products products_of(bool is_complex, bool is_double) {
     if (is_complex)
         return is_double ? &add_products<std::complex<double>, double>
                          : &add_products<std::complex<float>, float>;
     return is_double ? &add_products<double, double> : &add_products<float, float>;
 }
-XGRAD_FUNCTION Products multiples_of(bool is_complex, bool is_double) {
+XGRAD_LAZY Products multiples_of(bool is_complex, bool is_double) {
     if (is_complex)
         return is_double ? &add_multiples<std::complex<double>, double>
                          : &add_multiples<std::complex<float>, float>;

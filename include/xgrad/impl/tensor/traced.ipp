@@ -6,7 +6,7 @@
 
 namespace xgrad::detail {
 
-XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
+XGRAD_LAZY_BODY AnyTensor const& Replay::value(std::size_t at) {
     if (values_[at].defined()) return values_[at];
     auto const& v = vertices_[at];
     std::vector<AnyTensor> x(v.table->operands);
@@ -16,13 +16,13 @@ XGRAD_FUNCTION AnyTensor const& Replay::value(std::size_t at) {
                v.object, v.table->is_operand ? operands_ + v.first_operand : x.data());
 }
 
-XGRAD_FUNCTION void append_vertex(
-    std::vector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
+XGRAD_LAZY_BODY void append_vertex(
+    CachedVector<TracedVertex>& vertices, TracedTable const* table, void const* object) {
     vertices.push_back({table, object});
 }
 
-XGRAD_FUNCTION void measure(
-    std::vector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
+XGRAD_LAZY_BODY void measure(
+    CachedVector<TracedVertex>& vertices, std::size_t at, std::size_t& operand) {
     auto& v = vertices[at];
     v.first_operand = operand;
     v.end = at + 1;
@@ -35,10 +35,10 @@ XGRAD_FUNCTION void measure(
     }
 }
 
-XGRAD_FUNCTION void traced_pass(TracedExpression const& traced, FusedNode const& node,
+XGRAD_LAZY_BODY void traced_pass(TracedExpression const& traced, FusedNode const& node,
     AnyTensor const* operands, AnyTensor const& result, AnyTensor const& gradient,
     std::span<AnyTensor> results) {
-    std::vector<TracedVertex> vertices; // in prefix order: each before its operands
+    CachedVector<TracedVertex> vertices; // in prefix order: each before its operands
     traced.list_vertices(node.expression_object(), vertices);
     std::size_t operand_count = 0;
     measure(vertices, 0, operand_count);
