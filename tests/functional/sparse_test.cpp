@@ -200,6 +200,39 @@ TEST_CASE("a star colouring of a chain has three colours, of a grid few") {
         grid);
 }
 
+TEST_CASE("second derivatives of sums of expressions are assembled without passes") {
+    std::mt19937 random(4);
+    I const index({4, 4, 0, 2});
+    std::vector<Function> const functions{
+        [](D const& a) { return sum(exp(a(0) * a) * sin(a(xg::slice(1, 2)))); },
+        [&](D const& a) { return sum(pow(index_select(a, 0, index) - a(xg::slice(0, 4)), 4)); },
+        [](D const& a) {
+            return sum(sin(a(xg::slice(0, 4)) * a(xg::slice(1, 5)))) * 3. + sum(a * a * a);
+        },
+        [](D const& a) { return mean(a(xg::slice(0, 3)) * a(xg::slice(0, 3)) * a(4)); },
+        [](D const& a) {
+            D const m = a.reshape({5, 1}), n = a.reshape({1, 5});
+            return sum(exp(m * n)); // neither operand is broadcast to the shape of the other
+        },
+    };
+    for (auto const& f : functions) {
+        auto const plan = xg::sparsity(f, noise(random, {5}), {.check = true});
+        for (int i = 0; i < 2; ++i) {
+            D const x = noise(random, {5});
+            CHECK(difference(plan.hessian(x).to_dense(), xg::hessian(f, x)) == "");
+        }
+    }
+    auto const g = [](D const& a) {
+        return a.data()[0] > 1 ? sum(a * a * a) : sum(a * a * a) + sum(exp(a(xg::slice(0, 2))));
+    };
+    auto const plan = xg::sparsity(g, D({2., 1., 3.}));
+    CHECK(plan.hessian(D({3., 2., 1.})).values().data()[0] == 18);
+    CHECK_THROWS_WITH_AS(plan.hessian(D({0.5, 2., 1.})),
+        "sparse_hessian: the function records another graph at these values than where the plan "
+        "was made. Make another plan",
+        xg::GraphError);
+}
+
 TEST_CASE("a plan serves other values, also through an operand of float or complex numbers") {
     std::mt19937 random(2);
     auto const f = [](auto const& a) { return a(xg::slice(1, 9)) * exp(a(xg::slice(0, 8))); };

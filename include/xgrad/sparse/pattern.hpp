@@ -18,9 +18,23 @@
 
 namespace xgrad::detail {
 
+/// The fused Nodes of a recorded gradient that depend on the inputs, in the order of recording.
+struct FusedGradients {
+    struct Operand {
+        Shape shape;
+        std::size_t output; // of the Node: its gradient
+        std::vector<int>
+            columns; // of its elements, -1 for a constant; empty for a constant operand
+    };
+    std::vector<std::vector<Operand>> operands; // of each Node, by edges
+    /// Each operand consists of elements of the inputs, and each grad_output is constant.
+    bool are_direct = true;
+};
+
 /// The pattern of the derivatives of all elements of the outputs for all elements of the inputs,
 /// which are numbered one tensor after the other.
-XGRAD_LAZY SparsePattern find_pattern(std::string_view name, TensorSpan inputs, TensorSpan outputs);
+XGRAD_LAZY SparsePattern find_pattern(
+    std::string_view name, TensorSpan inputs, TensorSpan outputs, FusedGradients* fused = nullptr);
 
 /// A number between 1 and 2 that looks random.
 double scattered(std::size_t i, std::size_t stream);

@@ -7,9 +7,9 @@
 // gradient of Re y, d Re y/d Re x + i d Re y/d Im x. The results are not recorded.
 // Errors: ShapeError for inputs and results of other shapes than those of the plan, for a given
 // pattern that does not fit or is no symmetric one of a Hessian, and for a Hessian of several
-// elements; GraphError where `check` finds an entry outside of the pattern; Error for a pattern
-// with too many entries. Inputs and results of several scalar types, and a Hessian of complex
-// inputs, do not compile.
+// elements; GraphError where `check` finds an entry outside of the pattern, or f records another
+// graph; Error for a pattern with too many entries. Inputs and results of several scalar types, and
+// a Hessian of complex inputs, do not compile.
 #pragma once
 
 #include <optional>
@@ -32,6 +32,16 @@ struct SparsityOptions {
 
 namespace detail {
 
+/// A fused Node of a gradient whose operands consist of elements of the inputs: the second
+/// derivatives of its expression, one for each element and pair of operands, are entries.
+struct AssembledNode {
+    struct Part {
+        std::size_t push, output, size; // the edge that has a tangent of 1, and what is read
+    };
+    std::vector<Shape> shapes; // of the operands, by edges
+    std::vector<Part> parts;
+};
+
 /// How the entries of a pattern are computed: which elements share a tangent or a grad_output, and
 /// where its product has which entries.
 struct CompressedPasses {
@@ -43,7 +53,11 @@ struct CompressedPasses {
     Coloring coloring;                  // of the inputs, or of the outputs for rows
     // Of each entry, the colour whose product has it, times 2^shift, plus the element there.
     std::vector<std::uint32_t> from;
-    int shift = 0;
+    int shift = 0, assembled_shift = 0;
+    // A Hessian that is assembled without passes: of each entry the elements that are added up, in
+    // sources[begin[entry]] and so on, as for `from`, with parts in the place of colours.
+    std::vector<AssembledNode> assembled;
+    std::vector<std::uint32_t> begin, sources;
 };
 
 XGRAD_LAZY CompressedPasses jacobian_passes(Evaluation const& e, SparsePattern const* given);

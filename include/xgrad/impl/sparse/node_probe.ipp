@@ -104,6 +104,7 @@ struct Dependence {
     TypeInfo const* type = nullptr; // null where it does not
     Shape shape = {};
     SparsePattern pattern = {};
+    bool copies = false; // each element is one of the inputs, or a constant
 };
 using Links = std::vector<PatternLink>;
 
@@ -141,11 +142,14 @@ public:
     void run(std::span<Dependence> to) {
         outputs_ = push([](std::size_t) { return 1.; });
         std::vector<Links> links(to.size());
-        if (!is_asked_ || !(selects(links) || adds(links))) connect(links);
+        bool const is_selection = is_asked_ && selects(links);
+        if (!is_selection && !(is_asked_ && adds(links))) connect(links);
         for (std::size_t o = 0; o < to.size(); ++o)
             if (outputs_[o].defined())
                 to[o] = dependence(
                     name_, columns_, *outputs_[o].impl().type, outputs_[o].shape(), links[o]);
+        for (std::size_t o = 0; o < to.size() && is_selection; ++o)
+            if (outputs_[o].defined()) to[o].copies = copies(o, links[o]);
     }
 
 private:
@@ -238,6 +242,23 @@ private:
         std::vector<std::size_t> sizes;
         for (auto const& y : outputs_) sizes.push_back(y.defined() ? y.numel() : 0);
         return link_sources([&](auto const& weight) { return pull(weight); }, sizes, links, false);
+    }
+    /// True where an output has elements of the inputs, and not multiples of them.
+    bool copies(std::size_t o, Links const& links) const {
+        auto const values = doubles_of(outputs_[o], imaginary);
+        for (auto const& link : links) {
+            auto const x = std::ranges::find_if(
+                from_, [&](auto const* each) { return each && &each->pattern == link.of; });
+            if (!(*x)->copies || (*x)->type != outputs_[o].impl().type ||
+                xgrad::is_complex(outputs_[o].dtype()))
+                return false;
+            for (std::size_t i = 0; i < link.out.size(); ++i) {
+                double const copy = scattered(static_cast<std::size_t>(link.in[i]), 0);
+                if (std::abs(values[static_cast<std::size_t>(link.out[i])] - copy) > 1e-6)
+                    return false;
+            }
+        }
+        return true;
     }
     /// The links of a map from tensors of these sizes to results that have one element of them
     /// each; false where there is no such map.

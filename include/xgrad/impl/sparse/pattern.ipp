@@ -11,7 +11,8 @@ namespace xgrad::detail {
 /// The search for a pattern: a state for each Node that depends on an input.
 template <class = void> class PatternSearch {
 public:
-    PatternSearch(std::string_view name, TensorSpan inputs) : name_(name) {
+    PatternSearch(std::string_view name, TensorSpan inputs, FusedGradients* fused)
+        : name_(name), fused_(fused) {
         for (auto const& x : inputs) columns_ += x.numel();
         std::size_t first = 0;
         for (auto const& x : inputs) {
@@ -23,7 +24,7 @@ public:
             std::iota(inner.begin(), inner.end(), static_cast<int>(first));
             first += inner.size();
             outputs[edge.input_nr] = {x.impl().type, x.shape(),
-                SparsePattern(x.numel(), columns_, std::move(outer), std::move(inner))};
+                SparsePattern(x.numel(), columns_, std::move(outer), std::move(inner)), true};
         }
     }
 
@@ -106,6 +107,7 @@ private:
     void visit_gradient(FusedGradientNode<> const& node, std::span<Dependence const*> from,
         std::span<Dependence> to) const {
         FusedNode const& of = node.of();
+        if (fused_) note_operands(node, from);
         for (std::size_t t = 0; t < of.operand_count(); ++t) {
             if (!of.makes_gradient(t)) continue;
             Links links;
@@ -114,27 +116,52 @@ private:
                     links.push_back({&x->pattern, places_in(of.operand_shape(t), of.space()),
                         places_in(shape, of.space())});
             };
-            // edges to those operands on which the gradients depend, in their order, and then to
-            // grad_output
-            std::size_t edge = 0;
-            for (std::size_t k = 0; k < of.operand_count() && edge < from.size(); ++k)
-                if (of.makes_gradient(k) &&
-                    is_same(of.next_edges()[of.edge_of(k)], node.next_edges()[edge]))
-                    link(from[edge++], of.operand_shape(k));
+            auto const edge = each_operand(
+                node, [&](std::size_t e, std::size_t k) { link(from[e], of.operand_shape(k)); });
             if (edge < from.size()) link(from[edge], result_shape(of, true));
             to[of.edge_of(t)] = dependence(
                 name_, columns_, *of.table().operand_types[t], of.operand_shape(t), links);
         }
     }
 
+    /// Calls f(edge, operand) for the edges of operands; returns the number of them.
+    template <class F>
+    static std::size_t each_operand(FusedGradientNode<> const& node, F const& f) {
+        // edges to those operands on which the gradients depend, in their order, and then to
+        // grad_output
+        FusedNode const& of = node.of();
+        std::size_t edge = 0;
+        for (std::size_t k = 0; k < of.operand_count() && edge < node.next_edges().size(); ++k)
+            if (of.makes_gradient(k) &&
+                is_same(of.next_edges()[of.edge_of(k)], node.next_edges()[edge]))
+                f(edge++, k);
+        return edge;
+    }
+    void note_operands(FusedGradientNode<> const& node, std::span<Dependence const*> from) const {
+        FusedNode const& of = node.of();
+        std::vector<FusedGradients::Operand> operands;
+        auto const count = each_operand(node, [&](std::size_t edge, std::size_t k) {
+            operands.push_back({of.operand_shape(k), of.edge_of(k), {}});
+            auto const* const x = from[edge];
+            fused_->are_direct &= !x || x->copies;
+            if (!x || !x->copies) return;
+            for (std::size_t i = 0; i < numel(x->shape); ++i)
+                operands.back().columns.push_back(
+                    x->pattern.row(i).empty() ? nowhere : x->pattern.row(i)[0]);
+        });
+        fused_->are_direct &= count == from.size() || !from[count];
+        fused_->operands.push_back(std::move(operands));
+    }
+
     std::string_view name_;
+    FusedGradients* fused_;
     std::size_t columns_ = 0;
     std::unordered_map<Node const*, std::vector<Dependence>> found_; // by outputs
 };
 
 XGRAD_LAZY_BODY SparsePattern find_pattern(
-    std::string_view name, TensorSpan inputs, TensorSpan outputs) {
-    return PatternSearch<>(name, inputs).run(outputs);
+    std::string_view name, TensorSpan inputs, TensorSpan outputs, FusedGradients* fused) {
+    return PatternSearch<>(name, inputs, fused).run(outputs);
 }
 
 } // namespace xgrad::detail

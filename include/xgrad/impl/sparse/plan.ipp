@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include <xgrad/impl/sparse/assembly.ipp>
 #include <xgrad/sparse/plan.hpp>
 
 namespace xgrad::detail {
@@ -16,9 +17,9 @@ inline std::vector<Shape> shapes_of(TensorSpan all) {
 }
 
 /// The given pattern, checked, or the one that is found.
-XGRAD_LAZY SparsePattern checked_pattern(
-    Evaluation const& e, TensorSpan outputs, SparsePattern const* given) {
-    if (!given) return find_pattern(e.transform, e.inputs, outputs);
+XGRAD_LAZY SparsePattern checked_pattern(Evaluation const& e, TensorSpan outputs,
+    SparsePattern const* given, FusedGradients* fused = nullptr) {
+    if (!given) return find_pattern(e.transform, e.inputs, outputs, fused);
     auto const rows = count_directions(outputs, false), cols = count_directions(e.inputs, false);
     if (given->rows() != static_cast<std::ptrdiff_t>(rows) ||
         given->cols() != static_cast<std::ptrdiff_t>(cols))
@@ -80,7 +81,8 @@ XGRAD_LAZY_BODY CompressedPasses hessian_passes(Evaluation const& e, SparsePatte
     p.by = By::symmetric;
     p.inputs = p.outputs = shapes_of(e.inputs);
     auto const gradient = recorded_gradient(e);
-    auto pattern = checked_pattern(e, gradient, given);
+    FusedGradients fused;
+    auto pattern = checked_pattern(e, gradient, given, &fused);
     if (auto const transposed = pattern.transposed(); !(transposed == pattern)) {
         if (given)
             fail<ShapeError>(e.transform, ": the given pattern of a Hessian is not symmetric");
@@ -95,6 +97,12 @@ XGRAD_LAZY_BODY CompressedPasses hessian_passes(Evaluation const& e, SparsePatte
     set_places(p, [&](std::size_t at, std::size_t i, std::size_t j) {
         return star.in_own_row[at] ? std::pair(star.color[j], i) : std::pair(star.color[i], j);
     });
+    if (!given && fused.are_direct && plan_assembly(p, fused)) try {
+            // what else has second derivatives is seen in a product
+            static_cast<void>(sparse_entries(p, e, true));
+            return p;
+        } catch (GraphError const&) {}
+    p.assembled.clear();
     return p;
 }
 
@@ -247,7 +255,10 @@ XGRAD_LAZY_BODY AnyTensor sparse_entries(
     auto const& type = *e.inputs[0].impl().type;
     AnyTensor entries = tensor_of(type, AnyArray(Shape{p.from.size()}, type.size));
     auto const compute = [&]<class T>(std::type_identity<T>) {
-        compute_entries(p, of, pass, reinterpret_cast<T*>(entries.impl().array.data));
+        T* const to = reinterpret_cast<T*>(entries.impl().array.data);
+        if constexpr (!is_complex<T>)
+            if (!p.assembled.empty()) return assemble_entries(p, of, to);
+        compute_entries(p, of, pass, to);
     };
     switch (type.dtype) {
     case DType::float32:
