@@ -114,6 +114,10 @@ struct AnyArray {
     bool contiguous = true; // row-major without gaps
 
     AnyArray() = default;
+    [[gnu::noinline]] AnyArray(AnyArray const&) = default;
+    AnyArray(AnyArray&&) = default;
+    [[gnu::noinline]] AnyArray& operator=(AnyArray const&) = default;
+    [[gnu::noinline]] AnyArray& operator=(AnyArray&&) = default;
     /// A row-major layout without memory.
     explicit AnyArray(Shape const& s) : shape(s) { numel = lay_out(shape, strides); }
     struct Number {};

@@ -153,7 +153,7 @@ inline void* allocate(std::size_t bytes) {
 }
 
 /// Frees a block of allocate(bytes).
-inline void deallocate(void* p, std::size_t bytes) noexcept {
+[[gnu::noinline]] inline void deallocate(void* p, std::size_t bytes) noexcept {
     if constexpr (cache_blocks) deallocate(p, SizeClass::of(bytes));
     else system_deallocate(p, bytes);
 }
@@ -307,7 +307,7 @@ public:
     ~LocalArray() {
         for (std::size_t i = 0; i < size_; ++i) data_[i].~T();
         if (size_ > N) [[unlikely]]
-            deallocate(data_, size_ * sizeof(T));
+            system_deallocate(data_, size_ * sizeof(T));
     }
     T* data() noexcept { return data_; }
     T& operator[](std::size_t i) noexcept { return data_[i]; }
@@ -317,7 +317,7 @@ public:
 private:
     void construct() {
         if (size_ > N) [[unlikely]]
-            data_ = static_cast<T*>(allocate(size_ * sizeof(T)));
+            data_ = static_cast<T*>(system_allocate(size_ * sizeof(T)));
         for (std::size_t i = 0; i < size_; ++i) ::new (data_ + i) T();
     }
     static constexpr bool is_small = N * sizeof(T) <= 128 && std::is_trivial_v<T>;

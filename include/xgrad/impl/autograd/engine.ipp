@@ -47,8 +47,8 @@ template <class = void> struct HookExtras final : GraphTask::Extras {
 
     static HookExtras& current() {
         auto& extras = current_pass->extras;
-        if (!extras) extras.reset(new HookExtras);
-        return static_cast<HookExtras&>(*extras.get());
+        if (!extras) extras = new HookExtras;
+        return static_cast<HookExtras&>(*extras);
     }
     /// In the order of queueing. A callback may queue others.
     void run_callbacks() override {

@@ -46,6 +46,10 @@ public:
             if (state.claimed) state.node->task_.store(nullptr, std::memory_order_release);
         current_pass = outer_;
         --pass_depth;
+        if (extras) [[unlikely]]
+            Extras::destroy(extras);
+        if (overflow_) [[unlikely]]
+            Overflow::destroy(overflow_);
     }
 
     XGRAD_INLINE void run(std::span<Root> roots) {
@@ -83,12 +87,20 @@ public:
         virtual void run_failure_callbacks() = 0;
         [[gnu::cold]] static void destroy(Extras* extras) noexcept { delete extras; }
     };
-    Owner<Extras> extras;
+    Extras* extras = nullptr;
 
 private:
     friend void discover_needed(GraphTask&, std::span<Root const>);
     using Index = std::uint32_t;
     static constexpr Index none = ~Index{0};
+
+    /// The states of Nodes that another pass has claimed: a hash table of their indices with linear
+    /// probing. Its size is a power of two, and `none` is a free entry.
+    struct Overflow {
+        CachedVector<Index> table;
+        std::size_t count = 0;
+        [[gnu::cold]] static void destroy(Overflow* overflow) noexcept { delete overflow; }
+    };
 
     struct NodeState {
         Node* node;
@@ -105,16 +117,16 @@ private:
     XGRAD_INLINE Index find(Node const& node) const {
         if (node.task_.load(std::memory_order_relaxed) == this) [[likely]]
             return node.slot_;
-        return overflow_.empty() ? none : overflow_[overflow_entry(node)];
+        return overflow_ ? overflow_->table[overflow_entry(node)] : none;
     }
     /// The entry of a Node in the hash table, or the free one where it would be.
     [[gnu::cold]] std::size_t overflow_entry(Node const& node) const {
-        std::size_t const last = overflow_.size() - 1; // of a power of two
-        auto at = reinterpret_cast<std::uintptr_t>(&node) / 32 & last;
-        while (overflow_[at] != none && states_[overflow_[at]].node != &node) at = (at + 1) & last;
-        return at;
+        auto const& table = overflow_->table;
+        auto at = reinterpret_cast<std::uintptr_t>(&node) / 32;
+        for (;; ++at)
+            if (auto const i = table[at &= table.size() - 1]; i == none || states_[i].node == &node)
+                return at;
     }
-    XGRAD_INLINE NodeState& state_of(Node const& node) { return states_[find(node)]; }
 
     /// Counts an edge to a Node. Returns the index of its state, and whether it is new.
     XGRAD_INLINE std::pair<Index, bool> enter(Node& node) {
@@ -124,7 +136,10 @@ private:
         }
         auto const index = static_cast<Index>(states_.size());
         auto& state = states_.emplace_back(&node, output_count_);
-        if (claim(node)) [[likely]]
+        GraphTask* owner = node.task_.load(std::memory_order_relaxed);
+        if (single_threaded() && !owner) node.task_.store(this, std::memory_order_relaxed);
+        else if (!owner) node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
+        if (!owner) [[likely]]
             node.slot_ = index;
         else {
             state.claimed = false;
@@ -134,21 +149,14 @@ private:
         max_edges_ = std::max(max_edges_, node.next_edges().size());
         return {index, true};
     }
-    XGRAD_INLINE bool claim(Node& node) {
-        GraphTask* owner = nullptr;
-        if (!single_threaded())
-            return node.task_.compare_exchange_strong(owner, this, std::memory_order_acq_rel);
-        if (node.task_.load(std::memory_order_relaxed)) return false;
-        node.task_.store(this, std::memory_order_relaxed);
-        return true;
-    }
     /// Adds a state to the hash table, of which half is free.
     [[gnu::cold]] void add_to_overflow(Index index) {
-        bool const grows = 2 * ++overflow_count_ > overflow_.size();
-        if (grows)
-            overflow_ = CachedVector<Index>(std::max<std::size_t>(2 * overflow_.size(), 16), none);
+        if (!overflow_) overflow_ = new Overflow;
+        auto& table = overflow_->table;
+        bool const grows = 2 * ++overflow_->count > table.size();
+        if (grows) table = CachedVector<Index>(std::max<std::size_t>(2 * table.size(), 16), none);
         for (Index i = grows ? 0 : index; i <= index; ++i)
-            if (!states_[i].claimed) overflow_[overflow_entry(*states_[i].node)] = i;
+            if (!states_[i].claimed) table[overflow_entry(*states_[i].node)] = i;
     }
 
     std::span<Edge const> edges_of(Node const& node) const {
@@ -161,7 +169,7 @@ private:
                 if (edge) enter(*edge.function);
     }
     void evaluate(Node& node) {
-        auto const& state = state_of(node);
+        auto const& state = states_[find(node)];
         if (!state.is_used()) return;
         std::span const gradients(arrived_ + state.slot, node.num_outputs());
         auto const edges = node.next_edges();
@@ -193,7 +201,7 @@ private:
                 result[i] = std::move(*sum);
     }
     AnyTensor& sum_at(Edge const& edge) {
-        return arrived_[state_of(*edge.function).slot + edge.input_nr];
+        return arrived_[states_[find(*edge.function)].slot + edge.input_nr];
     }
 
     /// Adds gradients to those that arrived at the ends of their edges. After the last one a Node
@@ -203,7 +211,7 @@ private:
             AnyTensor arriving(std::move(*gradient++));
             if (!edge) continue;
             Node& to = *edge.function;
-            auto& state = state_of(to);
+            auto& state = states_[find(to)];
             if (!state.is_used()) continue;
             auto& sum = arrived_[state.slot + edge.input_nr];
             add_gradient(sum, std::move(arriving));
@@ -242,10 +250,7 @@ private:
 
     GraphTask* const outer_ = current_pass;
     InlineVector<NodeState, 8> states_;
-    // Indices of the states of Nodes that another pass has claimed: a hash table with linear
-    // probing, where `none` is a free entry. Its size is a power of two.
-    CachedVector<Index> overflow_;
-    std::size_t overflow_count_ = 0;
+    Overflow* overflow_ = nullptr; // in most passes
     AnyTensor* arrived_ = nullptr;
     std::uint32_t output_count_ = 0; // elements of arrived_
     std::size_t max_edges_ = 0;
