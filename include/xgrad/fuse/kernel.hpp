@@ -117,20 +117,26 @@ struct GradientDestinations<P, batches, Scalars<T...>> {
     using Gradients = GradientsAt<std::index_sequence_for<T...>, P, T...>;
     template <std::size_t K> using scalar = std::tuple_element_t<K, std::tuple<T...>>;
 
-    void* const* const to;
-    std::uint8_t const* const target;
+    void* to[count];           // a local copy: no store can alias it
     std::uint8_t route[count]; // K: stored; an earlier operand: added to the gradient of that
     OperandMask added_to;      // operands whose gradient is added to what its destination has
     simd::Batch<P> const factor;
     bool const changes; // gradients are multiplied or added
 
     XGRAD_INLINE explicit GradientDestinations(KernelBlock const& block)
-        : to(block.arguments + KernelLayout{count}.gradients()),
-          target(block.targets->target.data()), added_to(block.added_to), factor(block.factor),
+        : added_to(block.added_to), factor(block.factor),
           changes(block.added_to || block.factor != 1 || !merges) {
+        auto* const target = block.targets->target.data();
+        auto* const gradient = block.arguments + KernelLayout{count}.gradients();
         std::memcpy(route, target, count);
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < count; ++k) to[k] = gradient[k];
         for (std::size_t k = 0; !merges && k < count; ++k)
-            if (target[k] < k) route[k] = std::uint8_t(k), added_to |= OperandMask{1} << k;
+            if (target[k] < k) {
+                to[k] = gradient[target[k]];
+                route[k] = std::uint8_t(k);
+                added_to |= OperandMask{1} << k;
+            }
     }
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         write(g, i, std::index_sequence_for<T...>{});
@@ -164,7 +170,7 @@ private:
     template <std::size_t K, std::size_t earlier>
     XGRAD_INLINE void write(Gradients (&g)[batches], std::size_t const (&i)[batches]) const {
         if constexpr (Differentiable<scalar<K>>) {
-            if (route[K] == K) [[likely]] {
+            if (route[K] == K) {
                 if constexpr (batches > 1) get<K>(g[1]).store(place<K>(i[1]));
                 get<K>(g[0]).store(place<K>(i[0]));
             } else merge<K>(g, std::make_index_sequence<earlier>{});
@@ -184,7 +190,7 @@ private:
         return false;
     }
     template <std::size_t K> XGRAD_INLINE auto* place(std::size_t i) const {
-        return static_cast<tile_type<scalar<K>, P>*>(to[merges ? K : target[K]]) + i;
+        return static_cast<tile_type<scalar<K>, P>*>(to[K]) + i;
     }
 };
 struct NoDestinations {
