@@ -71,7 +71,7 @@ public:
                                                                               : Kind::naturals),
           from_(list.data()), value_(list.size()) {}
 
-    void append_to(std::string& message) const;
+    [[gnu::cold]] void append_to(std::string& message) const;
 
 private:
     enum class Kind : std::uint8_t { text, natural, integer, naturals, integers };

@@ -88,8 +88,8 @@ struct PassVariables {
 
 /// run_backward() on the stack of a new thread with the thread-local variables of this one.
 /// Rethrows what it throws.
-XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures, bool keep_graph,
-    bool create_graph, std::uint64_t oldest) {
+[[gnu::cold]] XGRAD_FUNCTION void run_on_fresh_stack(std::span<Root> roots, Captures captures,
+    bool keep_graph, bool create_graph, std::uint64_t oldest) {
     PassVariables variables;
     auto const others = ThreadState::addresses();
     std::exception_ptr thrown;
