@@ -11,13 +11,11 @@
 // Read next: array.hpp.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,7 +78,7 @@ public:
     /// list of one element.
     template <std::integral N> explicit Dims(N n, T value = T{}) : Dims() {
         reserve_exactly(static_cast<std::size_t>(n));
-        std::fill_n(data(), static_cast<std::size_t>(n), value);
+        for (T& extent : *this) extent = value;
     }
     Dims(std::initializer_list<detail::DimsElement<T>> l) : Dims() {
         reserve_exactly(l.size());
@@ -89,7 +87,7 @@ public:
     }
     template <std::forward_iterator I> Dims(I first, I last) : Dims() {
         reserve_exactly(static_cast<std::size_t>(std::distance(first, last)));
-        std::transform(first, last, begin(), [](auto v) { return static_cast<T>(v); });
+        for (T* to = data(); first != last; ++first) *to++ = static_cast<T>(*first);
     }
     template <std::ranges::forward_range V>
         requires(!std::same_as<std::remove_cvref_t<V>, Dims> &&
@@ -146,16 +144,14 @@ public:
     [[gnu::noinline]] void insert(std::size_t at, T value) {
         Dims fresh;
         fresh.reserve_exactly(size_ + std::size_t{1});
-        std::copy_n(data(), at, fresh.data());
-        fresh[at] = value;
-        std::copy(begin() + at, end(), fresh.begin() + at + 1);
+        for (std::size_t i = 0; i < fresh.size_; ++i)
+            fresh[i] = i == at ? value : (*this)[i - (i > at)];
         *this = std::move(fresh);
     }
     void erase(std::size_t at) {
         Dims fresh;
         fresh.reserve_exactly(size_ - std::size_t{1});
-        std::copy_n(data(), at, fresh.data());
-        std::copy(begin() + at + 1, end(), fresh.begin() + at);
+        for (std::size_t i = 0; i < fresh.size_; ++i) fresh[i] = (*this)[i + (i >= at)];
         *this = std::move(fresh);
     }
 
@@ -182,7 +178,7 @@ private:
     }
     /// Allocates, and copies the extents of `o`, which are on the heap.
     [[gnu::cold]] void copy_heap(Dims const& o) {
-        heap_ = std::copy_n(o.heap_, size_, new T[size_]) - size_;
+        heap_ = static_cast<T*>(std::memcpy(new T[size_], o.heap_, size_ * sizeof(T)));
     }
 
     std::uint32_t size_ = 0;
@@ -278,6 +274,9 @@ bool broadcasts_to(Shape const& from, Shape const& to) noexcept;
 
 /// Broadcasts `shape` with another shape in place; false if they do not broadcast.
 bool widen(Shape& shape, Shape const& other);
+/// Throws ShapeError if an argument of an operation does not broadcast with another one.
+void check_broadcasts(std::string_view operation, std::string_view argument, Shape const& shape,
+    std::string_view other, Shape const& shape_of_other);
 /// The common shape of two operands by NumPy's rules; the message names the operation and both
 /// shapes.
 Shape broadcast(std::string_view operation, Shape const& a, Shape const& b);

@@ -9,12 +9,10 @@
 // a template argument, so that translation units with different flags can be linked together.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <xgrad/core/compiler.hpp>
 #include <xgrad/core/intrinsics.hpp>
@@ -41,10 +39,10 @@ inline constexpr std::size_t register_bytes = 16;
 
 #if defined(__GNUC__) && defined(__x86_64__) && !defined(__AVX512F__)
 #    define XGRAD_WIDER_REGISTERS // the processor may have wider registers than the build assumes
-/// The variants of a loop that this processor can run, the fastest last.
-template <class Loop>
-std::vector<Loop> runnable(Loop const& plain, Loop const& avx2, Loop const& avx512) {
-    std::vector<Loop> loops{plain};
+/// The variants of a loop that this processor can run, the fastest last, as a std::vector.
+template <class Loops, class Loop = typename Loops::value_type>
+Loops runnable(Loop const& plain, Loop const& avx2, Loop const& avx512) {
+    Loops loops{plain};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loops.push_back(avx2);
     if (__builtin_cpu_supports("avx512f")) loops.push_back(avx512);
     return loops;
@@ -111,7 +109,8 @@ template <class T, std::size_t Bytes = register_bytes, class F>
     using V = SimdVector<T, Bytes>;
     constexpr std::size_t n = width<V, T>;
     if (count >= n)
-        for (std::size_t i = 0; i < count; i += n) f.template operator()<V>(std::min(i, count - n));
+        for (std::size_t i = 0; i < count; i += n)
+            f.template operator()<V>(i < count - n ? i : count - n);
     else if constexpr (n > 1) cover<T, (Bytes > 16 ? Bytes / 2 : 0)>(count, f);
 }
 
@@ -278,6 +277,6 @@ void transpose(std::size_t rows, std::size_t columns, T const* from, std::size_t
     };
     for (std::size_t i = 0; i < rows; i += n) // the last block may overlap the one before
         for (std::size_t j = 0; j < columns; j += n)
-            block(std::min(i, rows - n), std::min(j, columns - n));
+            block(i < rows - n ? i : rows - n, j < columns - n ? j : columns - n);
 }
 } // namespace xgrad::detail::kernel

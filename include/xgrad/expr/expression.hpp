@@ -67,13 +67,6 @@ template <Number X> struct OperandTraits<X> {
 template <class X> using operand_type = typename OperandTraits<std::remove_cvref_t<X>>::type;
 template <class X>
 concept OperandLike = requires { typename operand_type<X>; };
-/// xt::keep and xt::drop.
-template <class I>
-concept XtensorList = requires(I i) { i.normalize(std::size_t{}); };
-/// A list of positions of an axis.
-template <class I>
-concept TensorIndex =
-    XtensorList<I> || (Operand<I> && std::same_as<typename I::scalar, std::int64_t>);
 template <class X> using kind_in = typename operand_type<X>::kind;
 
 /// The operands of an Expression: a tuple that is cheaper to compile than std::tuple.
@@ -121,10 +114,6 @@ template <class... X>
 concept AnyOperand = (Operand<X> || ...) && (detail::OperandLike<X> && ...);
 
 namespace detail {
-/// Throws ShapeError if an argument of an operation does not broadcast with another one.
-void check_broadcasts(std::string_view operation, std::string_view argument, Shape const& shape,
-    std::string_view other, Shape const& shape_of_other);
-
 /// Throws an Error if an argument of an operation is an undefined tensor.
 template <class X>
 void check_defined(std::string_view operation, X const& x, std::size_t argument = 0) {
@@ -232,9 +221,6 @@ template <class Op, class... X> inline constexpr bool is_expression<Expression<O
 /// rules are called. evaluate_at_once() says what an operation does to them.
 template <class X>
 concept EvaluatedAtOnce = requires { typename std::remove_cvref_t<X>::evaluated_at_once; };
-} // namespace detail
-
-namespace detail {
 
 /// The codomain of the first signature.
 template <class Domain> struct FirstCodomain {};
@@ -305,7 +291,3 @@ auto apply(X const&... x) {
 }
 
 } // namespace xgrad
-
-#ifdef XGRAD_IMPLEMENTATION
-#    include <xgrad/impl/expr/expression.ipp>
-#endif

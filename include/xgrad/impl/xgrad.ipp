@@ -27,7 +27,6 @@
 #include <xgrad/impl/core/stream.ipp>
 #include <xgrad/impl/core/transposed.ipp>
 #include <xgrad/impl/core/warning.ipp>
-#include <xgrad/impl/expr/expression.ipp>
 #include <xgrad/impl/expr/flat_expression.ipp>
 #include <xgrad/impl/functional/checkpoint.ipp>
 #include <xgrad/impl/functional/evaluation.ipp>

@@ -145,7 +145,8 @@ template <class T>
 }
 
 template <class T> std::vector<InnerLoop<T>> inner_loops() {
-    return runnable(inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>),
+    return runnable<std::vector<InnerLoop<T>>>(
+        inner_loop_of<T, register_bytes>(multiply_plain<T, register_bytes>),
         inner_loop_of<T, 32>(multiply_avx2<T>), inner_loop_of<T, 64>(multiply_avx512<T>));
 }
 #else

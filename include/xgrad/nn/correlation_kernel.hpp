@@ -241,7 +241,8 @@ template <class Real>
 }
 
 template <class Real> std::vector<CorrelationLoops<Real>> correlation_loops() {
-    return runnable(correlation_loops_of<Real, register_bytes>(correlation_plain<Real>),
+    return runnable<std::vector<CorrelationLoops<Real>>>(
+        correlation_loops_of<Real, register_bytes>(correlation_plain<Real>),
         correlation_loops_of<Real, 32>(correlation_avx2<Real>),
         correlation_loops_of<Real, 64>(correlation_avx512<Real>));
 }

@@ -47,6 +47,14 @@ template <Scalar T> struct GradFlag {
 
 namespace detail {
 
+/// xt::keep and xt::drop.
+template <class I>
+concept XtensorList = requires(I i) { i.normalize(std::size_t{}); };
+/// A list of positions of an axis.
+template <class I>
+concept TensorIndex =
+    XtensorList<I> || (Operand<I> && std::same_as<typename I::scalar, std::int64_t>);
+
 template <class T, bool outermost = true> struct NestedList;
 template <Scalar T>
 void take_tensors(Tensor<T>& x, std::initializer_list<NestedList<T>> const& values);

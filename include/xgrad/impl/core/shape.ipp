@@ -126,6 +126,13 @@ XGRAD_FUNCTION bool widen(Shape& shape, Shape const& other) {
     return true;
 }
 
+XGRAD_FUNCTION void check_broadcasts(std::string_view operation, std::string_view argument,
+    Shape const& shape, std::string_view other, Shape const& shape_of_other) {
+    Shape both = shape;
+    if (!widen(both, shape_of_other))
+        fail<ShapeError>(operation, ": ", argument, " of shape ", shape,
+            " does not broadcast with ", other, " of shape ", shape_of_other);
+}
 XGRAD_FUNCTION Shape broadcast(std::string_view operation, Shape const& a, Shape const& b) {
     Shape out = a;
     if (!widen(out, b))
