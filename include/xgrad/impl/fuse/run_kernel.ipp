@@ -14,16 +14,17 @@ XGRAD_INLINE void copy_few(std::byte const* from, std::size_t n, std::byte* to) 
     if constexpr (Most > 1) copy_few<Most / 2>(from, n, to);
 }
 #if defined(__AVX2__)
-/// Loads one element of 4, 8 or 16 bytes and zeros the rest.
+/// Loads one element of 4, 8 or 16 bytes into all lanes.
 XGRAD_INLINE __m128i load_one(std::byte const* from, std::size_t element) {
     if (element == 8) [[likely]]
-        return _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));
+        return _mm_castpd_si128(_mm_loaddup_pd(reinterpret_cast<double const*>(from)));
     if (element == 16) return _mm_loadu_si128(reinterpret_cast<__m128i const*>(from));
-    return _mm_castps_si128(_mm_load_ss(reinterpret_cast<float const*>(from)));
+    return _mm_castps_si128(_mm_load1_ps(reinterpret_cast<float const*>(from)));
 }
 #endif
 
-/// Copies n elements to a batch of `size` bytes and zeros the rest.
+/// Copies n elements to a batch of `size` bytes, and the first of them to the other lanes: kernels
+/// compute with values that operands have, and with no others.
 ///
 /// A masked store writes the batch at once where the processor has one: store-to-load forwarding
 /// fails if the kernel reads a batch that was stored in pieces. One element is loaded by a scalar
@@ -33,30 +34,36 @@ XGRAD_INLINE void fill_batch(
     std::size_t const bytes = n * element;
 #if defined(__AVX512BW__)
     if (size % 64 == 0) {
-        if (n == 1) _mm512_storeu_si512(to, _mm512_zextsi128_si512(load_one(from, element)));
-        for (std::size_t at = n == 1 ? 64 : 0; at < size; at += 64)
-            _mm512_storeu_si512(to + at,
-                _mm512_maskz_loadu_epi8(bytes >= at + 64 ? ~std::uint64_t{0}
-                                        : bytes > at     ? (std::uint64_t{1} << (bytes - at)) - 1
-                                                         : 0,
-                    from + at));
+        auto const first = _mm512_broadcast_i32x4(load_one(from, element));
+        for (std::size_t at = 0; at < size; at += 64)
+            _mm512_storeu_si512(
+                to + at, n == 1 ? first
+                                : _mm512_mask_loadu_epi8(first,
+                                      bytes >= at + 64 ? ~std::uint64_t{0}
+                                      : bytes > at     ? (std::uint64_t{1} << (bytes - at)) - 1
+                                                       : 0,
+                                      from + at));
         return;
     }
 #elif defined(__AVX2__)
     if (size % 32 == 0) {
         auto* const batches = reinterpret_cast<__m256i*>(to);
-        if (n == 1) _mm256_storeu_si256(batches, _mm256_zextsi128_si256(load_one(from, element)));
-        for (std::size_t at = n == 1 ? 32 : 0; at < size; at += 32)
+        auto const first = _mm256_broadcastsi128_si256(load_one(from, element));
+        for (std::size_t at = 0; at < size; at += 32) {
+            auto const mask = _mm256_cmpgt_epi32(
+                _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
+                _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
             _mm256_storeu_si256(batches + at / 32,
-                _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at),
-                    _mm256_cmpgt_epi32(
-                        _mm256_set1_epi32(static_cast<int>(bytes / 4) - static_cast<int>(at / 4)),
-                        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))));
+                n == 1 ? first
+                       : _mm256_blendv_epi8(first,
+                             _mm256_maskload_epi32(reinterpret_cast<int const*>(from + at), mask),
+                             mask));
+        }
         return;
     }
 #endif
-    std::memset(to, 0, size);
     copy_few<max_batch_bytes / 2>(from, bytes, to);
+    for (std::size_t at = bytes; at < size; at += element) copy_few<16>(from, element, to + at);
 }
 
 [[gnu::noinline]] XGRAD_FUNCTION void run_tail(
