@@ -1,79 +1,46 @@
-// Dual numbers: a batch and its tangent, the derivative in one direction. The same rules that give
-// gradients, called with dual numbers, give tangents (forward mode) and second derivatives.
+// Rules on dual numbers (simd/dual_number.hpp). The same rules that give gradients, called with
+// dual numbers, give tangents (forward mode) and second derivatives. on_duals() applies an
+// operation to dual numbers of any kind by its rule. A rule computes on batches: a C++ number is
+// one lane of a batch.
 //
-// Shapes: none are needed: an element is a number of a batch.
-// Gradients: the tangent is the derivative in the direction of the tangents of the arguments. Where
+// Shapes: none are needed: an element is a number, or a number of a batch.
+// Gradients: tangent i is the derivative in the direction of the tangents i of the arguments. Where
 // several arguments are dual numbers, one with the tangent 0 contributes 0, also if its derivative
 // is infinite.
-// Errors: none are thrown. Arguments outside of the domain of the operation do not compile.
+// Errors: none are thrown. Arguments outside of the domain of the operation, and dual numbers of
+// different numbers of tangents or precisions in one operation, do not compile.
 //
 // Read next: walk.hpp.
 #pragma once
 
 #include <xgrad/expr/flat_expression.hpp>
+#include <xgrad/simd/dual_number.hpp>
 
 namespace xgrad {
 
 namespace detail {
 
-// The kinds and the precisions of batches in rules.
-template <class P> struct RuleValue<simd::Mask<P>> {
-    using kind = B;
-    using precision = P;
-};
-template <class P> struct RuleValue<simd::Batch<P>> {
-    using kind = R;
-    using precision = P;
-};
-template <class P> struct RuleValue<simd::ComplexBatch<P>> {
-    using kind = C;
-    using precision = P;
-};
-} // namespace detail
-
-/// A batch and its tangent. The functions that rules call take it as they take a tensor: express()
-/// applies their operations at once.
-template <class Batch> struct Dual {
-    using operand_tag = void;
-    using evaluated_at_once = void;
-    using kind = typename detail::RuleValue<Batch>::kind;
-    using precision = typename detail::RuleValue<Batch>::precision;
-    Batch value, tangent; // `value` is the batch, `tangent` its directional derivative
-};
-template <class Batch> XGRAD_INLINE Batch zero_like(Dual<Batch>) { return 0; }
-
-namespace detail {
-
-template <class X> inline constexpr bool is_dual = false;
-template <class Batch> inline constexpr bool is_dual<Dual<Batch>> = true;
-template <class... X> inline constexpr std::size_t count_duals = (std::size_t{is_dual<X>} + ...);
-
-template <class Batch> struct RuleValue<Dual<Batch>> : RuleValue<Batch> {};
-
-template <class X> XGRAD_INLINE X value_of(X x) { return x; }
-template <class Batch> XGRAD_INLINE Batch value_of(Dual<Batch> x) { return x.value; }
-
-/// Promotes a value to a batch of kind L.
-template <class L, class P, class X> XGRAD_INLINE batch_for<L, P> lifted(X x) {
-    return batch_for<L, P>(x);
-}
-template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> lifted(Dual<Batch> x) {
-    return {batch_for<L, P>(x.value), batch_for<L, P>(x.tangent)};
-}
+// Rules see batches and dual numbers.
+template <class V>
+    requires requires { PartOf<V>::is_part; }
+struct RuleValue<V> : PartOf<V> {};
+template <> struct RuleValue<bool> : PartOf<bool> {}; // compared numbers
 
 /// Projects a gradient to the kind of an operand: its real part if the operand is real.
-template <class L, class P> XGRAD_INLINE batch_for<L, P> project(simd::Batch<P> g) { return g; }
-template <class L, class P> XGRAD_INLINE batch_for<L, P> project(simd::ComplexBatch<P> g) {
-    if constexpr (std::same_as<L, C>) return g;
-    else return g.re;
-}
-template <class L, class P, class Batch> XGRAD_INLINE Dual<batch_for<L, P>> project(Dual<Batch> g) {
-    return {project<L, P>(g.value), project<L, P>(g.tangent)};
+template <class L, class V> XGRAD_INLINE of_kind<L, V> project(V const& g) {
+    if constexpr (std::same_as<of_kind<L, V>, V>) return g;
+    else if constexpr (requires { g.re; }) return g.re;
+    else if constexpr (requires { g.tangent; })
+        return {project<L>(g.value),
+            decltype(of_kind<L, V>::tangent)(g.tangent.support(),
+                [&](std::size_t i) XGRAD_LAMBDA_INLINE { return project<L>(g.tangent[i]); })};
+    else if constexpr (std::same_as<L, C>) return g;
+    else return g.real();
 }
 
 /// The tangent of a gradient: 0 if the gradient is no dual number.
-template <class Batch> XGRAD_INLINE Batch tangent_of(Dual<Batch> g) { return g.tangent; }
-template <class Batch> XGRAD_INLINE Batch tangent_of(Batch) { return 0; }
+template <class V> XGRAD_INLINE V tangent_of(Dual<V> const& g) { return g.tangent[0]; }
+template <class V> XGRAD_INLINE V tangent_of(V const&) { return 0; }
 
 template <std::size_t> using Integer = Z;
 /// True if a derivative may be infinite where the value is finite. An operation that maps integers
@@ -90,81 +57,124 @@ inline constexpr bool is_unit = std::same_as<D, One> || std::same_as<D, MinusOne
                                 std::same_as<D, ImaginaryUnit> || std::same_as<D, Nothing>;
 template <class M, class W> inline constexpr bool is_unit<selected<M, W>> = is_unit<W>;
 
+/// True where a value and all its tangents are 0.
+template <class V> XGRAD_INLINE auto is_zero(V const& v) { return v == 0; }
+template <class V, std::size_t N> XGRAD_INLINE auto is_zero(Dual<V, N> const& x) {
+    auto zero = is_zero(x.value);
+    for (std::size_t i = 0; i < N; ++i) zero = zero && is_zero(x.tangent[i]);
+    return zero;
+}
+
 XGRAD_INLINE auto operator+(Nothing, auto t) { return t; }
 XGRAD_INLINE auto operator+(auto t, Nothing) { return t; }
 XGRAD_INLINE Nothing operator+(Nothing, Nothing) { return {}; }
 
-/// Applies an operation to arguments of its signature, some of which are dual numbers.
-template <class Signature> struct OnDuals;
-template <class Y, class... L> struct OnDuals<Y(L...)> {
-    /// The value; it may differ by a rounding, as in any backward pass.
-    template <class P, class Op, class... X>
-    XGRAD_INLINE static batch_for<Y, P> value(Op const& op, X... x) {
-        return batch_for<Y, P>(op.value(value_of(x)...));
+template <class Signature, class V> struct OnNumbers; // <xgrad/dual.hpp>
+template <class Op, class... X> auto on_duals(Op const& op, X const&... x);
+
+/// Applies an operation to arguments of its signature, some of which are dual numbers of this type,
+/// up to their kinds.
+template <class Signature, class Argument> struct OnDuals;
+template <class Y, class... L, class V, std::size_t N> struct OnDuals<Y(L...), Dual<V, N>> {
+    using Value = of_kind<Y, V>;
+    static constexpr bool of_numbers = Number<V>;
+
+    /// The value; on batches with tangents it may differ by a rounding, as in any backward pass.
+    template <class Op, class... X> XGRAD_INLINE static Value value(Op const& op, X const&... x) {
+        return compute(op, value_of(x)...);
     }
-    template <class P, class Op, class A, class B>
-        requires has_factor<Op>
-    XGRAD_INLINE static batch_for<Y, P> value(Op const& op, A a, B b) {
-        return value_of(a) * op.factor(value_of(b));
-    }
-    /// The tangent of the result y. If `guarded`, an argument whose tangent is 0 contributes 0 even
-    /// if its derivative is infinite, because it may be a constant.
-    template <class P, bool guarded, class Op, class... X>
-    XGRAD_INLINE static batch_for<Y, P> tangent(Op const& op, batch_for<Y, P> y, X... x) {
+    /// The tangents of the result y. If `guarded`, an argument whose tangent is 0 contributes 0
+    /// even if its derivative is infinite, because it may be a constant.
+    template <bool guarded, class Op, class... X>
+    XGRAD_INLINE static Tangents<Value, N> tangent(Op const& op, Value const& y, X const&... x) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) XGRAD_LAMBDA_INLINE {
-            return (Nothing{} + ... + part<I, P, guarded>(op, x, y, x...));
+            if constexpr (N > 0) return (nothing + ... + part<I, guarded>(op, x, y, x...));
+            else return Tangents<Value, N>();
         }(std::index_sequence_for<X...>{});
     }
-    /// The result for arguments of any kinds, promoted as the signature says.
-    template <class P, class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X... x) {
-        return promoted<P>(op, lifted<L, P>(x)...);
+    template <class Op, class... X> XGRAD_INLINE static auto result(Op const& op, X const&... x) {
+        auto const y = value(op, x...);
+        constexpr std::size_t duals = (std::size_t{is_tangent<X>} + ...);
+        if constexpr (takes_gradients<Y> && duals > 0) {
+            constexpr bool guarded = duals > 1 && has_poles<Op, std::index_sequence_for<X...>>;
+            return Dual<Value, N>{y, tangent<guarded>(op, y, x...)};
+        } else return y;
+    }
+    /// An argument of kind A: a dual number, or a value without tangents.
+    template <class A, class X> XGRAD_INLINE static auto argument(X const& x) {
+        if constexpr (dual_depth<X> == dual_depth<Dual<V, N>>) return of_kind<A, Dual<V, N>>(x);
+        else return of_kind<A, V>(x);
     }
 
 private:
-    template <class P, class Op, class... X>
-    XGRAD_INLINE static auto promoted(Op const& op, X... x) {
-        auto const y = value<P>(op, x...);
-        if constexpr (takes_gradients<Y> && count_duals<X...> > 0) {
-            constexpr bool guarded =
-                count_duals<X...> > 1 && has_poles<Op, std::index_sequence_for<X...>>;
-            return Dual<batch_for<Y, P>>{y, tangent<P, guarded>(op, y, x...)};
-        } else return y;
+    template <class X> static constexpr bool is_tangent = dual_depth<X> == dual_depth<Dual<V, N>>;
+
+    template <class Op, class... X> XGRAD_INLINE static Value compute(Op const& op, X const&... x) {
+        if constexpr ((is_dual<X> || ...)) return on_duals(op, x...);
+        else if constexpr (!of_numbers) {
+            if constexpr (has_factor<Op> && N > 0) return divide(op, x...);
+            else return Value(op.value(x...));
+        } else return OnNumbers<Y(L...), V>::value(op, x...);
     }
-    /// The contribution of argument I to the tangent.
-    template <std::size_t I, class P, bool guarded, class Op, class Xi, class... X>
-    XGRAD_INLINE static auto part(Op const& op, Xi xi, batch_for<Y, P> y, X... x) {
-        if constexpr (is_dual<Xi>) {
+    template <class Op, class A, class D>
+    XGRAD_INLINE static Value divide(Op const& op, A const& a, D const& b) {
+        return a * op.factor(b);
+    }
+    /// The contribution of argument I to the tangents.
+    template <std::size_t I, bool guarded, class Op, class Xi, class... X>
+    XGRAD_INLINE static auto part(Op const& op, Xi const& xi, Value const& y, X const&... x) {
+        if constexpr (!is_tangent<Xi> || N == 0) return nothing;
+        else return part<I, guarded>(op, xi.tangent, y, x...);
+    }
+    template <std::size_t I, bool guarded, class Op, class W, class... X>
+    XGRAD_INLINE static Tangents<Value, N> part(
+        Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
+        if constexpr (of_numbers) {
+            return OnNumbers<Y(L...), V>::template part<I, guarded>(op, tangent, y, value_of(x)...);
+        } else {
             auto const d = op.partial(wrt<I>{}, y, value_of(x)...);
-            auto const t = project<Y, P>(push(xi.tangent, d));
-            if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
-                return where(xi.tangent == 0, zero_like(t), t);
-            else return t;
-        } else return nothing;
+            auto const support = tangent.support();
+            return Tangents<Value, N>(support, [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+                auto const& t = tangent[i];
+                Value const part = project<Y>(push(t, d));
+                if constexpr (guarded && !is_unit<std::remove_const_t<decltype(d)>>)
+                    if (support.unknown) return Value(where(is_zero(t), zero_like(part), part));
+                return part;
+            });
+        }
     }
 };
 
-template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X... x) {
-    return OnDuals<signature_for<Op, typename RuleValue<X>::kind...>>::template result<
-        widest_precision<typename RuleValue<X>::precision...>>(op, x...);
+/// The first argument with the most levels of dual numbers.
+template <class Found> constexpr auto deepest_dual() { return std::type_identity<Found>{}; }
+template <class Found, class X, class... More> constexpr auto deepest_dual() {
+    return deepest_dual<std::conditional_t<(dual_depth<X> > dual_depth<Found>), X, Found>,
+        More...>();
+}
+
+template <class Op, class... X> XGRAD_INLINE auto on_duals(Op const& op, X const&... x) {
+    using Deepest = typename decltype(deepest_dual<X...>())::type;
+    using Signature = signature_for<Op, typename RuleValue<X>::kind...>;
+    using On = OnDuals<Signature, Deepest>;
+    return [&]<class Y, class... L>(std::type_identity<Y(L...)>) XGRAD_LAMBDA_INLINE {
+        return On::result(op, On::template argument<L>(x)...);
+    }(std::type_identity<Signature>{});
 }
 
 } // namespace detail
 
 /// Called by express() where an argument is a dual number.
 template <class Op, class... X>
-    requires(detail::count_duals<X...> > 0)
-XGRAD_INLINE auto evaluate_at_once(Op const& op, X... x) {
+    requires(detail::is_dual<X> || ...)
+XGRAD_INLINE auto evaluate_at_once(Op const& op, X const&... x) {
     return detail::on_duals(op, x...);
 }
 // A rule may combine a dual number with values that have no tangent.
-template <class P> struct detail::OperandTraits<simd::Mask<P>> {
-    using type = simd::Mask<P>;
-};
-template <class P> struct detail::OperandTraits<simd::Batch<P>> {
-    using type = simd::Batch<P>;
-};
-template <class P> struct detail::OperandTraits<simd::ComplexBatch<P>> {
-    using type = simd::ComplexBatch<P>;
+template <class X>
+    requires(
+        requires { X::width; } && requires { detail::PartOf<X>::is_part; })
+struct detail::OperandTraits<X> {
+    using type = X;
 };
 
 } // namespace xgrad

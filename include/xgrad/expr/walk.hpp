@@ -17,11 +17,14 @@ using value_at = std::conditional_t<is_dual<V> && wants_gradient<X>,
 
 /// The partial with respect to the first argument, where a rule computes it together with the
 /// value: by value_and_partial(x), or by factor(b), which says that the value is a * factor(b).
+/// Or those of all arguments, by value_and_partials(p, x...), which sets p of type partials.
 /// Values stores it from evaluate() to backpropagate().
 struct NoPartial {};
 template <class E, class V> struct SharedPartial {
     using type = NoPartial;
 };
+template <class Op>
+inline constexpr bool has_partials = requires { typename Op::template partials<double>; };
 template <class E, std::size_t I, class V>
 using argument_batch =
     batch_for<typename ArgumentOf<I, typename E::signature>::type, typename V::precision>;
@@ -34,6 +37,11 @@ struct SharedPartial<Expression<Op, X>, V> {
         decltype(std::declval<Op const&>()
                      .value_and_partial(std::declval<argument_batch<Expression<Op, X>, 0, V>>())
                      .second);
+};
+template <class Op, class... X, class V>
+    requires(!is_dual<V> && has_partials<Op>)
+struct SharedPartial<Expression<Op, X...>, V> {
+    using type = typename Op::template partials<typename V::precision>;
 };
 template <class Op, class X, class Y, class V>
     requires(!is_dual<V> && has_factor<Op>)
@@ -58,8 +66,9 @@ template <class Op, class... X, class V> struct Values<Expression<Op, X...>, V> 
 
 /// The value of operand I, promoted to the argument kind of the operation's signature.
 template <std::size_t I, class E, class V> XGRAD_INLINE auto argument(Values<E, V> const& v) {
-    return lifted<typename ArgumentOf<I, typename E::signature>::type, typename V::precision>(
-        get<I>(v.x).y);
+    auto const& y = get<I>(v.x).y;
+    return of_kind<typename ArgumentOf<I, typename E::signature>::type,
+        std::remove_cvref_t<decltype(y)>>(y);
 }
 
 /// True if an expression has expensive parts: these are not evaluated again for the next batch if
@@ -127,13 +136,12 @@ XGRAD_INLINE void evaluate_at(Expression<Op, X...> const& e, Load const& load,
     constexpr auto first = first_operands<X...>();
     (evaluate<At + first[I], gradients>(get<I>(e.x), load, get<I>(v.x), invariant), ...);
     if constexpr (is_dual<V>) {
-        using On = OnDuals<typename E::signature>;
-        auto const y = saved ? load.template saved_result<E>()
-                             : On::template value<P>(e.op, argument<I>(v)...);
+        using On = OnDuals<typename E::signature, V>;
+        auto const y = saved ? load.template saved_result<E>() : On::value(e.op, argument<I>(v)...);
         if constexpr (wants_gradient<E>) {
             constexpr bool alone = (std::size_t{wants_gradient<X>} + ...) == 1;
             v.y.value = y;
-            v.y.tangent = On::template tangent<P, !alone>(e.op, y, argument<I>(v)...);
+            v.y.tangent = On::template tangent<!alone>(e.op, y, argument<I>(v)...);
             if (alone && has_poles<Op, std::index_sequence<I...>> &&
                 !load.moves(operand_range<At, E::operand_count>))
                 v.y.tangent = 0; // even where the derivative is infinite
@@ -142,6 +150,8 @@ XGRAD_INLINE void evaluate_at(Expression<Op, X...> const& e, Load const& load,
         if (!covers<std::tuple_element_t<1, std::tuple<X...>>, At + first[1]>(invariant)) [[likely]]
             v.partial = e.op.factor(argument<1>(v));
         v.y = argument<0>(v) * v.partial;
+    } else if constexpr (gradients && has_partials<Op>) {
+        v.y = e.op.value_and_partials(v.partial, argument<I>(v)...);
     } else if constexpr (gradients && shares_partial<E, V>) {
         auto const [y, partial] = e.op.value_and_partial(argument<I>(v)...);
         v.y = y;
@@ -156,6 +166,7 @@ XGRAD_INLINE auto partial_at(Expression<Op, X...> const& e,
     Values<Expression<Op, X...>, V> const& v, std::index_sequence<J...>) {
     if constexpr (!shares_partial<Expression<Op, X...>, V>)
         return e.op.partial(wrt<I>{}, v.y, argument<J>(v)...);
+    else if constexpr (has_partials<Op>) return v.partial.template at<I>();
     else if constexpr (I == 0) return v.partial;
     else return e.op.partial(wrt<I>{}, v.y, argument<J>(v)..., v.partial);
 }
@@ -191,9 +202,7 @@ XGRAD_INLINE void backpropagate_to(Expression<Op, X...> const& e,
     if constexpr (wants_gradient<Xi>)
         if (wanted & operand_range<At, Xi::operand_count>)
             backpropagate<At>(get<I>(e.x), get<I>(v.x),
-                project<typename Xi::kind, typename V::precision>(
-                    pull(g, partial_at<I>(e, v, all))),
-                wanted, destination);
+                project<typename Xi::kind>(pull(g, partial_at<I>(e, v, all))), wanted, destination);
 }
 
 } // namespace xgrad::detail
