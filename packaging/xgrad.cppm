@@ -98,6 +98,7 @@ export {
 
 #include <xgrad/data.hpp>
 #include <xgrad/interop.hpp>
+#include <xgrad/map.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/package.hpp>

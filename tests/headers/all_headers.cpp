@@ -2,6 +2,7 @@
 // names, and under strict warnings.
 #include <xgrad/data.hpp>
 #include <xgrad/linalg.hpp>
+#include <xgrad/map.hpp>
 #include <xgrad/nn.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/package.hpp>

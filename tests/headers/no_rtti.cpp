@@ -2,6 +2,7 @@
 // types.
 #include <xgrad/data.hpp>
 #include <xgrad/linalg.hpp>
+#include <xgrad/map.hpp>
 #include <xgrad/optim.hpp>
 #include <xgrad/sparse.hpp>
 #include <xgrad/xgrad.hpp>

@@ -45,6 +45,15 @@ template <class P> struct Mask {
         decltype(SimdVector<P, width * sizeof(P)>{} < SimdVector<P, width * sizeof(P)>{});
     vector m;
 
+    /// Stops a condition on a batch at compile time.
+    template <class Condition>
+        requires std::same_as<Condition, bool>
+    explicit operator Condition() const {
+        static_assert(!std::same_as<Condition, bool>,
+            "this function branches on values, so it cannot run on batches: write "
+            "xg::map(xg::with_branches, f, ...), or where(condition, a, b) instead of the branch");
+        return {};
+    }
     /// Writes `width` elements, each true or false.
     XGRAD_INLINE void store(bool* p) const {
         if constexpr (width == 1) *p = m;

@@ -1,0 +1,153 @@
+// Dual numbers for programs of their own: expr/dual.hpp with xgrad's elementwise functions, as a
+// number type that the standard library and Eigen know. xtensor is not included.
+//
+// Shapes: none: a dual number is one number.
+// Gradients: dual numbers have the derivatives of the functions' rules, of any order: Dual<Dual<T,
+// N>, N> has second derivatives. Tangents of complex numbers are derivatives in real directions: of
+// w = f(z) with dz = 1, where f is holomorphic, they are f'(z).
+// Errors: none are thrown. A function that is not defined on numbers of the kind does not compile.
+#pragma once
+
+#include <xgrad/core/begin_headers.inc> // first
+
+#include <limits>
+
+#include <xgrad/expr/dual.hpp>
+#include <xgrad/ops/activation.hpp>
+#include <xgrad/ops/comparison.hpp>
+#include <xgrad/ops/complex.hpp>
+#include <xgrad/ops/exponential.hpp>
+#include <xgrad/ops/gamma.hpp>
+#include <xgrad/ops/rounding.hpp>
+#include <xgrad/ops/special.hpp>
+#include <xgrad/ops/trigonometric.hpp>
+
+namespace xgrad {
+
+namespace detail {
+
+/// True for a function, whose rule is for batches; false for an operator of C++, which numbers
+/// have.
+template <class Op> consteval bool find_is_named() {
+    constexpr char c = written_name<Op>.front();
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+template <class Op> inline constexpr bool is_named = find_is_named<Op>();
+
+/// What a partial returned, as numbers: the derivatives with respect to x and to conj(x).
+template <class T> struct Coefficients {
+    T dz, dz_bar = 0;
+    template <class D> XGRAD_INLINE Coefficients(D d) : dz(scalar(d)) {}
+    template <class M, class W>
+    XGRAD_INLINE Coefficients(selected<M, W> d)
+        : Coefficients(first_lane(d.mask) ? Coefficients(d.weight) : Coefficients(nothing)) {}
+    template <class D> XGRAD_INLINE Coefficients(gradient<D> d) : dz(scalar(d.value)) {
+        if constexpr (is_complex<T>) dz_bar = T(0.5) * dz, dz = std::conj(dz_bar);
+    }
+    template <class D> XGRAD_INLINE Coefficients(conjugate<D> d) : dz(0), dz_bar(scalar(d.value)) {}
+    template <class D, class E>
+    XGRAD_INLINE Coefficients(wirtinger<D, E> d) : dz(scalar(d.dz)), dz_bar(scalar(d.dz_bar)) {}
+
+    XGRAD_INLINE T of(T t) const {
+        if constexpr (is_complex<T>) return t * dz + std::conj(t) * dz_bar;
+        else return t * dz;
+    }
+
+private:
+    XGRAD_INLINE static T scalar(One) { return 1; }
+    XGRAD_INLINE static T scalar(MinusOne) { return -1; }
+    XGRAD_INLINE static T scalar(Nothing) { return 0; }
+    XGRAD_INLINE static T scalar(ImaginaryUnit) {
+        if constexpr (is_complex<T>) return {0, 1};
+        else return 0; // complex(0, x) of a real tangent x is none
+    }
+    XGRAD_INLINE static T scalar(auto d) { return T(first_lane(d)); }
+};
+
+/// Applies an operation to numbers: rules compute on batches, whose first lane is the number.
+template <class Y, class... L, class V> struct OnNumbers<Y(L...), V> {
+    using Value = of_kind<Y, V>;
+
+    template <class Op, class... X> XGRAD_INLINE static Value value(Op const& op, X const&... x) {
+        if constexpr (is_named<Op>) return Value(first_lane(op.value(to_batch(x)...)));
+        else return Value(op.value(x...));
+    }
+    /// The contribution of argument I to the tangents.
+    template <std::size_t I, bool guarded, class Op, class W, std::size_t N, class... X>
+    XGRAD_INLINE static Tangents<Value, N> part(
+        Op const& op, Tangents<W, N> const& tangent, Value const& y, X const&... x) {
+        constexpr bool is_complex = (std::same_as<Y, C> || ... || std::same_as<L, C>);
+        using T = std::conditional_t<is_complex, std::complex<precision_of<V>>, V>;
+        Coefficients<T> const d = op.partial(wrt<I>{}, to_batch(y), to_batch(x)...);
+        return Tangents<Value, N>(tangent.support(), [&](std::size_t i) XGRAD_LAMBDA_INLINE {
+            auto const& t = tangent[i];
+            return guarded && t == W(0) ? Value(0) : project<Y>(d.of(t));
+        });
+    }
+};
+
+} // namespace detail
+
+/// The names of C for absolute values and for the larger and the smaller of two numbers.
+template <Operand X> XGRAD_INLINE auto fabs(X const& x) { return abs(x); }
+template <class A, class B>
+    requires(detail::is_dual<A> || detail::is_dual<B>)
+XGRAD_INLINE auto fmax(A const& a, B const& b) {
+    return maximum(a, b);
+}
+template <class A, class B>
+    requires(detail::is_dual<A> || detail::is_dual<B>)
+XGRAD_INLINE auto fmin(A const& a, B const& b) {
+    return minimum(a, b);
+}
+
+} // namespace xgrad
+
+/// The limits of the value; a limit has the tangent 0.
+template <class V, std::size_t N>
+class std::numeric_limits<xgrad::Dual<V, N>> : public std::numeric_limits<V> {
+    using Number = xgrad::Dual<V, N>;
+    using Base = std::numeric_limits<V>;
+
+public:
+    static constexpr Number min() noexcept { return Base::min(); }
+    static constexpr Number max() noexcept { return Base::max(); }
+    static constexpr Number lowest() noexcept { return Base::lowest(); }
+    static constexpr Number epsilon() noexcept { return Base::epsilon(); }
+    static constexpr Number round_error() noexcept { return Base::round_error(); }
+    static constexpr Number infinity() noexcept { return Base::infinity(); }
+    static constexpr Number quiet_NaN() noexcept { return Base::quiet_NaN(); }
+    static constexpr Number denorm_min() noexcept { return Base::denorm_min(); }
+};
+
+// What Eigen asks of a number type; Eigen itself need not be there.
+namespace Eigen {
+template <class T> struct NumTraits;
+template <class T> struct GenericNumTraits;
+template <class A, class B, class Operation> struct ScalarBinaryOpTraits;
+
+template <class V, std::size_t N>
+struct NumTraits<xgrad::Dual<V, N>> : GenericNumTraits<xgrad::Dual<V, N>> {
+    using Real = xgrad::Dual<xgrad::precision_of<V>, N>;
+    using NonInteger = xgrad::Dual<V, N>;
+    using Nested = xgrad::Dual<V, N>;
+    using Literal = V;
+    enum {
+        IsComplex = xgrad::detail::is_complex<V>,
+        RequireInitialization = 1,
+        AddCost = 1 + N,
+        MulCost = 1 + 2 * N,
+        ReadCost = 1 + N
+    };
+};
+template <class V, std::size_t N, class Operation>
+struct ScalarBinaryOpTraits<xgrad::Dual<V, N>, V, Operation> {
+    using ReturnType = xgrad::Dual<V, N>;
+};
+template <class V, std::size_t N, class Operation>
+struct ScalarBinaryOpTraits<V, xgrad::Dual<V, N>, Operation> {
+    using ReturnType = xgrad::Dual<V, N>;
+};
+} // namespace Eigen
+
+#include <xgrad/core/end_headers.inc> // last

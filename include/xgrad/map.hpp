@@ -1,0 +1,71 @@
+// map(): a function of numbers, called for each element of tensors. It is an operation of an
+// expression as any other: one Node, fused with the operations around it.
+//
+// Shapes: the operands broadcast as in NumPy; the result has their common shape.
+// Gradients: as of other operations, backward and forward: of any order up to the third. A complex
+// operand gets dL/dRe + i dL/dIm, as in PyTorch, also where F is not holomorphic.
+// Errors: shapes that do not broadcast are a ShapeError. What F throws leaves map() as it is. A
+// function that cannot be called with these numbers does not compile.
+#pragma once
+
+#include <xgrad/core/begin_headers.inc> // first
+
+#include <concepts>
+
+#include <xgrad/map/several.hpp>
+#include <xgrad/xgrad.hpp>
+
+namespace xgrad {
+
+/// Says that a function branches on its arguments: `map(with_branches, f, x)` calls it number by
+/// number instead of batch by batch.
+struct WithBranches {};
+inline constexpr WithBranches with_branches{};
+/// Says that a function of complex numbers is holomorphic: its derivative costs half. It is not
+/// checked: of conj(z) or abs(z) the derivatives are wrong.
+struct Holomorphic {};
+inline constexpr Holomorphic holomorphic{};
+
+namespace detail {
+
+template <class Options, class F, class... X> auto map_with(F const& f, X&&... x) {
+    using P = result_precision<R, widest_precision<typename operand_type<X>::precision...>>;
+    constexpr bool is_callable =
+        requires { f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...); };
+    static_assert(is_callable, "map: the function cannot be called with so many numbers of one "
+                               "type; it must be a template: [](auto x, auto y) { return x * y; }");
+    if constexpr (is_callable) {
+        using Result = decltype(f(std::declval<mapped_number<Options, mapped_kind<X>, P>>()...));
+        if constexpr (SeveralNumbers<Result>)
+            return map_several<Options, Result, P>(
+                std::type_identity<Types<mapped_kind<X>...>>{}, f, x...);
+        else {
+            constexpr bool is_number = Number<Result> || requires { PartOf<Result>::is_part; };
+            static_assert(is_number,
+                "map: the function must return a number, or a tuple or an array of numbers");
+            if constexpr (is_number)
+                return express(Map<F, Options, result_kind<Result>(mapped_kind<X>...)>{{}, f},
+                    std::forward<X>(x)...);
+            else return StandIn();
+        }
+    } else return StandIn();
+}
+template <class Options, class... X> auto map_with(WithBranches, X&&... x) {
+    return map_with<typename Options::branching>(std::forward<X>(x)...);
+}
+template <class Options, class... X> auto map_with(Holomorphic, X&&... x) {
+    return map_with<typename Options::analytical>(std::forward<X>(x)...);
+}
+} // namespace detail
+
+/// f(a, b, ...) for each element of the operands, which broadcast. f takes numbers and returns one;
+/// its type must be a template: it is called with dual numbers (Dual), from which the derivatives
+/// come. It may have loops and state that it captured; one that branches on values needs
+/// `map(with_branches, f, a, b)`.
+template <class... X> auto map(X&&... x) {
+    return detail::map_with<MapOptions<>>(std::forward<X>(x)...);
+}
+
+} // namespace xgrad
+
+#include <xgrad/core/end_headers.inc> // last

@@ -1,0 +1,172 @@
+// Functions of numbers with several results: a Function on whole arrays, which calls them once for
+// each element. The gradients are again such a function (Pullback).
+//
+// Shapes: the operands broadcast; each result has the common shape.
+// Gradients: first and second ones, in backward and forward mode.
+// Errors: shapes that do not broadcast are a ShapeError; a third derivative is a GraphError.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <tuple>
+
+#include <xgrad/map/map_operation.hpp>
+#include <xgrad/tensor/create.hpp>
+#include <xgrad/tensor/function.hpp>
+#include <xgrad/tensor/views.hpp>
+
+namespace xgrad::detail {
+
+/// The kind of the numbers that map() makes of an operand: integers and masks are real numbers.
+template <class X>
+using mapped_kind = std::conditional_t<takes_gradients<kind_in<X>>, kind_in<X>, R>;
+template <class Options, class L, class P>
+using mapped_number =
+    Dual<std::conditional_t<Options::on_batches, batch_for<L, P>, typename L::template over<P>>, 0>;
+
+/// True for a tuple or an array of numbers, which a function with several results returns.
+template <class Result>
+concept SeveralNumbers = requires { std::tuple_size<Result>::value; };
+template <class Result>
+using result_kind = std::conditional_t<std::same_as<typename RuleValue<Result>::kind, Z>, R,
+    typename RuleValue<Result>::kind>;
+
+/// The gradients of the arguments of F, as a function of these and of the gradients of its results.
+template <class F, class Options, class Results, class Arguments> struct Pullback;
+template <class F, class Options, class... Y, class... L>
+struct Pullback<F, Options, Types<Y...>, Types<L...>> {
+    F f;
+    template <class... A> XGRAD_INLINE auto operator()(A const&... all) const {
+        return from(
+            std::index_sequence_for<L...>{}, std::index_sequence_for<Y...>{}, std::tie(all...));
+    }
+
+private:
+    template <std::size_t... I, std::size_t... K, class All>
+    XGRAD_INLINE auto from(
+        std::index_sequence<I...>, std::index_sequence<K...> results, All const& all) const {
+        constexpr TangentIndex<Options, L...> index([](std::size_t) { return true; });
+        constexpr std::size_t n = index.total();
+        using First = std::remove_cvref_t<std::tuple_element_t<0, All>>;
+        auto const y = f(seeded<n, index.first[I], index.count(I)>(std::get<I>(all))...);
+        std::tuple<of_kind<Y, Dual<First, n>>...> const values(std::get<K>(y)...);
+        return std::tuple(gradient<index.first[I], L, sizeof...(I)>(values, all, results)...);
+    }
+    template <std::size_t first, class L_, std::size_t arguments, class Values, class All,
+        std::size_t... K>
+    XGRAD_INLINE static auto gradient(
+        Values const& values, All const& all, std::index_sequence<K...>) {
+        return (project<L_>(pull(std::get<arguments + K>(all),
+                    derivative_from<Options, Y, L_>([&](auto j) XGRAD_LAMBDA_INLINE {
+                        return std::get<K>(values).tangent[first + j];
+                    }))) +
+                ...);
+    }
+};
+
+/// A function of numbers with several results, on whole arrays.
+template <class F, class Options, class P, class Results, class Arguments> struct MapSeveral;
+template <class F, class Options, class P, class... Y, class... L>
+struct MapSeveral<F, Options, P, Types<Y...>, Types<L...>>
+    : Function<MapSeveral<F, Options, P, Types<Y...>, Types<L...>>> {
+    template <class Kind> using Array = Tensor<typename Kind::template over<P>>;
+    using Context = xgrad::Context<MapSeveral>;
+    using Saved = std::tuple<Array<L>...>;
+    struct Data {
+        std::optional<F> f;
+    };
+    static constexpr bool once_differentiable = Options::order >= 1;
+
+    static std::tuple<Array<Y>...> forward(Context& ctx, F const& f, Array<L> const&... x) {
+        ctx.save_for_backward(x...);
+        ctx.f.emplace(f);
+        return evaluate(f, x...);
+    }
+    static std::tuple<std::nullopt_t, Array<L>...> backward(Context& ctx, Array<Y> const&... g) {
+        using Gradient = Pullback<F, Options, Types<Y...>, Types<L...>>;
+        using Mapped =
+            MapSeveral<Gradient, typename Options::derivative, P, Types<L...>, Types<L..., Y...>>;
+        Gradient const gradient{*ctx.f};
+        return std::apply(
+            [&](Array<L> const&... x) {
+                if constexpr (once_differentiable)
+                    return std::tuple_cat(
+                        std::tuple(std::nullopt), Mapped::evaluate(gradient, x..., g...));
+                else
+                    return std::tuple_cat(
+                        std::tuple(std::nullopt), Mapped::apply(gradient, x..., g...));
+            },
+            ctx.saved_tensors());
+    }
+    /// The results for arrays that broadcast.
+    static std::tuple<Array<Y>...> evaluate(F const& f, Array<L> const&... x) {
+        Shape shape;
+        ((shape = broadcast("map", shape, x.shape())), ...);
+        return over(f, std::tuple(broadcast_to(x, shape).contiguous()...),
+            std::tuple(Array<Y>(zeros<typename Y::template over<P>>(shape))...),
+            std::index_sequence_for<L...>{}, std::index_sequence_for<Y...>{});
+    }
+
+private:
+    template <class Kind>
+    using Part = std::conditional_t<Options::on_batches, batch_for<Kind, P>,
+        typename Kind::template over<P>>;
+    static constexpr std::size_t width = Options::on_batches ? simd::Batch<P>::width : 1;
+
+    template <std::size_t... I, std::size_t... K>
+    static std::tuple<Array<Y>...> over(F const& f, std::tuple<Array<L>...> const& x,
+        std::tuple<Array<Y>...> y, std::index_sequence<I...>, std::index_sequence<K...>) {
+        std::size_t const n = std::get<0>(y).numel();
+        for (std::size_t i = 0; i < n; i += width) {
+            std::size_t const count = std::min(width, n - i);
+            auto const results = f(Dual<Part<L>, 0>(load<L>(std::get<I>(x).data() + i, count))...);
+            using First = std::tuple_element_t<0, std::tuple<Part<L>...>>;
+            (store<Y>(value_of(of_kind<Y, Dual<First, 0>>(std::get<K>(results))),
+                 std::get<K>(y).mutable_data() + i, count),
+                ...);
+        }
+        return y;
+    }
+    /// Loads a batch, or its tail: then the last element fills the other lanes.
+    template <class Kind, class T> static Part<Kind> load(T const* from, std::size_t count) {
+        if constexpr (!Options::on_batches) return *from;
+        else {
+            if (count == width) return Part<Kind>::load(from);
+            T all[width];
+            for (std::size_t lane = 0; lane < width; ++lane)
+                all[lane] = from[std::min(lane, count - 1)];
+            return Part<Kind>::load(all);
+        }
+    }
+    template <class Kind, class V, class T>
+    static void store(V const& value, T* to, std::size_t count) {
+        if constexpr (!Options::on_batches) *to = value;
+        else {
+            T all[width];
+            value.store(all);
+            std::copy_n(all, count, to);
+        }
+    }
+};
+
+/// An operand as a tensor; a number is one of a single element.
+template <class P, class X> auto as_tensor(X const& x) {
+    if constexpr (Number<X>)
+        return Tensor<typename mapped_kind<X>::template over<P>>(
+            static_cast<typename mapped_kind<X>::template over<P>>(x));
+    else return materialize(x);
+}
+template <class Options, class Result, class P, class... L, class F, class... X>
+auto map_several(std::type_identity<Types<L...>>, F const& f, X const&... x) {
+    auto const results = [&]<std::size_t... K>(std::index_sequence<K...>) {
+        using Mapped = MapSeveral<F, Options, P,
+            Types<result_kind<std::tuple_element_t<K, Result>>...>, Types<L...>>;
+        return Mapped::apply(f, cast<typename L::template over<P>>(as_tensor<P>(x))...);
+    }(std::make_index_sequence<std::tuple_size_v<Result>>{});
+    if constexpr (requires(Result r) { r.fill(r[0]); })
+        return std::apply([](auto const&... y) { return std::array{y...}; }, results);
+    else return results;
+}
+
+} // namespace xgrad::detail

@@ -1,0 +1,11 @@
+// expect: map: the function cannot be called with so many numbers of one type; it must be a template
+#include <xgrad/map.hpp>
+
+int main() {
+    xgrad::Tensor<double> const x({1., -2.});
+#ifdef MISTAKE
+    xgrad::Tensor<double> const y = xgrad::map([](double v) { return v * v; }, x);
+#else
+    xgrad::Tensor<double> const y = xgrad::map([](auto v) { return v * v; }, x);
+#endif
+}

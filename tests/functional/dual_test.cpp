@@ -1,0 +1,141 @@
+// Dual numbers alone: tangents beside closed forms and differences, nested, complex, with Eigen.
+#include <xgrad/dual.hpp>
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#if __has_include(<eigen3/Eigen/LU>)
+#    include <eigen3/Eigen/LU>
+#endif
+
+using xgrad::Dual;
+using namespace std::complex_literals;
+
+namespace {
+template <class T> T rosenbrock(T x, T y) {
+    T const a = 1. - x, b = y - x * x;
+    return a * a + 100. * b * b;
+}
+double error(double a, double b) { return std::abs(a - b) / (1 + std::abs(b)); }
+} // namespace
+
+TEST_CASE("gradient and Hessian of a function of numbers") {
+    using D = Dual<double, 2>;
+    auto const f = rosenbrock(D::variable(0.5, 0), D::variable(2., 1));
+    CHECK(f.value == 306.5);
+    CHECK(f.tangent[0] == doctest::Approx(-351));
+    CHECK(f.tangent[1] == doctest::Approx(350));
+    using H = Dual<D, 2>;
+    auto const h =
+        rosenbrock(H::variable(D::variable(0.5, 0), 0), H::variable(D::variable(2., 1), 1));
+    CHECK(h.value.tangent[1] == doctest::Approx(350));
+    CHECK(h.tangent[0].tangent[0] == doctest::Approx(2 - 400 * 2 + 1200 * 0.25));
+    CHECK(h.tangent[0].tangent[1] == doctest::Approx(-200));
+    CHECK(h.tangent[1].tangent[0] == doctest::Approx(-200));
+    CHECK(h.tangent[1].tangent[1] == doctest::Approx(200));
+}
+
+TEST_CASE("functions agree with differences") {
+    auto const check = [](char const* name, auto f, double x) {
+        CAPTURE(name);
+        using D = Dual<double>;
+        double const h = 1e-5;
+        auto const y = f(D::variable(x));
+        CHECK(error(y.value, f(D(x)).value) < 1e-15);
+        double const slope = (8 * (f(D(x + h)).value - f(D(x - h)).value) -
+                                 (f(D(x + 2 * h)).value - f(D(x - 2 * h)).value)) /
+                             (12 * h);
+        CHECK(error(y.tangent[0], slope) < 1e-9);
+    };
+    check(
+        "exp",
+        [](auto x) {
+            using std::exp;
+            return exp(x) + expm1(x);
+        },
+        0.3);
+    check(
+        "log", [](auto x) { return log(x) + log1p(x) + log2(x) - log10(x); }, 0.7);
+    check(
+        "trigonometric",
+        [](auto x) { return sin(x) * cos(x) + tan(x) + asin(x) - acos(x) * atan(x); }, 0.4);
+    check(
+        "hyperbolic", [](auto x) { return sinh(x) / cosh(x) - tanh(x) * asinh(x); }, 0.4);
+    check(
+        "powers", [](auto x) { return pow(x, 2.5) + pow(x, x) + sqrt(x) + 1 / x; }, 1.4);
+    check(
+        "special", [](auto x) { return erf(x) + lgamma(x) + sigmoid(x) + softplus(x); }, 1.4);
+    check(
+        "parts",
+        [](auto x) {
+            return fabs(-x) + fmax(x, 1.) + fmin(x * x, 3.) + hypot(x, 2 * x) + atan2(x, 3.);
+        },
+        1.4);
+    check(
+        "where", [](auto x) { return where(x > 1., x * x, x); }, 1.4);
+    check(
+        "compound",
+        [](auto x) {
+            auto y = x;
+            y += 2;
+            y *= x;
+            y -= 1.;
+            y /= x + 1;
+            return y;
+        },
+        1.4);
+}
+
+TEST_CASE("comparisons are bool, limits are constants, float stays float") {
+    using D = Dual<double, 3>;
+    D const a = D::variable(2., 1), b = 3;
+    static_assert(std::same_as<decltype(a < b), bool>);
+    CHECK((a < b && a <= b && b > a && b >= a && a != b && !(a == b)));
+    CHECK(std::max(a, b).value == 3);
+    CHECK(std::numeric_limits<D>::max().value == std::numeric_limits<double>::max());
+    CHECK(std::numeric_limits<D>::epsilon().tangent[1] == 0);
+    using S = Dual<float>;
+    static_assert(std::same_as<decltype(S(1) * 2.0), S>);
+    CHECK(isnan(a) == false);
+    CHECK(isfinite(a));
+}
+
+TEST_CASE("tangents of complex numbers") {
+    using Z = Dual<std::complex<double>>;
+    std::complex<double> const z = 1. + 2.i;
+    auto const w = exp(Z::variable(z)) * conj(Z::variable(z)) + 2.;
+    CHECK(std::abs(w.value - (std::exp(z) * std::conj(z) + 2.)) < 1e-13);
+    CHECK(std::abs(w.tangent[0] - std::exp(z) * (std::conj(z) + 1.)) < 1e-13); // along 1
+    auto const size = abs(Z::variable(z));
+    static_assert(std::same_as<std::remove_const_t<decltype(size)>, Dual<double>>);
+    CHECK(size.tangent[0] == doctest::Approx(1 / std::sqrt(5.)));
+}
+
+TEST_CASE("a constant contributes 0, even where a derivative is infinite") {
+    using D = Dual<double>;
+    auto const y = pow(D(0.), D::variable(2.));
+    CHECK(y.tangent[0] == 0);
+    CHECK((D(1.) * sqrt(D(0.))).tangent[0] == 0);
+}
+
+#if __has_include(<eigen3/Eigen/LU>)
+TEST_CASE("matrices of dual numbers in Eigen") {
+    using D = Dual<double, 2>;
+    D const a = D::variable(1.3, 0), b = D::variable(-0.7, 1);
+    Eigen::Matrix<D, 3, 3> m;
+    m << 2 + a, b, 0., b, 3., a * b, 0., a * b, 5.;
+    D const det = m.determinant();
+    CHECK(det.value == doctest::Approx(3.3 * (15 - 0.8281) - 5 * 0.49));
+    CHECK(det.tangent[0] == doctest::Approx(15 - 0.8281 - 3.3 * 2 * 1.3 * 0.49));
+    Eigen::Matrix<D, 3, 1> v;
+    v << a, b, 1.;
+    Eigen::Matrix<D, 3, 1> const x = m.partialPivLu().solve(2. * v), back = m * x;
+    for (int i = 0; i < 3; ++i) {
+        CHECK(back[i].value == doctest::Approx(2 * v[i].value));
+        for (int k = 0; k < 2; ++k)
+            CHECK(std::abs(back[i].tangent[k] - 2 * v[i].tangent[k]) < 1e-13);
+    }
+    CHECK(v.norm().tangent[0] == doctest::Approx(1.3 / std::sqrt(1.3 * 1.3 + 0.49 + 1)));
+}
+#endif
